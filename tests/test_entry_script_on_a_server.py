@@ -93,7 +93,7 @@ def test_a_tier_runs_on_every_core_and_named_files_in_one_process(entry: Any) ->
         options = entry.test_options([*typed, "-k", "delivery"])
         assert options[:2] == ["-n", str((os.cpu_count() or 1) + 1)]
         assert options[options.index("--no-loadscope-reorder") + 1 :] == [*tier, "-k", "delivery"]
-    named = ["tests/delivery/test_pausing.py", "-x"]
+    named = ["tests/delivery/queue/test_pause_and_resume.py", "-x"]
     assert entry.test_options(named) == named
     with pytest.raises(SystemExit, match="leave out --all"):
         entry.test_options(["--all", *named])

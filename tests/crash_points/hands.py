@@ -31,7 +31,7 @@ from publishing.content.edition_content import Content
 from publishing.publish.publish import Published, edition_under, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
-from tests.delivery.newsroom import Newsroom, steady_dice
+from tests.delivery.edition_factory import Newsroom, steady_dice
 
 LETTER = Content.written("Swifts", "<p>Dear {{ name|reader }}</p>", "")
 KEY = "the-author-pressed-once"

@@ -25,7 +25,7 @@ from tests.crash_points.provider import Provider
 from tests.crash_points.recovery import recover
 from tests.crash_points.scenarios import Scenario
 from tests.database.template import SEEDS
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 
 # Nothing in a scenario waits, so one that takes so long is stuck.
 LONGEST_ACT_S = 60

@@ -24,8 +24,8 @@ from publishing.content.edition_content import Content
 from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, place_of
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import Moment
-from tests.database_cost.test_how_the_hot_statements_are_read import explained, kinds, run
-from tests.delivery.newsroom import Newsroom
+from tests.database_cost.test_query_plans import explained, kinds, run
+from tests.delivery.edition_factory import Newsroom
 
 READERS, SUPPRESSED = 3_000, 1_500
 TABLES = ["delivery", "subscriber", "suppression"]

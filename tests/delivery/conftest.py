@@ -8,8 +8,8 @@ import pytest
 
 from delivery.models import Edition
 from postmark_sandbox.http.server import SandboxServer
-from tests.delivery.hands_on_an_edition import states
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_commands import states
+from tests.delivery.edition_factory import Newsroom
 
 
 @pytest.fixture

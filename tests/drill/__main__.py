@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tests.drill.faults import DRILLS
 from tests.drill.stage import ALERTS, FACTOR, stage
-from tests.faults.own_server import FORGETFUL
+from tests.faults.servers.own_server import FORGETFUL
 from tests.proofs.ground import clean_environment, ground, set_up
 from tests.proofs.proof import Finding, Wish, say
 

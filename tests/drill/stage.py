@@ -23,8 +23,8 @@ import requests
 import yaml
 
 from postmark_sandbox.http.server import SandboxServer
-from tests.deployment.parts import Program, free_port, web_server, worker
-from tests.faults.own_server import OwnServer
+from tests.deployment.deployment_parts import Program, free_port, web_server, worker
+from tests.faults.servers.own_server import OwnServer
 from tests.own_cluster import ROOT
 from tests.proofs.ground import manage
 from tests.proofs.proof import say

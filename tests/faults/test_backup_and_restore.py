@@ -27,10 +27,10 @@ from newsletter_site.embedded_postgres.initdb import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 from postmark_sandbox.http.server import SandboxServer
 from subscribers.links.unsubscribe_token import read, token_for
-from tests.delivery.newsroom import Newsroom
-from tests.faults.own_server import OwnServer
-from tests.faults.waiting_for import eventually, held
-from tests.faults.watched_worker import ROOT, WatchedWorker
+from tests.delivery.edition_factory import Newsroom
+from tests.faults.processes.watched_worker import ROOT, WatchedWorker
+from tests.faults.servers.own_server import OwnServer
+from tests.faults.servers.waiting_for import eventually, held
 from tests.own_cluster import OwnCluster, remove
 
 TEXT = (ROOT / "docs" / "restore.md").read_text()

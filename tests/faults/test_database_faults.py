@@ -11,11 +11,11 @@ import pytest
 from django.db import connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, Worker
-from tests.delivery.newsroom import THE_LAST_LOOK
-from tests.faults.cutting_proxy import CuttingProxy
-from tests.faults.stage import Stage
-from tests.faults.waiting_for import accepted, eventually, held
-from tests.faults.watched_worker import WatchedWorker
+from tests.delivery.edition_factory import THE_LAST_LOOK
+from tests.faults.fault_stage import Stage
+from tests.faults.processes.watched_worker import WatchedWorker
+from tests.faults.servers.cutting_proxy import CuttingProxy
+from tests.faults.servers.waiting_for import accepted, eventually, held
 
 READERS = 400
 

@@ -6,11 +6,11 @@ import signal
 from typing import Any
 
 from delivery.models import Alarm, Evidence
-from tests.delivery.newsroom import THE_LAST_LOOK
-from tests.faults.stage import Stage
-from tests.faults.stalling_line import StallingLine
-from tests.faults.waiting_for import eventually
-from tests.faults.watched_worker import WatchedWorker
+from tests.delivery.edition_factory import THE_LAST_LOOK
+from tests.faults.fault_stage import Stage
+from tests.faults.processes.watched_worker import WatchedWorker
+from tests.faults.servers.stalling_connection import StallingLine
+from tests.faults.servers.waiting_for import eventually
 
 READERS = 20
 

@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.faults.onlooker import Onlooker, everything_is_there
-from tests.faults.stage import Stage
-from tests.faults.waiting_for import eventually
-from tests.faults.watched_migrate import WatchedMigrate, migrate_in_a_process
+from tests.faults.fault_stage import Stage
+from tests.faults.processes.database_observer import Onlooker, everything_is_there
+from tests.faults.processes.watched_migrate import WatchedMigrate, migrate_in_a_process
+from tests.faults.servers.waiting_for import eventually
 
 Migrates = Callable[..., WatchedMigrate]
 

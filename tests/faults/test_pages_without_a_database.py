@@ -24,10 +24,10 @@ from newsletter_site.operations.health.query_timeout import WITHIN_S
 from newsletter_site.tokens.secret import token_of
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 from tests.deployment.served_site import FROM_THE_PROXY, ServedSite, served_site
-from tests.faults.own_server import OwnServer
-from tests.faults.waiting_for import eventually
+from tests.faults.servers.own_server import OwnServer
+from tests.faults.servers.waiting_for import eventually
 
 # Well formed, and nobody's: whether it is anybody's only the database knows.
 TOKEN = token_of("a" * 43)

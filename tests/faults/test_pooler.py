@@ -15,9 +15,9 @@ from django.db import connection
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
-from tests.faults.stage import Stage
-from tests.faults.waiting_for import accepted, held
-from tests.publishing.window_of import WindowOf
+from tests.faults.fault_stage import Stage
+from tests.faults.servers.waiting_for import accepted, held
+from tests.publishing.author_browser import WindowOf
 
 READERS = 500
 

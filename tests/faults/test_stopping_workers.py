@@ -10,10 +10,10 @@ import pytest
 from django.db import connection
 
 from delivery.models import Attempt, Batch, Worker
-from tests.faults.sigterm_storm import blow, workers_to_stop
-from tests.faults.stage import Stage
-from tests.faults.stalling_line import StallingLine
-from tests.faults.waiting_for import eventually
+from tests.faults.fault_stage import Stage
+from tests.faults.processes.sigterm_storm import blow, workers_to_stop
+from tests.faults.servers.stalling_connection import StallingLine
+from tests.faults.servers.waiting_for import eventually
 
 SIGTERMS = int(os.environ.get("HOMING_SIGTERMS", "60"))
 SEED = int(os.environ.get("HOMING_SIGTERMS_SEED", "1789"))

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from newsletter_site import embedded_postgres
+from tests.guards.all_guards import GUARDS
 from tests.guards.anchors import LostError, Tree, without
-from tests.guards.catalogue import GUARDS
 from tests.guards.notation import Guard
 from tests.guards.selection import NamedTests, Share, changed_since
 from tests.guards.verdict import Run, without_case

@@ -15,7 +15,7 @@ from tests.guards.anchors import LostError, Tree
 from tests.guards.notation import Guard, guards
 
 _DEFINED = re.compile(r"^( *)(?:class (\w+)|(?:async )?def (test_\w+))", re.MULTILINE)
-_CATALOGUE = "tests/guards/on_"
+_CATALOGUE = "tests/guards/catalogue/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def changed_since(
     )
     before: set[Guard] = set()
     if any(name.startswith(_CATALOGUE) for name in files):
-        for name in _git(root, "ls-tree", "--name-only", revision, "tests/guards/").split():
+        for name in _git(root, "ls-tree", "-r", "--name-only", revision, "tests/guards/").split():
             if name.startswith(_CATALOGUE):
                 before.update(_entries(_git(root, "show", f"{revision}:{name}")))
     else:

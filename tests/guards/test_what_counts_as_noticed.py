@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.guards.catalogue import GUARDS
+from tests.guards.all_guards import GUARDS
 from tests.guards.notation import guards
 from tests.guards.selection import Share
 from tests.guards.verdict import Case, Run, read

@@ -11,7 +11,7 @@ from django.db import connection
 from delivery.rules import retries
 from postmark_sandbox.http.server import SandboxServer
 from tests.database.template import SEEDS
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 from tests.histories.hands import Hand
 from tests.histories.truth import Row, TrueClock, Truth
 

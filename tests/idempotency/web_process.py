@@ -24,20 +24,20 @@ def main(hold: str) -> None:
     from django.test import Client
     from django.test.utils import setup_test_environment
 
-    from tests.idempotency import printing_site
-    from tests.idempotency.window import Window
+    from tests.idempotency import test_site
+    from tests.idempotency.browser_form import Window
 
     def say_so_and_do_nothing(request: object) -> None:
         print("claimed", flush=True)
         sys.stdin.readline()
 
     setup_test_environment()
-    settings.ROOT_URLCONF = printing_site.__name__
-    settings.MIDDLEWARE = printing_site.MIDDLEWARE
+    settings.ROOT_URLCONF = test_site.__name__
+    settings.MIDDLEWARE = test_site.MIDDLEWARE
     settings.IDEMPOTENCY_WAIT_S = 60
-    printing_site.during_work = {
+    test_site.during_work = {
         "idle": say_so_and_do_nothing,
-        "at the gate": printing_site.wait_at_the_gate,
+        "at the gate": test_site.wait_at_the_gate,
     }[hold]
     client = Client()
     client.cookies["sessionid"] = json.loads(sys.stdin.readline())["session"]

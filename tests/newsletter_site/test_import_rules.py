@@ -6,7 +6,7 @@ import importlinter.api  # noqa: F401 -- it sets the linter up
 import pytest
 from importlinter.application.use_cases import lint_imports
 
-from tests.newsletter_site.reading_settings import ROOT
+from tests.newsletter_site.read_settings import ROOT
 
 
 def test_every_import_rule_holds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from postmark_sandbox.http.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller
-from tests.postmark_sandbox.receiver import Receiver
+from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
 @pytest.fixture

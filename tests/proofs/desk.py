@@ -16,7 +16,7 @@ from delivery.reports.edition_counts import all_books
 from delivery.rules.edition_state import state_of
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
-from tests.faults.own_server import OwnServer
+from tests.faults.servers.own_server import OwnServer
 from tests.proofs.ground import USERNAME, manage
 from tests.proofs.proof import Finding
 

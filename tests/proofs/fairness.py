@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.site.provider_process import a_provider
 from delivery.models import Edition
-from tests.faults.crew import Crew
+from tests.faults.processes.workers import Crew
 from tests.proofs.desk import LETTER, Desk, desk
 from tests.proofs.ground import ground
 from tests.proofs.proof import Finding, Wish, number, say

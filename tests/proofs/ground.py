@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import django
 from django.contrib.auth import get_user_model
 
-from tests.faults.own_server import TEMPLATE, OwnServer
+from tests.faults.servers.own_server import TEMPLATE, OwnServer
 from tests.own_cluster import ROOT
 
 # The variables of the shell that a proof keeps.

@@ -52,7 +52,7 @@ def fuzz(wish: Wish) -> Finding:
     return _run(
         f"{examples} examples for each call of the API's document",
         *("pytest", "-q", "-p", "no:cacheprovider"),
-        "tests/newsletter_site/test_the_api_is_fuzzed.py",
+        "tests/newsletter_site/api/test_api_fuzzing.py",
         FUZZ_EXAMPLES=str(examples),
         FUZZ_SEED=str(wish.seed),
     )

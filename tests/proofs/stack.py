@@ -22,7 +22,7 @@ from pathlib import Path
 import requests
 
 from benchmarks.site.sandbox import Sandbox, a_sandbox
-from tests.deployment.parts import (
+from tests.deployment.deployment_parts import (
     Program,
     free_port,
     proxy,
@@ -31,8 +31,8 @@ from tests.deployment.parts import (
     web_server,
     worker,
 )
-from tests.faults.own_server import OwnServer
-from tests.faults.pooler import Pooler
+from tests.faults.servers.own_server import OwnServer
+from tests.faults.servers.pooler import Pooler
 from tests.proofs.desk import LETTER, Desk, desk
 from tests.proofs.ground import PASSWORD, USERNAME, ground
 from tests.proofs.proof import Finding, Wish, number, say

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.site.sandbox import Sandbox, a_sandbox
-from tests.faults.crew import Crew
+from tests.faults.processes.workers import Crew
 from tests.proofs.desk import Desk, desk
 from tests.proofs.ground import ground
 from tests.proofs.proof import Finding, Wish, number, say

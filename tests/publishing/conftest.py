@@ -13,8 +13,8 @@ from delivery.models import Edition
 from postmark_sandbox.http.server import SandboxServer
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
+from tests.publishing.author_browser import WindowOf
 from tests.publishing.letters import letter
-from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
 

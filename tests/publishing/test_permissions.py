@@ -20,8 +20,8 @@ from publishing.actions.edition_actions import ACTIONS
 from publishing.publish.publish import publish
 from subscribers.desk import urls as desk_urls
 from tests.database.template import set_ids_apart
+from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.letters import letter
-from tests.publishing.window_of import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

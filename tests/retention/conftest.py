@@ -14,7 +14,7 @@ from delivery.models import Edition, ProviderEvent
 from postmark_sandbox.http.server import SandboxServer
 from publishing.models import KeptForm, OutsideLook
 from tests.delivery.conftest import newsroom, provider, small_batches
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 from tests.publishing.conftest import author, new_author, window
 
 __all__ = ["author", "new_author", "newsroom", "provider", "small_batches", "window"]

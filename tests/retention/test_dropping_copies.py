@@ -48,10 +48,10 @@ from publishing.receipts.receipts import (
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import record_of
 from subscribers.models import Subscriber
-from tests.delivery.newsroom import Newsroom
-from tests.delivery.on_record import put_on_record
-from tests.publishing.beside import PATIENCE_S, beside
-from tests.publishing.window_of import WindowOf
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.recorded_attempts import put_on_record
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.second_connection import PATIENCE_S, beside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,7 +15,7 @@ from delivery.models import Edition
 from newsletter_site.retention import prune, would_go
 from publishing.images.images import address_of, in_html, in_markdown, keep_picture
 from publishing.models import Draft, KeptForm, Picture
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,7 +18,7 @@ from delivery.reports.audit import breaches_of
 from delivery.reports.edition_counts import books_of
 from newsletter_site.retention import prune
 from publishing.receipts.receipts import receipt_of
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 from tests.own_cluster import ROOT
 from tests.retention.conftest import one_of_three_kinds
 

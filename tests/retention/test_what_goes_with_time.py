@@ -34,7 +34,7 @@ from publishing.content.edition_content import Content
 from publishing.models import KeptForm, OutsideLook, Picture
 from publishing.test_letters.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 from tests.retention.conftest import one_of_three_kinds
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -21,7 +21,7 @@ from delivery.queue.start import Started, start
 from delivery.rules import outcomes, retries
 from delivery.unknown.lookup_context import doubt_of
 from delivery.worker.step import result_of
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.edition_factory import Newsroom
 from tests.small_model.findings import SMALL_WORLDS, found_in
 from tests.small_model.protocol import PASSES, first_state, transitions
 from tests.small_model.state import Batch, Lost, State, Step

@@ -18,9 +18,9 @@ from postmark_sandbox.http.server import SandboxServer
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
 from tests.delivery.conftest import newsroom, provider
-from tests.delivery.newsroom import Newsroom
-from tests.delivery.test_starting_a_call import a_call_held_by
-from tests.subscribers.test_leaving_the_list import ONE_CLICK, ONE_CLICK_IN_PARTS
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.queue.test_start import a_call_held_by
+from tests.subscribers.leaving.test_unsubscribe import ONE_CLICK, ONE_CLICK_IN_PARTS
 
 __all__ = ["newsroom", "provider"]
 

@@ -17,9 +17,9 @@ from idempotency.models import PostedForm
 from publishing.editions.versions import versions_of
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
-from tests.newsletter_site.calling import Program
+from tests.newsletter_site.api_caller import Program
 from tests.publishing.letters import letter
-from tests.publishing.scheduling_desk import LISBON, tomorrow
+from tests.publishing.scheduled_issues import LISBON, tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,7 +15,7 @@ from publishing.preflight.finding import Where
 from publishing.preflight.links import to_be_opened
 from publishing.preflight.parse_letter import read_letter
 from publishing.preflight.sending_time import Went, takes
-from tests.publishing.preflight.facts_of import NOW, domain, found, records, sentences
+from tests.publishing.preflight.facts_factory import NOW, domain, found, records, sentences
 
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)
 LINKED = '<p>See <a href="{}">the book</a>.</p>'

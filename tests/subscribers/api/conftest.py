@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.newsletter_site.calling import Program
-from tests.subscribers.importing_by_hand import someone
+from tests.newsletter_site.api_caller import Program
+from tests.subscribers.importing.import_browser import someone
 
 
 @pytest.fixture

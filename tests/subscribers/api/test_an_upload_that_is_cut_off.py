@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 
 from subscribers.models import SubscriberImport
 from tests.deployment.served_site import ServedSite, served_site
-from tests.newsletter_site.calling import Program
+from tests.newsletter_site.api_caller import Program
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 

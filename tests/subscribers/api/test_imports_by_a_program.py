@@ -9,8 +9,8 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from subscribers.models import Subscriber, SubscriberImport
-from tests.newsletter_site.calling import API, Program
-from tests.subscribers.importing_by_hand import run_workers
+from tests.newsletter_site.api_caller import API, Program
+from tests.subscribers.importing.import_browser import run_workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

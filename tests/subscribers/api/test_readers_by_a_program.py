@@ -21,11 +21,11 @@ from subscribers.desk.add_reader import Added, Result, add
 from subscribers.desk.readers_csv import lines_of
 from subscribers.models import ConsentRecord, Subscriber
 from tests.failed_statements import failed_statements
-from tests.newsletter_site.calling import Program
-from tests.publishing.beside import PATIENCE_S, at_once, beside
+from tests.newsletter_site.api_caller import Program
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
-from tests.subscribers.import_processes import wait_until_blocked
-from tests.subscribers.signing_up_by_hand import press
+from tests.subscribers.importing.import_processes import wait_until_blocked
+from tests.subscribers.signup_browser import press
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

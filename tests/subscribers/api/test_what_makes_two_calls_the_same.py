@@ -12,7 +12,7 @@ from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
 from subscribers.api.shapes import NewReader
 from subscribers.models import Subscriber
-from tests.newsletter_site.calling import Program
+from tests.newsletter_site.api_caller import Program
 
 ADA = "ada@posthouse.example.org"
 BODY = {"address": ADA, "name": "Ada"}

@@ -1,0 +1,94 @@
+"""The desk before anything happened, after one issue, on a busy morning, and after a year."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from delivery.models import Alarm, Batch, Edition, Newsletter, Worker
+from delivery.monitoring import worker_heartbeat
+from publishing.activity.record_activity import record_action
+from publishing.models import Draft
+from subscribers.importing.record_activity import record_import
+from subscribers.models import Subscriber
+from tests.browser.accessibility import Pages, Shown
+from tests.browser.desk_pages import DESK, published, watching
+from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+
+
+def _readers(number: int) -> None:
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(number))
+
+
+def _went_out(author: Any, days_ago: int, **counts: int) -> None:
+    """An edition went out, but for these."""
+    edition = published(author)
+    at = edition.published_at - timedelta(days=days_ago)
+    Edition.objects.filter(pk=edition.pk).update(published_at=at, held_until=at)
+    sent = Batch.objects.get(edition=edition).size - sum(counts.values())
+    Batch.objects.filter(edition=edition).update(state="done", waiting=0, sent=sent, **counts)
+
+
+def _a_worker_is_there(warning: str = "") -> None:
+    """Add a worker that still counts as heard from at the end of a long test."""
+    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
+    Worker.objects.update(heard_at=Now() + timedelta(hours=1))
+
+
+def first_issue(author: Any) -> None:
+    """One issue has gone out, to three readers; one came since."""
+    _a_worker_is_there()
+    _readers(3)
+    _went_out(author, days_ago=2)
+    _readers(1)
+
+
+def busy(author: Any) -> None:
+    """Something of everything: issues in all states, an alarm, decisions, drafts, an import."""
+    _readers(40)
+    watching(author)
+    tomas = get_user_model().objects.create_user(
+        "tomas", first_name="Tomás", last_name="Brandão", is_staff=True
+    )
+    _a_worker_is_there("One stream is missing.")
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(second_person=True)
+    Draft.objects.create(title="A moth at the lamp", letter="Dear all, " * 300, saved_by=tomas)
+    Draft.objects.create(title="", letter="", saved_by=author)
+    ended = Edition.objects.filter(kind="newsletter").latest("pk")
+    Alarm.objects.create(
+        edition=ended, kind="accepted_twice", about="1",
+        sentence="Postmark accepted a second copy for one reader; the edition was stopped.",
+    )  # fmt: skip
+    record_action(tomas.pk, ended, "resumed")
+    SubscriberImportFactory(
+        state="checked", confirmed=False, finished_at=None, checked_at=timezone.now(),
+        filename="village-fair.csv", rows=1204, added=1091, known=113, imported_by=tomas,
+    )  # fmt: skip
+    record_import(tomas.pk, SubscriberImportFactory(filename="guild.csv", confirmed=False))
+
+
+def a_year(author: Any) -> None:
+    """Twenty-six issues, each to some more readers than the one before."""
+    _a_worker_is_there()
+    for number in range(26):
+        _readers(7 if number % 5 else 1)
+        _went_out(author, 2 + 14 * (26 - number), suppressed=number % 4, withdrawn=number % 3)
+
+
+def overview(state: Callable[[Any], object]) -> Callable[[Any], Pages]:
+    """The desk's first pages in one of the states above."""
+
+    def pages(author: Any) -> Pages:
+        state(author)
+        issues, log = f"{DESK}issues/", f"{DESK}log/"
+        addresses = (issues, log, f"{issues}?show=ended", f"{issues}?q=nothing+of+the+kind")
+        return {address: Shown(address) for address in addresses}
+
+    return pages

@@ -1,0 +1,379 @@
+"""The desk's pages of drafts, pictures, publishing, test letters, issues, receipts and tokens."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode, urljoin
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.utils import timezone
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from delivery.models import Batch, Delivery, Edition, Newsletter
+from idempotency.key import fresh_key
+from newsletter_site.tokens.manage import make
+from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.external_checks import cached_results
+from publishing.external_checks.link_result import LinkAnswer
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import moment_of
+from publishing.test_letters.test_letters import send_test
+from tests.browser.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
+from tests.browser.author_session import is_ready, make_a_token
+from tests.publishing.edition_records import cancelled, in_doubt, sent
+
+DESK = "/admin/newsletters/"
+TOKEN = "a" * 32
+LINK = "https://weatherbooks.org/1911"
+PLAIN = Written("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
+# Nothing in it gives a place to break a line, and all of it is wrong.
+LONG = Written(
+    LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
+)
+TABLE = Written(
+    "A table", "", MARKDOWN, "|a long head|another one|a third one|\n|-|-|-|\n|one|two|three|", ""
+)
+WELL = Written(
+    "Swifts", "Where they are", MARKDOWN, f"Dear {{{{ name|reader }}}}, [gone]({LINK}).", ""
+)
+# Everything that can be said of a letter at once.
+FAULTY = Written(
+    "Swifts",
+    "",
+    MARKDOWN,
+    "Dear {{ nmae }},\n\nTODO\n\n![](http://almanack.org/swift.png)\n\n"
+    f"[the book]({LINK}), [home](about.html), [x](https://{'w' * 60}.example.net/{'y' * 80})",
+    "",
+)
+
+
+def begun(author: Any, words: Written = PLAIN) -> Draft:
+    return drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+
+
+def published(author: Any, words: Written = PLAIN, *, hold_s: float = 0, **named: Any) -> Edition:
+    return publish(author.pk, fresh_key(), content_of(words), hold_s=hold_s, **named).edition
+
+
+def at(draft: Draft, page: str = "") -> str:
+    """The address of a draft, or of a page beside it."""
+    return f"{DESK}drafts/{draft.pk}/{page}"
+
+
+def link_was_opened() -> None:
+    """Keep the answer of the link in `WELL`, so that the sheet does not open it."""
+    cached_results.keep_links({LINK: LinkAnswer(status=404, at=LINK)})
+
+
+def everything_is_looked_up(page: Page) -> None:
+    """Wait until the sheet has opened the letter's links and asked for the sender's records."""
+    expect(page.locator("[data-looking]:visible")).to_have_count(0)
+
+
+def _posted(address: str, heading: str, **fields: str) -> Shown:
+    """What is answered to a form that was opened long ago."""
+    data = urlencode({"csrfmiddlewaretoken": TOKEN, **fields})
+    form = {"content-type": "application/x-www-form-urlencoded"}
+
+    def post(page: Page) -> None:
+        page.context.add_cookies(
+            [{"name": "csrftoken", "value": TOKEN, "url": urljoin(page.url, "/")}]
+        )
+        page.route(
+            f"**{address}",
+            lambda route: route.continue_(
+                method="POST", post_data=data, headers={**route.request.headers, **form}
+            ),
+        )
+        page.goto(address)
+
+    return Shown(DESK, post, heading)
+
+
+def _panel(name: str) -> Callable[[Page], None]:
+    def open_it(page: Page) -> None:
+        is_ready(page).get_by_role("button", name=name).click()
+
+    return open_it
+
+
+def composer(author: Any) -> Pages:
+    """The composer with each of its panels open, and the pages that it leads to."""
+    ines = get_user_model().objects.create_user("ines", first_name="Inês", last_name="Faria")
+    plain, long, table = (begun(author, words) for words in (PLAIN, LONG, TABLE))
+    html = begun(author, Written("HTML", "", "html", f"<p>{LONGEST}</p><p>Dear all.</p>", "Own."))
+    first = published(author)
+    sent(first)
+
+    def write_over(page: Page) -> None:
+        """Another saves the draft while it is open here."""
+        is_ready(page)
+        revision = Draft.objects.get(pk=plain.pk).revision
+        theirs = Wording(Written(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", ""))
+        drafts.save(plain.pk, revision, theirs, by=ines.pk)
+        page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
+        expect(page.get_by_text("Neither version is lost.")).to_be_visible()
+
+    def compare(page: Page) -> None:
+        write_over(page)
+        page.get_by_role("button", name="Compare").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Two versions of one draft")
+
+    def go_offline(page: Page) -> None:
+        is_ready(page)
+        page.route("**/drafts/**", lambda route: route.abort())
+        page.get_by_label("Letter, in").fill(str(uuid.uuid4()))
+        expect(page.get_by_role("status")).to_contain_text("Every word is kept")
+
+    return {
+        "a fresh composer": Shown(f"{DESK}write/", is_ready),
+        "a draft": Shown(at(plain), is_ready),
+        "a long draft with flaws": Shown(at(long)),
+        "its text part": Shown(at(long), _panel("Text part")),
+        "its pictures": Shown(at(long), _panel("Pictures")),
+        "a draft in HTML": Shown(at(html)),
+        "a text part in own words": Shown(at(html), _panel("Text part")),
+        "a table": Shown(at(table)),
+        "the dialog of a test letter": Shown(at(plain), _panel("Send a test…")),
+        "changed by another": Shown(at(plain), write_over),
+        "two versions": Shown(at(plain), compare),
+        "not saved": Shown(at(table), go_offline),
+        "a correction": Shown(f"{DESK}write/?issue={first.issue_id}"),
+        "a correction in the plain form": Shown(f"{DESK}?issue={first.issue_id}"),
+        "throw away": Shown(at(long, "delete/")),
+        "back to Markdown": Shown(at(html, "markdown/")),
+    }
+
+
+def pictures(_author: Any) -> Pages:
+    """The page on which pictures are uploaded without scripts."""
+    file = io.BytesIO()
+    Image.new("RGB", (900, 300), "teal").save(file, "PNG")
+
+    def uploaded(alt: str, content: bytes = file.getvalue(), name: str = "teal.png") -> Shown:
+        def upload(page: Page) -> None:
+            page.get_by_label("Picture", exact=True).set_input_files(
+                files=[{"name": name, "mimeType": "image/png", "buffer": content}]
+            )
+            page.get_by_label("Words in place of the picture").fill(alt)
+            page.get_by_role("button", name="Upload").click()
+            answer = page.get_by_label("In a letter in Markdown").or_(page.get_by_role("alert"))
+            expect(answer.first).to_be_visible()
+
+        return Shown(f"{DESK}pictures/", upload)
+
+    return {
+        "no picture yet": Shown(f"{DESK}pictures/"),
+        "a picture": uploaded(LONGEST),
+        "a picture without words": uploaded(""),
+        "no picture at all": uploaded("", b"%PDF-1.7", f"{LONGEST}.png"),
+    }
+
+
+def publishing(author: Any) -> Pages:
+    """The sheets before publishing, and presses that came too late."""
+    Newsletter.objects.the_one()
+    link_was_opened()
+    draft, done, well = begun(author), begun(author), begun(author, WELL)
+    edition = published(author)
+    sent(edition)
+    Draft.objects.filter(pk=done.pk).update(edition=edition, issue=edition.issue_id)
+    press = {"revision": "9", "content": "0" * 64, "version": "1", "when": "now"}
+    past = "publish/?when=at&at=2001-01-01T07:00&zone=Europe/Lisbon"
+
+    def ask(page: Page) -> None:
+        everything_is_looked_up(page)
+        page.get_by_role("button", name="Publish to ").click()
+        expect(page.get_by_role("dialog").get_by_role("heading")).to_be_focused()
+
+    return {
+        "a sheet": Shown(at(well, "check/"), everything_is_looked_up),
+        "its dialog": Shown(at(well, "check/"), ask),
+        "a sheet full of faults": Shown(
+            at(begun(author, FAULTY), "check/"), everything_is_looked_up
+        ),
+        "the question": Shown(at(well, "publish/")),
+        "a press of older words": _posted(
+            at(draft, "publish/"), "Before it goes out", idempotency_key=str(draft.key), **press
+        ),
+        "a press after it was published otherwise": _posted(
+            at(done, "publish/"), "already published", idempotency_key=str(done.key), **press
+        ),
+        "a press without the key": _posted(at(draft, "publish/"), "Before it goes out", **press),
+        "a time that is past": Shown(at(draft, past)),
+        "a published draft": Shown(at(done)),
+        "an old form of the desk": _posted(
+            at(draft, "delete/"), "This page is not open to you", csrfmiddlewaretoken="x"
+        ),
+        "an old form of the composer": _posted(
+            at(draft), "Write an issue", csrfmiddlewaretoken="x", letter=LONGEST
+        ),
+    }
+
+
+def second_person(author: Any) -> Pages:
+    """What changes where publishing takes two."""
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(second_person=True)
+    tomas = get_user_model().objects.create_user("tomas", first_name="Tomás", last_name="Brandão")
+    tomas.groups.set(Group.objects.all())
+    return {
+        "her own draft": Shown(at(begun(author), "check/")),
+        "another's draft": Shown(at(begun(tomas), "check/")),
+        "the plain form": Shown(DESK),
+    }
+
+
+def marked_letters(author: Any) -> Pages:
+    """A test letter in each of its states."""
+    waiting, accepted, refused, doubtful = (
+        send_test(author.pk, content_of(PLAIN), f"{name}@{'posthouse' * 6}.example.org")
+        for name in ("w", "a", "r", "d")
+    )
+    _settle(accepted, outcome="sent", sent_at=timezone.now(), evidence="reply",
+            provider_message_id="1")  # fmt: skip
+    _settle(refused, outcome="failed", reason=f"Postmark refuses: “{LONGEST}” (code 400).")
+    _settle(doubtful, outcome="unknown")
+    flaws = {"title": "", "letter": "{{ no }}", "format": "markdown", "test_email": LONGEST}
+    return {
+        "waiting": Shown(f"{DESK}test/{waiting}/"),
+        "accepted": Shown(f"{DESK}test/{accepted}/"),
+        "refused": Shown(f"{DESK}test/{refused}/"),
+        "in doubt": Shown(f"{DESK}test/{doubtful}/"),
+        "not sent": _posted(
+            f"{DESK}test/", "The test letter was not sent", idempotency_key=fresh_key(), **flaws
+        ),
+    }
+
+
+def _settle(number: int, **facts: Any) -> None:
+    """Record what became of the one copy of a test letter."""
+    copy = Delivery.objects.filter(issue__isnull=False, version=number).get(
+        batch__edition__kind="test"
+    )
+    Delivery.objects.filter(pk=copy.pk).update(**facts)
+    counts = {"waiting": 0, facts["outcome"]: 1}
+    state = "unknown" if facts["outcome"] == "unknown" else "done"
+    doubt = {"doubt_since": timezone.now()} if state == "unknown" else {}
+    Batch.objects.filter(pk=copy.batch_id).update(**counts, state=state, **doubt)
+
+
+def missed(edition: Edition) -> Delivery:
+    """All copies went out but one, whose tries are used up."""
+    sent(edition)
+    copy = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
+    assert copy is not None
+    Delivery.objects.filter(pk=copy.pk).update(
+        outcome="failed", sent_at=None, evidence="", provider_message_id=None,
+        reason=f"All 10 tries are used up. Last: {LONGEST}", missed=True,
+    )  # fmt: skip
+    batch = Batch.objects.get(pk=copy.batch_id)
+    Batch.objects.filter(pk=batch.pk).update(sent=batch.sent - 1, failed=1, missed=1)
+    return copy
+
+
+def watching(author: Any) -> Pages:
+    """An issue in each of its states, and pages of questions; all of these have one template."""
+    moment = moment_of(timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon")
+    of = {
+        "held": published(author, hold_s=3600),
+        "scheduled": published(author, at=moment),
+        "sending": published(author),
+        "paused": published(author),
+        "stopped": published(author, Written(LONGEST, "", MARKDOWN, "Dear all.", "")),
+        "in doubt": published(author),
+        "doubtful": published(author),
+        "missed": published(author),
+        "cancelled": published(author),
+        "corrected": published(author),
+    }
+    Edition.objects.filter(pk=of["paused"].pk).update(control="paused")
+    Edition.objects.filter(pk=of["stopped"].pk).update(
+        control="stopped", control_reason="Postmark refuses the sender. Confirm it, then resume."
+    )
+    Batch.objects.filter(edition__in=[of["paused"], of["stopped"]]).update(state="paused")
+    in_doubt(of["in doubt"])
+    in_doubt(of["doubtful"])
+    Batch.objects.filter(edition=of["doubtful"]).update(state="parked")
+    missed(of["missed"])
+    cancelled(of["cancelled"])
+    sent(of["corrected"])
+    sent(published(author, issue=of["corrected"].issue_id, version=2))
+    asked = {
+        "held": ("pause", "cancel"),
+        "scheduled": ("call-back", "send-now"),
+        "doubtful": ("ask-again", "send-doubtful"),
+        "missed": ("send-to-missed", "close"),
+    }
+    page_of = {name: f"{DESK}{edition.issue_id}/" for name, edition in of.items()}
+    return {
+        **{name: Shown(address) for name, address in page_of.items()},
+        "the receipt of what was cancelled": Shown(f"{page_of['cancelled']}receipt/"),
+        "an older version": Shown(f"{page_of['corrected']}?version=1"),
+        "the receipt of a correction": Shown(f"{page_of['corrected']}receipt/"),
+        "the missed": Shown(f"{page_of['missed']}?outcome=missed"),
+        "nobody found": Shown(f"{page_of['missed']}?q={LONGEST_ADDRESS}"),
+        "no receipt yet": Shown(f"{page_of['held']}receipt/"),
+        "another time": Shown(f"{page_of['scheduled']}reschedule/"),
+        "a time that is past": Shown(f"{page_of['scheduled']}reschedule/", _choose_the_past),
+        **{
+            f"{name}: {action}": Shown(f"{page_of[name]}{action}/")
+            for name, actions in asked.items()
+            for action in actions
+        },
+    }
+
+
+def _choose_the_past(page: Page) -> None:
+    page.get_by_label("Date and time").fill("2001-01-01T07:00")
+    page.get_by_role("button", name="Change the time").click()
+    expect(page.get_by_text("2001, 07:00 Europe/Lisbon is past")).to_be_visible()
+
+
+def receipts(author: Any) -> Pages:
+    """What is said of a receipt that is checked."""
+    ended = published(author)
+    sent(ended)
+    there = f"{DESK}{ended.issue_id}/receipt/"
+
+    def genuine(page: Page) -> str:
+        page.request.get(there)
+        return page.request.get(f"{there}receipt.json").text()
+
+    def checked(text: Callable[[Page], str]) -> Shown:
+        def check(page: Page) -> None:
+            page.get_by_label("The receipt’s whole text").fill(text(page))
+            page.get_by_role("button", name="Check it").click()
+            expect(page.locator("#found, #wrong").first).to_be_visible()
+
+        return Shown(f"{DESK}receipts/", check)
+
+    return {
+        "receipts": Shown(f"{DESK}receipts/"),
+        "genuine": checked(genuine),
+        "not genuine": checked(
+            lambda page: genuine(page).replace('"audience":40', '"audience":41')
+        ),
+        "no receipt": checked(lambda _page: LONGEST),
+    }
+
+
+def tokens(author: Any) -> Pages:
+    """The page of tokens, with a fresh one on it, and the page that asks before revoking."""
+    make(author, "an older program with a rather long name", ["status", "readers"])
+
+    def ask_to_revoke(page: Page) -> None:
+        page.get_by_role("link", name="Revoke “an older program").click()
+        expect(page.get_by_role("button", name="Revoke it")).to_be_visible()
+
+    there = f"{DESK}tokens/"
+    return {"a fresh token": Shown(there, make_a_token), "revoke": Shown(there, ask_to_revoke)}

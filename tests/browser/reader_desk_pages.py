@@ -1,0 +1,177 @@
+"""The desk's pages of readers and imports, in every state that they show to somebody."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from playwright.sync_api import Page, expect
+
+from delivery.postmark.provider_events import Bounced
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
+from subscribers.consent import consent_ledger
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.importing import accept_upload, background
+from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.leaving.leave import leave
+from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models.consent_record import How
+from subscribers.suppression import manual_suppression
+from tests.browser.accessibility import LONGEST_ADDRESS, Pages, Shown
+from tests.browser.web_site import ROOT
+from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+
+DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"
+EXPORT = ROOT / "tests" / "subscribers" / "exports" / "buttondown.csv"
+READERS = "/admin/newsletters/readers/"
+IMPORTS = "/admin/newsletters/imports/"
+LETTER = Content("Swifts leave without saying goodbye", "<p>They are gone.</p>", "They are gone.")
+FAIR = (
+    "E-Mail;Nome;Stand\r\n"
+    "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"
+    "ada.whitlock@posthouse.example.org;Ada Whitlock;\r\n"
+    "gone@posthouse.example.org;Odo Lindqvist;\r\n"
+    "LIDIA.RAMOS@weir.example.org;Lídia Ramos;\r\n"
+    "paul@@orchard.example.org;Paul;\r\n"
+    f"{'see-overleaf-' * 12};;\r\n"
+    "rosa@mill-race.example.org;Rosa Falcão;7\r\n"
+).encode("cp1252")
+KNOWN = b"email,name\nada.whitlock@posthouse.example.org,Ada Whitlock\n"
+
+
+def _readers(author: Any) -> dict[str, Subscriber]:
+    """One reader of each state, with what usually stands beside it."""
+    confirmed = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
+    pending = SubscriberFactory(email="ines.faria@weir.example.org", name="Inês", state="pending")
+    left = SubscriberFactory(email="gone@posthouse.example.org", name="Odo Lindqvist")
+    bounced = SubscriberFactory(email="harriet@oxbow.example.org", name="Harriet Snow")
+    complained = SubscriberFactory(email="f.mbeki@quarry.example.org", name="")
+    shut_out = SubscriberFactory(email=LONGEST_ADDRESS, name="Sigríður " * 20)
+    words = {"network": "203.0.113.0/24", "wording": "Yes, send me the letter.", "request": 1}
+    for reader in (confirmed, pending, left):
+        consent_ledger.record(reader.pk, "asked", "form", name=reader.name, **words)
+    for reader in (confirmed, left):
+        consent_ledger.record(reader.pk, "confirmed", "link", **words)
+    publish(author.pk, "first", LETTER, hold_s=0)
+    publish(author.pk, "second", LETTER, hold_s=0)
+    leave(left.pk, How.ONE_CLICK, network="203.0.113.0/24")
+    for reader, kind in ((bounced, "HardBounce"), (complained, "SpamComplaint")):
+        told = Bounced(
+            address=reader.email, at=datetime(2026, 3, 14, tzinfo=UTC), bounce=str(reader.pk),
+            kind=kind, inactive=True,
+            description="The server was unable to deliver your message (ex: unknown user).",
+        )  # fmt: skip
+        RegisteredReaders().told([told])
+    manual_suppression.shut_out(shut_out.pk)
+    return {
+        "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
+        "complained": complained, "shut out": shut_out,
+    }  # fmt: skip
+
+
+def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> SubscriberImport:
+    file = io.BytesIO(content)
+    with ReaderFile(file, name) as readers:
+        record = accept_upload.receive_to_check(readers, file, name, author)[0]
+    if check:
+        background.work(lambda: False)
+    return record
+
+
+def _imports(author: Any) -> dict[str, SubscriberImport]:
+    """An import of each kind. Only the one that runs is made up, and stands still."""
+    imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
+    statement = "Signed list at the village fair, 12 September"
+    accept_upload.decide(imported.pk, Statement(True, statement, author))
+    background.work(lambda: False)
+    failed = SubscriberImportFactory(
+        state="refused", imported_by=author, filename="spring-fair.csv",
+        refusal="The file was changed on the way: its content is not what was uploaded.",
+    )  # fmt: skip
+    checked = _received(FAIR, "village-fair.csv", author)
+    nobody_new = _received(KNOWN, f"{'village-fair-' * 12}.csv", author)
+    running = SubscriberImportFactory(
+        state="running", imported_by=author, finished_at=None, filename="guild.csv",
+        statement=statement, owner=uuid4(), size=4_000_000, bytes_read=1_500_000, rows=24_000,
+        added=23_400, known=600,
+    )  # fmt: skip
+    rosa = b"email\nrosa@mill-race.example.org\n"
+    return {
+        "finished with rejects": imported,
+        "checked": checked,
+        "checked export": _received(EXPORT.read_bytes(), EXPORT.name, author),
+        "checked, nobody new": nobody_new,
+        "failed": failed,
+        "waiting": _received(rosa, "rosa.csv", author, check=False),
+        "running": running,
+    }
+
+
+def upload(page: Page, name: str, mime_type: str, content: bytes) -> None:
+    file = {"name": name, "mimeType": mime_type, "buffer": content}
+    page.get_by_label("A list of readers").set_input_files(files=[file])  # type: ignore[list-item]
+    page.get_by_role("button", name="Upload and check").click()
+
+
+def _upload_no_list(page: Page) -> None:
+    upload(page, "readers.pdf", "application/pdf", b"%PDF-1.7\n")
+    page.get_by_role("alert").wait_for()
+
+
+def _state_nothing(page: Page) -> None:
+    page.get_by_label("These people gave their consent elsewhere").check()
+    page.get_by_label("Where and how").fill("  ")
+    page.get_by_role("button", name="as confirmed").click()
+    page.get_by_role("alert").wait_for()
+
+
+def no_readers(_author: Any) -> Pages:
+    """The pages before anybody has come."""
+    return {
+        "no readers": Shown(READERS),
+        "no imports": Shown(IMPORTS),
+        "upload with an error": Shown(IMPORTS, _upload_no_list),
+    }
+
+
+def readers(author: Any) -> Pages:
+    """Every page of readers and imports, with something to show on it."""
+    readers, imports = _readers(author), _imports(author)
+    confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["shut out"].pk
+    return {
+        "readers": Shown(READERS),
+        "readers of one state": Shown(f"{READERS}?state=confirmed"),
+        "somebody found": Shown(f"{READERS}?q=wwww"),
+        "nobody found": Shown(f"{READERS}?q=nobody%40nowhere"),
+        "a form elsewhere": Shown(f"{READERS}form/"),
+        **{f"reader {name}": Shown(f"{READERS}{one.pk}/") for name, one in readers.items()},
+        **{action: Shown(f"{confirmed}{action}/") for action in ("unsubscribe", "shut-out")},
+        "erase": Shown(f"{confirmed}erase/"),
+        "let in": Shown(f"{READERS}{shut_out}/let-in/"),
+        "nothing to do": Shown(f"{READERS}{shut_out}/shut-out/"),
+        "imports": Shown(IMPORTS),
+        **{f"import {name}": Shown(f"{IMPORTS}{one.pk}/") for name, one in imports.items()},
+        "decision with an error": Shown(f"{IMPORTS}{imports['checked'].pk}/", _state_nothing),
+    }
+
+
+def readers_acted_on(_author: Any) -> Pages:
+    """What a page says of what was just done."""
+    reader = SubscriberFactory()
+
+    def do(action: str, done: str) -> Shown:
+        def press(page: Page) -> None:
+            page.get_by_role("link", name=action).click()
+            page.locator(".sheet button").click()
+            expect(page.get_by_role("status")).to_have_text(done)
+
+        return Shown(f"{READERS}{reader.pk}/", press)
+
+    return {
+        "shut out": do("Shut the address out", "Shut out. Nothing is mailed to this address."),
+        "erased": do("Erase", "Erased. Nothing is held about this reader any more."),
+    }

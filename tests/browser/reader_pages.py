@@ -1,0 +1,83 @@
+"""The public pages: every page that a reader may come to, in every state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page
+
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
+from subscribers.consent import consent_ledger
+from subscribers.links import request_token
+from subscribers.links.request_token import Request
+from subscribers.links.unsubscribe_token import token_for
+from tests.browser.accessibility import LONGEST_ADDRESS, Pages, Shown
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.signup_browser import link
+
+LETTER = """
+<h1>Swifts leave without saying goodbye</h1><p class="open">They are gone.</p>
+<h2>Where they are now</h2><p>Over <a href="https://example.org/congo">the Congo basin</a>.</p>
+<table><caption>Last seen</caption><tr><th scope="col">Year</th><th scope="col">Birds</th></tr>
+<tr><td>2026</td><td class="num">14</td></tr></table>
+"""
+
+
+def _press(button: str, **typed: str) -> Callable[[Page], None]:
+    def press(page: Page) -> None:
+        for field, text in typed.items():
+            page.get_by_label(field.capitalize()).first.fill(text)
+        # Where it was pressed before, the page says so and has no button any more.
+        if page.get_by_role("button", name=button).count():
+            with page.expect_navigation():
+                page.get_by_role("button", name=button).click()
+
+    return press
+
+
+def reader_pages(author: Any) -> Pages:
+    """The pages in this order: what changes something comes late."""
+    words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
+    first = publish(author.pk, "first", words, hold_s=0).edition
+    publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
+    unlisted = publish(author.pk, "third", words, hold_s=0, unlisted=True).edition
+    reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
+    long = SubscriberFactory(email=LONGEST_ADDRESS)
+    gone = SubscriberFactory(state="unsubscribed")
+    asking = SubscriberFactory(state="pending", requests=1)
+    consent_ledger.record(asking.pk, "asked", "form", request=1)
+    consent_ledger.record(reader.pk, "record asked", "form", request=1, wording="What do you hold?")
+    record = f"/record/{request_token.token_for('record', Request(reader.pk, 1))}/"
+    too_old = f"/record/{request_token.token_for('record', Request(reader.pk, 2))}/"
+    leave = {one: f"/unsubscribe/{token_for(one.pk)}/" for one in (reader, long, gone)}
+    ada = "ada@posthouse.example.org"
+    return {
+        "front page": Shown("/"),
+        "sign up": Shown("/subscriptions/"),
+        "confirm": Shown(link(asking, 1)),
+        "confirmed": Shown(link(reader, 1)),
+        "too old to confirm": Shown(link(gone, 1)),
+        "archive": Shown("/archive/"),
+        "a corrected letter": Shown(first.archive_url.removeprefix("https://letter.example.org")),
+        "an unlisted letter": Shown(
+            unlisted.archive_url.removeprefix("https://letter.example.org")
+        ),
+        "leave": Shown(leave[reader]),
+        "leave, of a long address": Shown(leave[long]),
+        "left": Shown(leave[gone]),
+        "a link that does not work": Shown("/unsubscribe/cut-off/"),
+        "asking for a record": Shown("/record/"),
+        "asking to leave": Shown("/unsubscribe/"),
+        "record": Shown(record),
+        "erase": Shown(f"{record}erase/"),
+        "a link that is too old": Shown(too_old),
+        "sign up with mistakes": Shown("/", _press("Subscribe", email="@", name="\u202e")),
+        "asked for a record of no address": Shown("/record/", _press("Mail me", email="ada@")),
+        "asked": Shown("/", _press("Subscribe", email=ada)),
+        "asked for a record": Shown("/record/", _press("Mail me", email=ada)),
+        "asked to leave": Shown("/unsubscribe/", _press("Mail me", email=ada)),
+        "left just now": Shown(leave[long], _press("Stop sending me letters")),
+        "erased": Shown(f"{record}erase/", _press("Erase everything about me")),
+    }

@@ -1,0 +1,171 @@
+"""Every page: by ear, by keyboard, in the dark, on the smallest phone, without scripts."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from difflib import unified_diff
+from types import MappingProxyType
+from typing import Any
+
+import psycopg
+import pytest
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.views.defaults import bad_request, server_error
+from playwright.sync_api import Page, expect
+
+from idempotency.claim import seats
+from tests.browser import admin_pages as of_operators
+from tests.browser import desk_pages as of_the_desk
+from tests.browser import reader_desk_pages
+from tests.browser.accessibility import LONGEST, Pages, Shown, content, faults_of
+from tests.browser.dashboard_states import a_year, busy, first_issue, overview
+from tests.browser.desk_pages import DESK, at, begun
+from tests.browser.reader_pages import reader_pages
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+
+Windows = Callable[..., Page]
+# On these the document is the same without scripts, so what axe found of it holds there too.
+SAME_WITHOUT_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
+    {
+        "readers": reader_desk_pages.readers,
+        "no readers": reader_desk_pages.no_readers,
+        "the desk, nothing": overview(str),
+        "the desk, first issue": overview(first_issue),
+        "the desk, busy": overview(busy),
+        "the desk, a year": overview(a_year),
+    }
+)
+WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
+    {
+        "readers acted on": reader_desk_pages.readers_acted_on,
+        "composer": of_the_desk.composer,
+        "pictures": of_the_desk.pictures,
+        "publishing": of_the_desk.publishing,
+        "second person": of_the_desk.second_person,
+        "test letters": of_the_desk.marked_letters,
+        "watching": of_the_desk.watching,
+        "receipts": of_the_desk.receipts,
+        "tokens": of_the_desk.tokens,
+    }
+)
+
+
+def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, object]:
+    """Visit each page once, and once in a window without scripts if there is one."""
+    found: dict[str, object] = {}
+    for name, shown in pages.items():
+        shown.visit(page)
+        document = content(page)
+        found |= {f"{name}: {what}": faults for what, faults in faults_of(page).items()}
+        if plain is not None:
+            shown.visit(plain)
+            if lines := list(unified_diff(document.split("\n"), content(plain).split("\n"), n=0)):
+                found[f"{name}: without scripts"] = lines
+    return found
+
+
+def test_readers_pages_have_no_script_and_are_for_everybody(new_page: Windows, author: Any) -> None:
+    page, scripts = new_page(), []
+    page.on("request", lambda one: one.resource_type == "script" and scripts.append(one.url))
+    assert faults_on(reader_pages(author), page, new_page(java_script_enabled=False)) == {}
+    assert scripts == []
+
+
+@pytest.mark.parametrize("group", SAME_WITHOUT_SCRIPTS)
+def test_the_page_is_for_everybody_and_the_same_without_scripts(
+    new_page: Windows, author: Any, group: str
+) -> None:
+    pages = SAME_WITHOUT_SCRIPTS[group](author)
+    windows = [new_page(author, java_script_enabled=on) for on in (True, False)]
+    assert faults_on(pages, *windows) == {}
+
+
+@pytest.mark.parametrize("group", WITH_SCRIPTS)
+def test_every_page_of_the_desk_is_for_everybody(
+    new_page: Windows, author: Any, readers: Any, group: str
+) -> None:
+    assert faults_on(WITH_SCRIPTS[group](author), new_page(author)) == {}
+
+
+def test_every_page_of_the_administration_is_for_everybody(
+    new_page: Windows, transactional_db: None
+) -> None:
+    found: dict[str, object] = {}
+    for who, pages in of_operators.administration().items():
+        found |= faults_on(pages, new_page(who))
+    assert found == {}
+
+
+FILL_THE_LINE = """heading => {
+  heading.textContent = "W";
+  const line = heading.offsetHeight;
+  while (heading.offsetHeight === line) heading.textContent += "W";
+  heading.textContent = heading.textContent.slice(0, -1);
+  const words = document.createRange();
+  words.selectNodeContents(heading);
+  const name = words.getBoundingClientRect();
+  const button = document.querySelector(".historylink").getBoundingClientRect();
+  return {
+    isNear: name.bottom > button.top - line,
+    isUnder: name.right > button.left && name.bottom > button.top && name.top < button.bottom,
+  };
+}"""
+
+
+def test_a_name_as_wide_as_the_page_leaves_the_button_beside_it_alone(
+    new_page: Windows, transactional_db: None
+) -> None:
+    operator = of_operators.operator()
+    author, group, _ = of_operators.things(operator)
+    page = new_page(operator)
+    for address in (of_operators.AUTHORS + str(author.pk), of_operators.GROUPS + str(group.pk)):
+        for width in (1025, 1280, 1920):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(f"{address}/change/")
+            found = page.locator("#content > h2").evaluate(FILL_THE_LINE)
+            assert found == {"isNear": True, "isUnder": False}, (address, width)
+
+
+def test_the_page_that_waits_for_a_first_click_is_for_everybody(
+    new_page: Windows, author: Any, readers: Any, database_url: str
+) -> None:
+    draft = begun(author)
+    page = new_page(author)
+    # It would look again by itself before it has been looked at.
+    page.route("**/look-again.js", lambda route: route.abort())
+    page.goto(at(draft, "publish/"))
+    with psycopg.connect(database_url, autocommit=True) as others:
+        for seat in seats(author.pk, draft.key):  # they sit on every seat of this key
+            others.execute("SELECT pg_advisory_lock(%s)", [seat])
+        page.get_by_role("button", name="Publish to").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Still working on your")
+        assert faults_of(page) == {}
+
+
+def test_the_pages_of_an_error_are_for_everybody(
+    new_page: Windows, author: Any, client: Client
+) -> None:
+    """As they are where `DEBUG` is off; the site of these tests shows Django's own instead."""
+    request = RequestFactory().get("/")
+    client.force_login(author)
+    answers = {
+        "not found": client.get(f"{DESK}drafts/{uuid.uuid4()}/", secure=True),
+        "not found, signed out": Client().get(f"/{LONGEST}/", secure=True),
+        "bad request": bad_request(request, ValueError()),
+        "server error": server_error(request),
+    }
+
+    def shown(answer: HttpResponse) -> Shown:
+        def give(page: Page) -> None:
+            page.route(
+                "**/of-an-error/",
+                lambda route: route.fulfill(content_type="text/html", body=answer.content),
+            )
+            page.goto("/of-an-error/")
+
+        return Shown("/", give)
+
+    assert faults_on({name: shown(answer) for name, answer in answers.items()}, new_page()) == {}

@@ -1,0 +1,201 @@
+"""The sheet before publishing in a real browser: what it says, and where it leads."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import expect
+
+from delivery.models import Edition, Newsletter
+from publishing.content.draft_content import MARKDOWN, Written
+from publishing.models import Draft
+from tests.browser.author_session import (
+    ACCEPTED,
+    ask,
+    edition,
+    late,
+    look_now,
+    publish_to,
+    succeeded,
+)
+from tests.browser.conftest import HELD_IN_BATCHES, READERS
+from tests.browser.desk_pages import FAULTY, WELL, at, begun, link_was_opened
+from tests.publishing.scheduled_issues import tomorrow
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def draft(author: Any) -> Draft:
+    """A draft whose link was opened before: nothing is looked up."""
+    link_was_opened()
+    return begun(author, WELL)
+
+
+def test_the_sheet_tells_of_links_and_the_note_of_publishing_goes_at_the_end(desk, draft, site):
+    desk.goto(at(draft, "check/"))
+    expect(desk.get_by_text("One link answers 404")).to_be_visible()
+    publish_to(desk, READERS)
+    assert str(Edition.objects.get().issue_id) in desk.url
+
+    site.deliver()
+    look_now(desk)
+
+    succeeded(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_hidden()
+
+
+def test_a_time_that_is_past_is_said_on_the_sheet(desk, draft):
+    desk.goto(at(draft, "check/"))
+    expect(desk.get_by_role("button", name="Schedule…")).to_have_count(0)
+    field, error = desk.get_by_label("Date and time"), desk.locator("#when-at-error")
+    field.fill("2001-01-01T07:00")
+    expect(desk.get_by_label("At a time")).to_be_checked()
+
+    desk.get_by_role("button", name="Schedule…").click()
+
+    expect(error).to_contain_text("is past")
+    expect(error).to_be_in_viewport()
+    expect(field).to_be_focused()
+
+    field.fill("")
+    desk.get_by_role("button", name="Schedule…").click()
+
+    expect(field).to_be_focused()
+    assert field.evaluate("field => field.validity.valueMissing")
+    assert not Edition.objects.exists()
+
+
+def test_who_names_a_time_means_it_until_they_choose_now(desk, draft):
+    moment = tomorrow("UTC")
+    with late(desk, "when", at(draft, "check/")):
+        field = desk.get_by_label("Date and time")
+        field.fill(moment.local)
+    expect(desk.get_by_label("At a time")).to_be_checked()
+    desk.get_by_role("button", name="Schedule…").click()
+    expect(desk.get_by_role("dialog")).to_contain_text(moment.words)
+    desk.keyboard.press("Escape")
+
+    desk.get_by_label("Now", exact=False).check()
+    expect(field).to_have_value("")
+    desk.get_by_label("At a time").check()
+    expect(field).to_have_value(moment.local)
+    desk.get_by_label("Now", exact=False).check()
+    publish_to(desk, READERS)
+
+    expect(desk.get_by_role("status")).to_have_text("Sending")
+    assert Edition.objects.get().control == "running"
+
+
+def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
+    new_page, author, readers, draft
+):
+    page = new_page(author, java_script_enabled=False)
+    page.goto(at(draft, "check/"))
+    page.get_by_label("Date and time").fill(tomorrow("UTC").local)
+    ask(page, READERS)
+
+    expect(page.locator("#when-at-error")).to_contain_text("tick “At a time”, or take the time")
+    assert not Edition.objects.exists()
+    page.get_by_label("At a time").check()
+    ask(page, READERS)
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Schedule it for {READERS} readers?")
+
+
+def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author):
+    words = Written("Swifts", "", MARKDOWN, "They have gone.", "Dear {{ nmae }}, they have gone.")
+    desk.goto(at(begun(author, words), "check/"))
+
+    desk.get_by_role("link", name="Mend in the text part").first.click()
+
+    expect(desk.get_by_label("Text part, in your own words")).to_be_focused()
+    desk.evaluate("location.hash = 'id_letter'")
+    expect(desk.get_by_label("Letter, in")).to_be_focused()
+
+
+def test_what_is_not_known_yet_is_looked_up_once_while_the_page_is_there(desk, author):
+    draft = begun(author, FAULTY)
+    looks = []
+    desk.on("request", lambda request: looks.append(request.url) if "looks" in request.url else 0)
+    desk.goto(at(draft, "check/"))
+    expect(desk.locator("#why")).to_contain_text("One stop is left:")
+    expect(desk.locator(".lede")).to_contain_text(re.compile("One thing stops this issue"))
+
+    expect(desk.locator("[data-looking]:visible")).to_have_count(0)
+
+    assert len(looks) == 1
+    assert looks[0].endswith(f"{draft.pk}/looks/")
+    expect(desk.get_by_text("have not been opened yet")).to_have_count(0)
+
+
+# Of the two one at least is less than a year away, whatever day it is.
+ZONES = ("Europe/Lisbon", "America/New_York")
+
+
+def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
+    """A zone, and half an hour after the next time that its clocks change, as they went before."""
+    hour = timedelta(hours=1)
+    start = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + 48 * hour
+    for zone in ZONES:
+        there = ZoneInfo(zone)
+        for hours in range(360 * 24):
+            at = start + hours * hour
+            before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
+            if before != after and (before > after) == clocks_go_back:
+                # Just before it, where that comes again; else just after it, where it never comes.
+                way = -1 if clocks_go_back else 1
+                return zone, (at + before + way * hour / 2).replace(tzinfo=None)
+    raise AssertionError("no clock changes within a year")
+
+
+# On a site of its own: a site remembers the newsletter's zone for some seconds.
+@HELD_IN_BATCHES
+def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, readers, draft):
+    zone, twice = night_of_a_change(clocks_go_back=True)
+    other_zone, never = night_of_a_change(clocks_go_back=False)
+    first, second = (
+        twice.replace(tzinfo=ZoneInfo(zone), fold=fold).astimezone(UTC) for fold in (0, 1)
+    )
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(time_zone=zone)
+    page = new_page(author, timezone_id="Asia/Kathmandu")
+    page.goto(at(draft, "check/"))
+    expect(page.get_by_label("Time zone")).to_have_value(zone)
+    said = page.locator("[data-when-said]")
+
+    # A time that the clocks skip is refused, by the page while it is typed and by the server.
+    page.get_by_label("Time zone").select_option(other_zone)
+    page.get_by_label("Date and time").fill(f"{never:%Y-%m-%dT%H:%M}")
+    expect(page.get_by_label("At a time")).to_be_checked()
+    expect(said).to_have_text("This time does not exist there: the clocks go forward over it.")
+    page.get_by_role("button", name="Schedule…").click()
+    expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
+    assert not Edition.objects.exists()
+
+    # One that comes twice is asked about: she means the second.
+    page.get_by_label("Time zone").select_option(zone)
+    page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
+    expect(said).to_contain_text("This time comes twice there")
+    page.get_by_role("button", name="Schedule…").click()
+    expect(page.locator("#when-which-error")).to_contain_text(f"comes twice in {zone}")
+    assert not Edition.objects.exists()
+    page.get_by_role("radio", name=re.compile("^The second")).check()
+    expect(said).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
+
+    # The question and the page of the issue name both times, and neither that of her own clock.
+    page.get_by_role("button", name="Schedule…").click()
+    dialog = page.get_by_role("dialog", name=f"Schedule it for {READERS} readers?")
+    expect(dialog).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
+    dialog.get_by_role("button", name=f"Schedule for {READERS}").dblclick()
+    expect(page.get_by_role("status")).to_have_text("Scheduled")
+    expect(page.locator(".lede")).to_contain_text(
+        f"{twice:%H:%M} {zone} ({second:%H:%M} UTC), to everyone confirmed by then"
+    )
+    stored = edition()
+    assert (stored.scheduled_for, stored.scheduled_zone) == (second, zone)
+    assert stored.scheduled_for != first
+    assert stored.scheduled_local == f"{twice:%Y-%m-%dT%H:%M}"

@@ -1,0 +1,471 @@
+"""The composer in a real browser: whatever happens, no word is lost."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs
+
+import pytest
+from django.contrib.auth import get_user_model
+from playwright.sync_api import Page, expect
+
+from idempotency.key import fresh_key
+from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from tests.browser.accessibility import faults_found_by_axe
+from tests.browser.author_session import (
+    LETTER,
+    TITLE,
+    WRITE,
+    come_to,
+    is_ready,
+    is_saved,
+    late,
+    sign_in,
+)
+from tests.browser.desk_pages import begun
+from tests.browser.web_site import ROOT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SWIFTS = ROOT / "static" / "demo" / "swifts.png"
+OFFLINE = (
+    "You are offline. Every word is kept on this device and will be saved when the connection "
+    "returns."
+)
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/logout/")
+
+
+@pytest.fixture
+def draft(author) -> Draft:
+    return begun(author, Written(TITLE, "", MARKDOWN, LETTER, ""))
+
+
+@pytest.fixture
+def composer(desk) -> Page:
+    desk.goto(WRITE)
+    return is_ready(desk)
+
+
+@pytest.fixture
+def writing(new_page, author, draft) -> Page:
+    # Without a scheme that is forced upon every frame, as no browser of a reader has it.
+    page = new_page(author, color_scheme="null")
+    page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
+    return is_ready(page)
+
+
+def letter(page: Page):
+    return page.get_by_label("Letter, in")
+
+
+def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
+    ines = get_user_model().objects.create_user("ines")
+    drafts.save(draft.pk, 1, Wording(Written(TITLE, "", MARKDOWN, words, "")), by=ines.pk)
+
+
+def is_saved_as(page: Page, words: str) -> None:
+    is_saved(page)
+    assert Draft.objects.get().letter == words
+
+
+def shown(page: Page):
+    return page.frame_locator("[data-frames] iframe >> nth=0")
+
+
+def test_what_is_written_saves_itself_and_the_preview_follows(composer):
+    composer.get_by_label("Title and subject").fill(TITLE)
+    letter(composer).fill(LETTER)
+
+    is_saved(composer)
+    expect(composer.locator(".saved")).to_have_text(
+        re.compile(r"Saved \d\d:\d\d:\d\d by itself; also kept on this device")
+    )
+    expect(shown(composer).get_by_text("they have gone.")).to_be_visible()
+    expect(composer.locator("[data-beside=subject]")).to_have_text(TITLE)
+    expect(composer.locator("[data-count]")).to_have_text(re.compile(r"\d words, \d+ kB as mail."))
+    draft = Draft.objects.get()
+    assert (draft.title, draft.letter) == (TITLE, LETTER)
+    assert str(draft.pk) in composer.url
+
+    letter(composer).press("End")
+    letter(composer).press_sequentially(" For good.")
+    expect(shown(composer).get_by_text("For good.")).to_be_visible()
+    assert Draft.objects.get().letter == f"{LETTER} For good."
+    composer.reload()
+    expect(letter(composer)).to_have_value(f"{LETTER} For good.")
+
+
+def test_a_correction_is_shown_before_its_first_change(desk, author):
+    words = Written(TITLE, "", MARKDOWN, LETTER, "")
+    first = publish(author.pk, fresh_key(), content_of(words), hold_s=0).edition
+    desk.goto(f"{WRITE}?issue={first.issue_id}")
+    page = is_ready(desk)
+
+    expect(shown(page).get_by_text("they have gone.")).to_be_visible()
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(page.locator("[data-frames] iframe")).to_have_count(1)
+    expect(shown(page).locator("pre")).to_contain_text("they have gone.")
+    assert not Draft.objects.exists()
+
+    letter(page).fill("They are back.")
+    expect(shown(page).locator("pre")).to_contain_text("They are back.")
+    assert Draft.objects.get().issue_id == first.issue_id
+
+
+def test_what_is_written_before_the_script_comes_is_saved(desk):
+    with late(desk, "composer", WRITE):
+        letter(desk).fill("Written on a slow line.")
+
+    is_saved_as(desk, "Written on a slow line.")
+
+
+def test_leaving_at_once_loses_nothing(composer):
+    letter(composer).fill("Written in a hurry.")
+    composer.goto("/admin/newsletters/issues/")
+
+    expect(composer.get_by_role("heading", level=1)).to_be_visible()
+    composer.goto(WRITE)
+    if not Draft.objects.filter(letter="Written in a hurry.").exists():
+        composer.get_by_role("button", name="Put them into the letter").click()
+        is_saved_as(composer, "Written in a hurry.")
+
+
+def test_of_two_tabs_the_later_never_wins_in_silence(writing, draft):
+    other = writing.context.new_page()
+    other.goto(writing.url)
+    is_ready(other)
+    letter(writing).fill("One thing.\n\nThe same.")
+    expect(shown(writing).get_by_text("One thing.")).to_be_visible()
+
+    letter(other).fill("Another thing.\n\nThe same.")
+
+    expect(other.get_by_text("This draft was changed in another tab at ")).to_be_visible()
+    assert Draft.objects.get().letter == "One thing.\n\nThe same."
+    other.get_by_role("button", name="Compare").click()
+    expect(other.locator("mark")).to_have_text(["One thing.", "Another thing."])
+    other.get_by_role("button", name="Save mine as a copy").click()
+    expect(letter(other)).to_have_value("Another thing.\n\nThe same.")
+    assert {one.letter for one in Draft.objects.all()} == {
+        "One thing.\n\nThe same.",
+        "Another thing.\n\nThe same.",
+    }
+
+
+def test_a_copy_whose_answer_was_lost_can_be_asked_for_again(writing, draft):
+    def arrives_and_its_answer_does_not(route):
+        route.fetch()
+        route.abort()
+
+    saved_elsewhere(draft)
+    letter(writing).fill("Mine.")
+    copy = writing.get_by_role("button", name="Save mine as a copy")
+    writing.route("**/drafts/", arrives_and_its_answer_does_not)
+    copy.click()
+    expect(writing.get_by_role("alert")).to_have_text(
+        "The copy could not be saved just now; press again."
+    )
+    expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
+    writing.unroute_all()
+    letter(writing).fill("Mine, and more.")
+
+    copy.click()
+
+    writing.wait_for_url(lambda url: str(draft.pk) not in url)
+    expect(letter(writing)).to_have_value("Mine, and more.")
+    assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine.", "Mine, and more."}
+
+
+def test_back_after_a_time_offline_the_other_words_can_be_taken_and_mine_stay_here(writing, draft):
+    writing.context.set_offline(True)
+    letter(writing).fill("Mine, under way.")
+    expect(writing.get_by_role("status")).to_have_text(OFFLINE)
+    saved_elsewhere(draft)
+
+    writing.context.set_offline(False)
+    expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
+    expect(letter(writing)).to_have_value("Mine, under way.")
+    writing.get_by_role("button", name="Take the other one").click()
+
+    expect(letter(writing)).to_have_value("Theirs.")
+    expect(writing.get_by_text("This device has words that were never saved")).to_be_visible()
+    assert Draft.objects.get().letter == "Theirs."
+
+
+@pytest.mark.parametrize(("arriving", "status"), [("Second.", None), ("First.", 502)])
+def test_of_several_answers_that_were_lost_none_is_a_conflict(writing, arriving, status):
+    seen = set()
+
+    def one_arrives_and_no_answer_does(route):
+        if route.request.method != "POST":
+            return route.continue_()
+        words = parse_qs(route.request.post_data)["letter"][0]
+        if words == arriving:
+            route.fetch()
+        seen.add(words)
+        return route.fulfill(status=status) if status else route.abort()
+
+    writing.route("**/drafts/**", one_arrives_and_no_answer_does)
+    for words in ("First.", "Second."):
+        letter(writing).fill(words)
+        while words not in seen:
+            writing.wait_for_timeout(50)
+    assert Draft.objects.get().letter == arriving
+    writing.unroute_all()
+    letter(writing).fill("Third.")
+
+    is_saved_as(writing, "Third.")
+
+
+def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
+    writing.route("**/drafts/**", lambda route: _only_reading(route))
+    letter(writing).fill("Never saved.")
+    expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
+    writing.unroute_all()
+    writing.route("**/drafts/**", lambda route: _only_reading(route))
+    writing.reload()
+    is_ready(writing)
+    expect(letter(writing)).to_have_value(LETTER)
+    writing.unroute_all()
+
+    writing.get_by_role("button", name="Put them into the letter").click()
+
+    expect(letter(writing)).to_have_value("Never saved.")
+    is_saved(writing)
+    expect(shown(writing).get_by_text("Never saved.")).to_be_visible()
+    assert Draft.objects.get().letter == "Never saved."
+
+
+def _only_reading(route) -> None:
+    if route.request.method == "POST":
+        route.abort()
+    else:
+        route.continue_()
+
+
+def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writing):
+    other = writing.context.new_page()
+    other.goto("/admin/newsletters/issues/")
+    sign_out(other)
+    letter(writing).fill("Written signed out.")
+    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    assert Draft.objects.get().letter == LETTER
+
+    with writing.context.expect_page() as opened:
+        writing.get_by_role("link", name="Sign in in a new tab").click()
+    sign_in(opened.value)
+    opened.value.wait_for_url(lambda url: "/login/" not in url)
+    writing.bring_to_front()
+
+    is_saved_as(writing, "Written signed out.")
+
+
+def test_whose_cookies_were_cleared_is_signed_out_and_told_the_way_back(writing):
+    writing.context.clear_cookies()
+
+    letter(writing).fill("Written without a cookie.")
+
+    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    expect(writing.get_by_role("link", name="Sign in in a new tab")).to_be_visible()
+    assert Draft.objects.get().letter == LETTER
+
+
+def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
+    get_user_model().objects.create_superuser("willa", password="a long password")
+    other = writing.context.new_page()
+    other.goto("/admin/newsletters/issues/")
+    sign_out(other)
+    come_to(other, "/admin/newsletters/issues/", "willa")
+    expect(other.get_by_role("heading", level=1)).to_be_visible()
+
+    letter(writing).fill("Written by Edith.")
+
+    expect(writing.get_by_text("Somebody else is signed in by now.")).to_be_visible()
+    expect(writing.get_by_role("status")).to_have_text("Not saved")
+    assert Draft.objects.get().letter == LETTER
+    sign_out(other)
+    come_to(other, "/admin/newsletters/issues/")
+    expect(other.get_by_role("heading", level=1)).to_be_visible()
+    writing.get_by_role("button", name="Save now").click()
+
+    is_saved_as(writing, "Written by Edith.")
+
+
+def test_who_may_write_no_more_is_told_so_and_is_not_signed_out(writing, author):
+    author.is_superuser = False
+    author.save()
+    letter(writing).fill("Not hers to save.")
+
+    expect(writing.get_by_text("Homing does not let you save this draft")).to_be_visible()
+    assert Draft.objects.get().letter == LETTER
+
+
+def test_what_is_larger_than_any_form_is_said_and_shorter_it_is_saved(writing):
+    # Nine bytes each on the way: more than is read.
+    letter(writing).evaluate("field => field.value = '雨'.repeat(1_500_000)")
+    letter(writing).dispatch_event("input")
+
+    expect(writing.get_by_text("larger than Homing takes")).to_be_visible()
+    letter(writing).fill("Short.")
+
+    is_saved_as(writing, "Short.")
+
+
+def test_the_preview_as_desktop_phone_text_and_dark(writing):
+    frame = writing.locator("[data-frames] iframe")
+    expect(shown(writing).get_by_text("they have gone.")).to_be_visible()
+    wide = frame.bounding_box()["width"]
+
+    writing.get_by_role("button", name="Phone").click()
+    assert frame.bounding_box()["width"] == 390 < wide
+
+    writing.get_by_role("button", name="Dark").click()
+    expect(shown(writing).locator("body")).to_have_css("background-color", "rgb(20, 25, 28)")
+
+    writing.get_by_role("button", name="Text", exact=True).click()
+    expect(shown(writing).locator("pre")).to_contain_text("unsubscribe")
+
+    writing.get_by_role("button", name="Desktop").click()
+    expect(shown(writing).get_by_text("they have gone.")).to_be_visible()
+
+
+def test_the_preview_keeps_its_place_and_leaves_no_trace_in_the_history(writing):
+    long = "\n\n".join(f"Paragraph {number}." for number in range(80))
+    letter(writing).fill(long)
+    expect(shown(writing).get_by_text("Paragraph 79.")).to_be_attached()
+    writing.evaluate(
+        "document.querySelector('[data-frames] iframe').contentWindow.scrollTo(0, 700)"
+    )
+    history = writing.evaluate("history.length")
+
+    letter(writing).fill(f"{long}\n\nThe end.")
+
+    expect(shown(writing).get_by_text("The end.")).to_be_attached()
+    expect(writing.locator("[data-frames] iframe")).to_have_count(1)
+    frame = "document.querySelector('[data-frames] iframe').contentWindow.scrollY"
+    assert writing.evaluate(frame) == 700
+    assert writing.evaluate("history.length") == history
+
+
+def test_the_tools_write_at_the_caret_and_can_be_undone(writing):
+    letter(writing).fill("Dear , gone.")
+    letter(writing).evaluate("field => field.setSelectionRange(5, 5)")
+
+    writing.get_by_role("button", name="{{ name }}").click()
+    expect(letter(writing)).to_have_value("Dear {{ name }}, gone.")
+    letter(writing).press("Control+z")
+    expect(letter(writing)).to_have_value("Dear , gone.")
+
+    letter(writing).evaluate("field => field.setSelectionRange(7, 11)")
+    writing.get_by_role("button", name="Bold").click()
+    expect(letter(writing)).to_have_value("Dear , **gone**.")
+    letter(writing).press("Control+i")
+    expect(letter(writing)).to_have_value("Dear , ***gone***.")
+
+
+def test_the_text_part_follows_the_letter_until_it_is_ones_own(writing):
+    writing.get_by_role("button", name="Text part").click()
+    made = writing.get_by_label("Text part, as it is made from the letter")
+    expect(made).to_have_value(re.compile("Dear"))
+
+    writing.get_by_role("button", name="Edit it yourself").click()
+    own = writing.get_by_label("Text part, in your own words")
+    own.fill("My own words.")
+    expect(writing.get_by_role("button", name="Text part in your own words")).to_be_visible()
+    is_saved(writing)
+    writing.get_by_role("button", name="Make it from the letter again").click()
+    writing.get_by_role("button", name="Take your own words back").click()
+
+    expect(own).to_have_value("My own words.")
+
+
+def test_html_instead_of_markdown(writing):
+    writing.get_by_role("button", name="Write HTML instead").click()
+
+    expect(writing.get_by_label("Letter, in HTML")).to_have_value(re.compile("<em>gone</em>"))
+    writing.get_by_role("button", name="Write Markdown instead").click()
+    expect(writing.get_by_role("heading", level=1)).to_have_text("Write this letter in Markdown?")
+    writing.get_by_role("link", name="Go on in HTML").click()
+    assert Draft.objects.get().format == "html"
+
+
+def test_a_half_typed_test_address_keeps_nobody_from_the_check(writing):
+    writing.get_by_role("button", name="Send a test…").click()
+    writing.get_by_role("dialog").get_by_label("To").fill("edith@")
+    writing.get_by_role("button", name="Not now").click()
+    writing.get_by_role("button", name="Check and publish").click()
+
+    writing.wait_for_url("**/check/")
+
+
+def test_return_in_the_title_saves_and_does_nothing_else(writing):
+    writing.get_by_label("Title and subject").fill("Another title")
+    writing.get_by_label("Title and subject").press("Enter")
+
+    expect(writing.locator("[data-beside=subject]")).to_have_text("Another title")
+    assert Draft.objects.get().format == MARKDOWN
+    assert writing.get_by_label("Title and subject").input_value() == "Another title"
+
+
+def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
+    letter(writing).press("End")
+    with writing.expect_file_chooser() as chooser:
+        writing.get_by_role("button", name="Picture", exact=True).click()
+    chooser.value.set_files(SWIFTS)
+    dialog = writing.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    dialog.get_by_label("Words in place of the picture").fill("Swifts over a hedge")
+    dialog.get_by_role("button", name="Put it into the letter").click()
+
+    expect(letter(writing)).to_have_value(re.compile(r"!\[Swifts over a hedge\]\(/pictures/"))
+    expect(shown(writing).get_by_alt_text("Swifts over a hedge")).to_be_visible()
+    picture = shown(writing).get_by_alt_text("Swifts over a hedge")
+    assert picture.evaluate("picture => picture.naturalWidth") > 0
+    writing.get_by_role("button", name="Pictures 1").click()
+    writing.locator("[data-picture-list]").get_by_label("Words in place").fill("Nine swifts")
+    expect(letter(writing)).to_have_value(re.compile(r"!\[Nine swifts\]\(/pictures/"))
+    assert faults_found_by_axe(writing) == []
+
+
+def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writing):
+    letter(writing).fill("Two ![](/one.png), [of](/a) ![!](/two.png) them.")
+    writing.get_by_role("button", name="Pictures 2").click()
+    first, second = writing.locator("[data-picture-list]").get_by_label("Words in place").all()
+
+    first.press_sequentially("cat")
+    second.fill("! [hi]")
+
+    expect(letter(writing)).to_have_value(
+        r"Two ![cat](/one.png), [of](/a) ![! \[hi\]](/two.png) them."
+    )
+    first.fill("")
+    expect(letter(writing)).to_have_value(
+        r"Two ![](/one.png), [of](/a) ![! \[hi\]](/two.png) them."
+    )
+
+
+def test_an_unknown_field_is_shown_where_it_stands(writing):
+    letter(writing).fill("One.\n\n" * 200 + "Dear {{ nmae }}.")
+    hint = writing.locator("#letter_hints")
+    expect(hint).to_contain_text("Line 401: There is no merge field “{{ nmae }}”")
+
+    for _ in ("while writing", "as it was saved"):
+        hint.get_by_role("button", name="Show it").click()
+        expect(letter(writing)).to_be_focused()
+        selected = letter(writing).evaluate(
+            "field => [field.value.slice(field.selectionStart, field.selectionEnd),"
+            " field.scrollTop + field.clientHeight > field.scrollHeight - 40]"
+        )
+        assert selected == ["{{ nmae }}", True]
+        writing.reload()
+        is_ready(writing)
+
+    letter(writing).fill("Dear {{ name }}.")
+    expect(hint).to_have_text("")

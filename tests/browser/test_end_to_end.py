@@ -1,0 +1,401 @@
+"""The whole way of an issue at a real browser, with real workers; by keyboard; without scripts."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from delivery.models import Delivery, Edition
+from publishing.models import Draft, Receipt
+from subscribers.leaving import leave
+from subscribers.models import Subscriber
+from subscribers.models.consent_record import How
+from tests.browser.author_session import (
+    ACCEPTED,
+    LETTER,
+    TITLE,
+    WRITE,
+    accepted_by,
+    ask,
+    check,
+    come_to,
+    copies_of,
+    count,
+    do,
+    edition,
+    is_saved,
+    publish_to,
+    succeeded,
+    write,
+)
+from tests.browser.conftest import HELD_IN_BATCHES, READERS
+from tests.browser.reader_desk_pages import FAIR, IMPORTS, upload
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HERSELF = "edith@posthouse.example.org"
+
+
+@HELD_IN_BATCHES
+def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, site, provider):
+    page = come_to(new_page())
+    assert not Draft.objects.exists()
+
+    # She writes, loses the connection, and comes back.
+    write(page)
+    is_saved(page)
+    page.context.set_offline(True)
+    page.get_by_label("Letter, in").fill(f"{LETTER}\n\nWritten in a tunnel.")
+    expect(page.get_by_role("status")).to_contain_text("You are offline. Every word is kept")
+    assert Draft.objects.get().letter == LETTER
+    page.context.set_offline(False)
+    is_saved(page)
+    draft = Draft.objects.get()
+    assert (draft.title, draft.letter) == (TITLE, f"{LETTER}\n\nWritten in a tunnel.")
+
+    # The preview shows it as it will arrive.
+    frame = page.frame_locator("[data-frames] iframe >> nth=0")
+    expect(frame.get_by_text("Written in a tunnel.")).to_be_visible()
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(frame.locator("pre")).to_contain_text("Written in a tunnel.")
+
+    with site.worker():
+        # A test letter arrives, marked, once; nothing is published by it.
+        page.get_by_role("button", name="Send a test…").click()
+        page.get_by_label("To", exact=True).fill(HERSELF)
+        page.get_by_role("dialog").get_by_role("button", name="Send a test").dblclick()
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name="See how it stands").click()
+        window = opened.value
+        expect(window.get_by_role("status")).to_contain_text("Postmark accepted it at")
+        window.get_by_role("link", name="Back to the letter").click()
+        expect(window.get_by_label("Title and subject")).to_have_value(TITLE)
+        window.close()
+        page.get_by_role("button", name="Back to the letter").click()
+        [test] = accepted_by(provider)
+        assert (test.recipients, test.item["Subject"]) == ([HERSELF], f"[Test] {TITLE}")
+        assert not Edition.objects.filter(kind="newsletter").exists()
+
+        # She looks once more, in a tab that stays open, and publishes by a double click.
+        check(page)
+        stale = page.context.new_page()
+        stale.goto(f"/admin/newsletters/drafts/{draft.pk}/publish/")
+        publish_to(page, READERS, double_click=True)
+        assert edition().audience == READERS
+
+        # Neither the back button nor the tab of before publishes it again.
+        page.go_back()
+        again = page.get_by_role("button", name=f"Publish to {READERS}…")
+        if again.count():  # kept by the browser; one that is asked for anew leads to the issue
+            again.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
+        stale.get_by_role("button", name=f"Publish to {READERS}").click()
+        expect(stale.get_by_role("heading", level=1)).to_have_text(TITLE)
+        stale.close()
+        assert Edition.objects.filter(kind="newsletter").count() == 1
+        assert Delivery.objects.filter(issue=edition().issue_id).count() == READERS
+
+        # During the hold nothing leaves, though a worker is there. She calls it back.
+        do(page, "Call back", f"Call back {READERS} copies")
+        expect(page.locator(".lede")).to_contain_text("Called back. It reached nobody")
+        page.get_by_role("link", name="Open the draft").click()
+        expect(page.get_by_label("Letter, in")).to_have_value(draft.letter)
+        assert edition().control == "cancelled"
+        assert not copies_of(provider, edition())
+        assert Delivery.objects.filter(outcome="withdrawn").count() == READERS
+
+    # She mends them and publishes again; nobody is kept waiting.
+    write(page, "Dear {{ name|reader }},\n\nthey have all gone.")
+    is_saved(page)
+    check(page)
+    publish_to(page, READERS)
+    expect(page.get_by_role("status")).to_have_text("Held")
+    do(page, "Send now", f"Send to {READERS} readers now")
+
+    # She watches it to its end on a page that she does not touch.
+    expect(page.get_by_role("status")).to_have_text("Sending")
+    page.evaluate("window.notLoadedAgain = true")
+    with site.worker():
+        succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+    assert page.evaluate("window.notLoadedAgain")
+    assert copies_of(provider, edition(version=2)) == {one.email: 1 for one in readers}
+    assert not copies_of(provider, edition(version=1))
+    second = Delivery.objects.filter(issue=edition(version=2).issue_id, version=2)
+    assert second.filter(outcome="sent").exclude(provider_message_id="").count() == READERS
+
+    # The receipt says the same, and is genuine.
+    page.get_by_role("link", name="See the receipt").click()
+    expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
+    expect(page.get_by_role("button", name="Print")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the receipt").click()
+    page.get_by_role("link", name="Check a receipt").click()
+    page.get_by_label("The receipt’s whole text").fill(download.value.path().read_text())
+    page.get_by_role("button", name="Check it").click()
+    expect(page.get_by_text("Genuine.", exact=True)).to_be_visible()
+    assert Receipt.objects.count() == 1
+
+
+BATCH = 5
+ONE_CALL_ONE_TRY = {"DELIVERY_CONCURRENCY": 1, "DELIVERY_MAX_ATTEMPTS": 1}
+
+
+@HELD_IN_BATCHES
+def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mistake(
+    new_page, author, readers, site, provider
+):
+    faults, gate = provider.sandbox.faults, provider.sandbox.gate
+    page = new_page(author)
+    page.goto(WRITE)
+    write(page)
+    is_saved(page)
+    check(page)
+    publish_to(page, READERS)
+    do(page, "Send now", f"Send to {READERS} readers now")
+
+    # The second call is in the air when she pauses: it ends, and no other begins.
+    faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
+    with site.worker(**ONE_CALL_ONE_TRY):
+        assert gate.wait_until(lambda: gate.held == 1, 60)
+        sent = page.locator("[data-text=count_sent]").first
+        expect(sent).to_have_text(str(BATCH))
+        do(page, "Pause", "Pause")
+        expect(page.locator("main")).to_contain_text(
+            f"Paused. {READERS - 2 * BATCH} copies wait until you resume; "
+            f"{BATCH} copies are being sent and may still go."
+        )
+        gate.release()
+        expect(sent).to_have_text(str(2 * BATCH))
+        expect(page.get_by_role("status")).to_have_text("Paused")
+    assert copies_of(provider, edition()).total() == 2 * BATCH
+    assert Delivery.objects.filter(outcome="sent").count() == 2 * BATCH
+    assert Delivery.objects.filter(outcome="waiting").count() == READERS - 2 * BATCH
+
+    # Resumed, it goes on where it was. Postmark has no time for one reader, who is missed.
+    missed = Delivery.objects.filter(outcome="waiting").order_by("recipient").last()
+    who = {"recipient": missed.address, "recipients": [missed.address]}
+    faults.set({"kind": "item_error", "code": 100, **who})
+    do(page, "Resume", f"Resume for {READERS - 2 * BATCH} readers")
+    with site.worker(**ONE_CALL_ONE_TRY):
+        expect(page.get_by_role("status")).to_have_text("Needs attention")
+    expect(page.locator(".lede")).to_contain_text("1 reader was missed")
+    assert (count(page, "sent"), count(page, "failed")) == (READERS - 1, 1)
+    everybody_else = {one.email: 1 for one in readers if one.email != missed.address}
+    assert copies_of(provider, edition()) == everybody_else
+
+    # The missed as a file, and then their copy: nobody else gets another.
+    page.reload()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the missed as CSV").click()
+    assert download.value.suggested_filename.endswith("-v1-missed.csv")
+    with download.value.path().open(newline="") as file:
+        assert [row["address"] for row in csv.DictReader(file)] == [missed.address]
+    faults.clear()
+    do(page, "Send to the missed", "Send to 1 reader")
+    site.deliver()
+    succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+    assert copies_of(provider, edition()) == {**everybody_else, missed.address: 1}
+
+    # Somebody leaves and somebody comes; the correction is for those who have the mistake.
+    gone, stays = readers[0], readers[1:]
+    leave.leave(gone.pk, How.ONE_CLICK, network="203.0.113.0/24")
+    SubscriberFactory()
+    assert Subscriber.objects.filter(state="confirmed").count() == READERS
+    page.get_by_role("link", name="Write a correction").click()
+    expect(page.get_by_label("Title and subject")).to_have_value(TITLE)
+    page.get_by_label("Letter, in").fill(f"{LETTER}\n\nNot all of them.")
+    page.get_by_label(re.compile("^Only those who were sent an earlier version")).check()
+    is_saved(page)
+    check(page)
+    expect(page.get_by_text("a correction of")).to_be_visible()
+    publish_to(page, READERS - 1)
+    do(page, "Send now", f"Send to {READERS - 1} readers now")
+    site.deliver()
+    succeeded(page, f"Succeeded. {READERS - 1} copies went out, one each")
+    assert copies_of(provider, edition(version=2)) == {one.email: 1 for one in stays}
+    assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
+
+
+FARTHEST = 60
+# What a screen reader would call the place where the focus is.
+NAME = """() => {
+  const e = document.activeElement;
+  return (e.labels?.[0]?.innerText ?? e.innerText).trim().replace(/\\s+/g, " ");
+}"""
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Go on from where one is, stop by stop, until this one has the focus and shows it."""
+    page.wait_for_load_state()
+    for _ in range(FARTHEST):
+        page.keyboard.press("Tab")
+        if page.evaluate(NAME) == name:
+            shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert shown != "none", name
+            return
+    raise AssertionError(f"Tab never came to “{name}”.")
+
+
+def type_into(page: Page, name: str, words: str) -> None:
+    tab_to(page, name)
+    page.keyboard.type(words)
+
+
+def press(page: Page, name: str) -> None:
+    tab_to(page, name)
+    page.keyboard.press("Enter")
+
+
+def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
+    new_page, author, readers, site, provider
+):
+    page = new_page()
+    page.goto(WRITE)
+    page.evaluate("document.activeElement.blur()")
+    type_into(page, "User name", "edith")
+    type_into(page, "Password", "a long password")
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer[data-ready]")).to_be_attached()
+
+    # The skip link leads past the head of the page.
+    press(page, "Skip to content")
+    type_into(page, "Title and subject", TITLE)
+    tab_to(page, "Letter, in Markdown")
+    for number, line in enumerate(LETTER.split("\n")):
+        if number:
+            page.keyboard.press("Enter")
+        page.keyboard.type(line)
+    # “Saved” may be about the title alone. The preview shows only words that were saved.
+    frame = page.frame_locator("[data-frames] iframe >> nth=0")
+    expect(frame.get_by_text("they have gone.")).to_be_visible()
+    assert (Draft.objects.get().title, Draft.objects.get().letter) == (TITLE, LETTER)
+
+    press(page, "Check and publish")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
+    press(page, f"Publish to {READERS}…")
+    dialog = page.get_by_role("dialog", name=f"Publish to {READERS} readers?")
+    expect(dialog.get_by_role("heading")).to_be_focused()
+    expect(dialog).to_contain_text(TITLE)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert not Edition.objects.exists()
+    expect(page.get_by_role("button", name=f"Publish to {READERS}…")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("heading")).to_be_focused()
+    press(page, f"Publish to {READERS}")
+    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+    assert edition().audience == READERS
+
+    press(page, "Pause…")
+    expect(
+        page.get_by_role("dialog", name=f"Pause {READERS} copies?").get_by_role("heading")
+    ).to_be_focused()
+    press(page, f"Pause {READERS} copies")
+    expect(page.get_by_role("status")).to_have_text("Paused")
+    assert edition().control == "paused"
+    assert Delivery.objects.filter(outcome="waiting").count() == READERS
+
+    press(page, "Resume…")
+    expect(page.get_by_role("dialog").get_by_role("heading")).to_be_focused()
+    press(page, f"Resume for {READERS} readers")
+    expect(page.get_by_role("status")).to_have_text("Sending")
+    with site.worker():
+        succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+    assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
+
+
+@pytest.fixture
+def plain(new_page, author) -> Page:
+    """A window without scripts, of Edith who is signed in."""
+    return new_page(author, java_script_enabled=False)
+
+
+def test_an_issue_is_written_published_and_watched_without_scripts(
+    new_page, author, readers, site, provider
+):
+    page = come_to(new_page(java_script_enabled=False), WRITE)
+
+    # What she writes is saved and shown as it will arrive.
+    write(page)
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    expect(page.get_by_role("status")).to_have_text("Saved")
+    assert (Draft.objects.get().title, Draft.objects.get().letter) == (TITLE, LETTER)
+    expect(page.get_by_role("button", name="Bold")).to_be_hidden()
+    page.get_by_role("button", name="Save and preview").click()
+    frame = page.frame_locator("[data-frames] iframe >> nth=0")
+    expect(frame.get_by_text("they have gone.")).to_be_visible()
+    page.get_by_label("Text part, in your own words").fill("My own words.")
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(frame.locator("pre")).to_contain_text("My own words.")
+
+    # The sheet leads to a page that asks, and its button publishes.
+    check(page)
+    ask(page, READERS)
+    page.get_by_role("link", name="Not yet").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
+    ask(page, READERS)
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Publish to {READERS} readers?")
+    assert not Edition.objects.exists()
+    page.get_by_role("button", name=f"Publish to {READERS}").click()
+    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+    assert (edition().audience, edition().text_content) == (READERS, "My own words.")
+
+    # Neither the page that asked nor one that is asked for anew publishes it again.
+    page.go_back()
+    again = page.get_by_role("button", name=f"Publish to {READERS}")
+    if again.count():
+        again.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
+    assert Edition.objects.count() == 1
+
+    # The page loads itself again until all is over.
+    expect(page.get_by_role("status")).to_have_text("Sending")
+    with site.worker():
+        succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+    assert page.locator("meta[http-equiv=refresh]").count() == 0
+    assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
+
+    # The readers as a file, and the receipt.
+    with page.expect_download() as download:
+        page.get_by_role("link", name=f"Download these {READERS} as CSV").click()
+    with download.value.path().open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["address"] for row in rows} == {one.email for one in readers}
+    assert {row["outcome"] for row in rows} == {"sent"}
+    assert Delivery.objects.filter(outcome="sent").count() == len(rows) == READERS
+    page.get_by_role("link", name="See the receipt").click()
+    expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
+
+
+def test_a_list_is_imported_without_scripts(plain, site):
+    plain.goto(IMPORTS)
+    upload(plain, "village-fair.csv", "text/csv", FAIR)
+    expect(plain.get_by_text("It waits for a worker")).to_be_visible()
+
+    with site.worker():
+        # The page loads itself again until there is something to decide.
+        plain.get_by_label("These people gave their consent elsewhere").check()
+        plain.get_by_label("Where and how").fill("Signed list at the village fair")
+        plain.get_by_role("button", name="Import 4 readers as confirmed").click()
+        expect(plain.get_by_text("Imported. Of 7 rows, 4 were added")).to_be_visible()
+
+    assert Subscriber.objects.filter(state="confirmed").count() == 4
+    plain.get_by_role("navigation", name="Desk").get_by_role("link", name="Readers").click()
+    expect(plain.get_by_role("link", name="lidia.ramos@weir.example.org")).to_be_visible()
+
+
+def test_a_form_that_is_too_large_is_told_so_and_a_browser_may_keep_its_words(new_page, author):
+    page = new_page(author, java_script_enabled=False)
+    composer = page.goto(WRITE)
+    # The page one goes back to is still there, with its words, unless it must not be stored.
+    assert "no-store" not in composer.headers.get("cache-control", "")
+    write(page, "雨" * 1_500_000)  # nine bytes each on the way
+    page.get_by_role("button", name="Save", exact=True).first.click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This form is too large")
+    expect(page.get_by_text("at most 12 MB are possible, and nothing was saved")).to_be_visible()
+    assert not Draft.objects.exists()

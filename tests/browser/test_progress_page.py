@@ -1,0 +1,445 @@
+"""An author watches an issue at a real browser, and changes their mind about it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db.models.functions import Now
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from delivery.models import Batch, Delivery, Edition
+from delivery.queue.control import send_now
+from publishing.actions.start_scheduled import start_due
+from publishing.content.draft_content import content_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import moment_of
+from tests.browser.accessibility import faults_found_by_axe
+from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
+from tests.browser.conftest import READERS
+from tests.browser.desk_pages import PLAIN
+from tests.delivery.edition_commands import taken
+from tests.publishing.edition_records import sent
+from tests.publishing.scheduled_issues import its_time_came
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# A tenth is what the Core Web Vitals call good.
+MOST_SHIFT = 0.02
+VERSIONS = "[aria-labelledby=versions] li"
+COUNT = """() => {
+  window.shifts = [];
+  new PerformanceObserver(list => window.shifts.push(...list.getEntries().map(entry => ({
+    value: entry.value,
+    at: entry.startTime,
+    state: document.querySelector("[data-text=state]")?.textContent,
+    what: entry.sources.map(source => source.node?.outerHTML?.slice(0, 100) ?? ""),
+  })))).observe({ type: "layout-shift", buffered: true });
+}"""
+# What was pushed about so far: it is counted when the push that is made here has been.
+SHIFTS = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  scrollTo(0, 0);
+  await frame(); await frame();
+  const now = performance.now();
+  const high = document.createElement("div");
+  high.style.height = "300px";
+  document.body.prepend(high);
+  for (let n = 0; !window.shifts.some(({ at }) => at > now); n++) {
+    if (n > 600) throw new Error("a push is not counted");
+    await frame();
+  }
+  return window.shifts.filter(({ at, value }) => at <= now && value > 0);
+}"""
+
+
+def published(author: Any, *, hold_s: float = 0, **named: Any) -> Edition:
+    """An edition to the readers; no worker is there."""
+    key = f"key {named.get('version', 1)}"
+    return publish(author.pk, key, content_of(PLAIN), hold_s=hold_s, **named).edition
+
+
+@pytest.fixture
+def going(author, readers) -> Edition:
+    """An edition that is being sent."""
+    return published(author)
+
+
+@pytest.fixture
+def held(author, readers) -> Edition:
+    """An edition that can still be called back."""
+    return published(author, hold_s=600)
+
+
+def watch(page: Page, edition: Edition | None) -> Page:
+    """Come to the page of an issue, or the composer, and mark it: loaded again, it has no mark."""
+    page.goto(f"{FORM}{edition.issue_id}/" if edition else WRITE)
+    page.evaluate("window.notLoadedAgain = true")
+    return page
+
+
+def hide(page: Page, *, hidden: bool) -> None:
+    """Go to another tab, or come back. (A headless browser has one window, always visible.)"""
+    page.evaluate(
+        "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true})"
+        "; document.dispatchEvent(new Event('visibilitychange')) }",
+        hidden,
+    )
+
+
+def questions(page: Page) -> list[str]:
+    """The addresses of all later readings that are asked for from now on."""
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if "progress.json" in one.url else None)
+    return asked
+
+
+@pytest.fixture
+def windows(new_page: Callable[..., Page], author: Any, readers: Any) -> list[Page]:
+    sizes = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
+    return [new_page(author, viewport=size, reduced_motion="no-preference") for size in sizes]
+
+
+def come_to_watch(windows: list[Page], edition: Edition) -> None:
+    """Open the page of an issue in each window, and count what is pushed about on it."""
+    for page in windows:
+        watch(page, edition)
+        page.evaluate(COUNT)
+
+
+def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
+    """
+    No page was loaded again, and next to nothing on it was pushed about.
+
+    `but_for` is a state whose coming does not count on a narrow page: other buttons come with it,
+    and take other room there.
+    """
+    for page in windows:
+        assert page.evaluate("window.notLoadedAgain")
+        is_narrow = page.evaluate("innerWidth < 700")
+        found = [
+            one
+            for one in page.evaluate(SHIFTS)
+            if not (is_narrow and but_for and one.get("state") == but_for)
+        ]
+        assert sum(one["value"] for one in found) < MOST_SHIFT, found
+
+
+def test_an_open_page_follows_to_the_end_and_nothing_on_it_moves(windows, going, site):
+    come_to_watch(windows, going)
+    for page in windows:
+        expect(page.locator(".lede")).to_contain_text("No worker is running")
+        expect(page.locator("#list tbody tr").filter(has_text="Waiting")).not_to_have_count(0)
+    headings = [page.locator("h1").element_handle() for page in windows]
+
+    with site.worker(DELIVERY_RATE_PER_S=20.0):
+        for page, heading in zip(windows, headings, strict=True):
+            succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+            expect(page.locator("[data-text=count_sent]").first).to_have_text(str(READERS))
+            expect(page.locator("[data-part=sent]")).to_have_attribute("width", "100.00%")
+            expect(page.get_by_role("status")).to_have_text("Succeeded")
+            assert page.title().startswith("Succeeded: ")
+            rows = page.locator("#list tbody tr")
+            expect(rows.filter(has_text="Waiting")).to_have_count(0)
+            expect(rows.filter(has_text="Sent")).not_to_have_count(0)
+            expect(page.locator("[data-older]")).to_be_hidden()
+            assert heading.evaluate("heading => heading.isConnected")
+    nothing_moved(windows, but_for="Succeeded")
+
+
+def what_is_shown(page: Page) -> str:
+    """All that the page says, without what tells the time of the reading."""
+    return re.sub(r"Updated \d\d:\d\d:\d\d", "", page.locator("main").inner_text())
+
+
+def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_and_nothing_moves(
+    windows, author
+):
+    waits = published(author, hold_s=30, at=moment_of(timezone.now() + timedelta(1), "UTC"))
+    come_to_watch(windows, waits)
+    for page in windows:
+        expect(page.locator(".crumb")).to_contain_text("Version 1. Scheduled by Edith Marlow for ")
+        expect(page.get_by_text("Who gets it is settled when its time comes.")).to_be_visible()
+        page.locator(".crumb").get_by_role("link", name="Issues").focus()
+
+    its_time_came(waits)
+    assert start_due()
+
+    for page in windows:
+        look_now(page)
+        crumb = page.locator(".crumb")
+        expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ")
+        rows = page.locator("#list tbody tr")
+        expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
+        expect(page.locator("[data-older]")).to_be_hidden()
+        expect(crumb.get_by_role("link", name="Issues")).to_be_focused()
+    shown = [what_is_shown(page) for page in windows]
+    nothing_moved(windows, but_for="Sending")
+    for page, before in zip(windows, shown, strict=True):
+        page.reload()
+        assert what_is_shown(page) == before
+
+
+@pytest.mark.parametrize("is_at_work", [True, False])
+def test_a_list_in_which_somebody_typed_stays_and_says_that_it_is_older(
+    desk, held, site, is_at_work
+):
+    watch(desk, held)
+    search = desk.get_by_label("Find a reader")
+    search.fill("ad")
+    if not is_at_work:
+        desk.locator("h1").focus()
+
+    assert send_now(held.pk)
+    site.deliver()
+    look_now(desk)
+
+    succeeded(desk)
+    expect(desk.get_by_text("Copies have moved on since this list was read.")).to_be_visible()
+    # What nobody is at work in is as it is now.
+    expect(desk.get_by_text("The hold ended")).to_be_visible()
+    expect(search).to_have_value("ad")
+    if is_at_work:
+        expect(search).to_be_focused()
+    desk.get_by_role("link", name="Read it again").click()
+    expect(desk.locator("#list tbody tr").filter(has_text="Waiting")).to_have_count(0)
+
+
+def test_the_hold_counts_down_and_is_announced_once_near_its_end(desk, held):
+    desk.clock.install()
+    watch(desk, held)
+    clock = desk.get_by_role("timer")
+    before = clock.inner_text()
+    desk.clock.run_for(2000)
+    expect(clock).not_to_have_text(before)
+    assert re.fullmatch(r"\d+:\d\d", clock.inner_text())
+
+    Edition.objects.filter(pk=held.pk).update(held_until=Now() + timedelta(seconds=60))
+    with desk.expect_response(re.compile("progress.json")):
+        look_now(desk)
+    expect(clock).to_have_text(re.compile("^0:"))
+    # The server's clock goes slower than the page's.
+    desk.route("**/progress.json*", lambda route: route.abort())
+    desk.clock.run_for(60_000)
+    expect(desk.get_by_role("status")).to_have_text("Held. 5 seconds left.")
+
+
+def test_a_dialog_asks_and_the_page_behind_is_inert_and_a_double_click_does_it_once(desk, held):
+    watch(desk, held)
+    link = desk.get_by_role("link", name="Call back…", exact=True)
+    link.focus()
+    desk.keyboard.press("Enter")
+    dialog = desk.get_by_role("dialog", name=f"Call back {READERS} copies?")
+    expect(dialog.get_by_role("heading")).to_be_focused()
+    assert faults_found_by_axe(desk) == []
+    # Every stop is within it, or the browser's own.
+    for _ in range(6):
+        desk.keyboard.press("Tab")
+        where = desk.evaluate(
+            "document.activeElement.closest('dialog, main, header, body').tagName"
+        )
+        assert where in {"DIALOG", "BODY"}
+
+    desk.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(link).to_be_focused()
+    desk.keyboard.press("Enter")
+    dialog.get_by_role("link", name="Not now").click()
+    expect(dialog).to_have_count(0)
+    assert Edition.objects.get(pk=held.pk).control == "running"
+    assert "call-back" not in desk.url
+
+    link.click()
+    dialog.get_by_role("button", name="Call back").dblclick()
+    expect(desk.locator(".lede")).to_contain_text("Called back. It reached nobody")
+    expect(desk.get_by_text("The issue is a draft again, with every word in it.")).to_be_visible()
+    expect(desk.get_by_text("nothing to call back")).to_have_count(0)
+    expect(desk.locator(".head .acts .btn:visible")).to_have_count(0)
+
+
+def test_the_numbers_of_a_dialog_are_those_of_the_moment(desk, going):
+    watch(desk, going)
+    copy = Delivery.objects.filter(issue=going.issue_id).order_by("recipient").first()
+    Delivery.objects.filter(pk=copy.pk).update(
+        outcome="sent", sent_at=Now(), evidence="reply", provider_message_id="1"
+    )
+    Batch.objects.filter(pk=copy.batch_id).update(waiting=READERS - 1, sent=1)
+
+    desk.get_by_role("link", name="Cancel…", exact=True).click()
+
+    dialog = desk.get_by_role("dialog", name=f"Cancel for {READERS - 1} readers?")
+    expect(dialog).to_contain_text("1 reader has their copy and keep it")
+
+
+def test_an_open_dialog_keeps_its_numbers_true(desk, going):
+    watch(desk, going)
+    desk.get_by_role("link", name="Pause…", exact=True).click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"{READERS} copies will wait.")
+
+    taken()
+
+    expect(dialog).to_contain_text("are being sent now and may still go")
+    dialog.get_by_role("button", name="Pause", exact=True).click()
+    expect(desk.locator("main")).to_contain_text(f"Paused. {READERS} copies wait until you resume.")
+
+
+def test_what_applies_changes_on_the_open_page_and_the_focus_is_not_lost(desk, going):
+    watch(desk, going)
+    desk.get_by_role("link", name="Pause…").focus()
+    top = desk.locator("#prog").bounding_box()
+
+    call_command("edition", "pause", str(going.issue_id))
+    look_now(desk)
+
+    expect(desk.get_by_role("link", name="Resume…")).to_be_visible()
+    expect(desk.get_by_role("link", name="Pause…")).to_be_hidden()
+    expect(desk.get_by_role("heading", level=1)).to_be_focused()
+    assert desk.locator("#prog").bounding_box() == top
+    assert desk.evaluate("window.notLoadedAgain")
+
+
+def test_the_versions_of_an_issue_are_kept_up_to_date(desk, going, author):
+    sent(going)
+    watch(desk, going)
+    correction = published(author, issue=going.issue_id, version=2)
+    watch(desk, correction)
+    newer, older = (desk.locator(VERSIONS).filter(has_text=f"Version {n}") for n in (2, 1))
+    expect(newer).to_contain_text(f"0 of {READERS} sent")
+    link = older.get_by_role("link", name="Version 1")
+    link.focus()
+
+    Batch.objects.filter(edition=correction).update(waiting=READERS - 1, sent=1)
+    look_now(desk)
+
+    expect(newer).to_contain_text(f"1 of {READERS} sent")
+    expect(newer.locator("[data-part=sent]")).to_have_attribute("width", "2.50%")
+    expect(link).to_be_focused()
+    desk.locator("h1").focus()
+    call_command("edition", "pause", str(going.issue_id), stdout=io.StringIO())
+    look_now(desk)
+    expect(newer.locator(".state")).to_have_text("Paused")
+
+
+def test_a_version_published_meanwhile_joins_the_open_page(desk, going, author):
+    watch(desk, going)
+    expect(desk.get_by_role("heading", name="Versions")).to_be_hidden()
+
+    published(author, issue=going.issue_id, version=2)
+    look_now(desk)
+
+    expect(desk.locator(VERSIONS).filter(has_text="Version 2")).to_contain_text(
+        f"0 of {READERS} sent"
+    )
+    assert desk.evaluate("window.notLoadedAgain")
+
+
+def test_a_hidden_page_asks_seldom_and_looks_at_once_when_it_is_seen_again(desk, going):
+    desk.clock.install()
+    watch(desk, going)
+    asked = questions(desk)
+    with desk.expect_response(re.compile("progress.json")) as first:
+        look_now(desk)
+    assert "hidden" not in first.value.url
+    soon = float(first.value.headers["homing-ask-again"])
+    assert soon < 60
+    hide(desk, hidden=True)
+    # The pause that it was given before is the last short one.
+    with desk.expect_response(re.compile("hidden=1")) as seldom:
+        desk.clock.run_for(round(1200 * soon))
+    assert float(seldom.value.headers["homing-ask-again"]) == 60
+    before = len(asked)
+    desk.clock.run_for(50_000)
+
+    with desk.expect_response(re.compile("progress.json")) as again:
+        hide(desk, hidden=False)
+
+    assert "hidden" not in again.value.url
+    # Nothing has changed: it is told so, and no more.
+    assert again.value.status == 304
+    assert len(asked) == before + 1
+
+
+def test_it_says_since_when_the_site_cannot_be_reached_and_continues_when_it_can(desk, going):
+    watch(desk, going)
+    desk.context.set_offline(True)
+    look_now(desk)
+    silent = desk.get_by_text(re.compile(r"The site has not answered since \d\d:\d\d:\d\d\."))
+    expect(silent).to_be_visible()
+
+    desk.context.set_offline(False)
+
+    expect(silent).to_have_count(0)
+
+
+def test_at_rest_it_asks_no_more_until_somebody_comes_back_to_it(desk, going):
+    sent(going)
+    desk.clock.install()
+    watch(desk, going)
+    asked = questions(desk)
+    desk.clock.run_for(300_000)
+
+    with desk.expect_response(re.compile("progress.json")) as answer:
+        look_now(desk)
+
+    assert answer.value.headers["homing-ask-again"] == "never"
+    assert len(asked) == 1
+    assert desk.locator("meta[http-equiv=refresh]").count() == 0
+
+
+def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk, going):
+    def is_counted(waiting: int, **facts: Any) -> None:
+        Batch.objects.filter(edition=going).update(waiting=waiting, sent=READERS - waiting, **facts)
+
+    is_counted(waiting=13)
+    desk.goto(f"{FORM}issues/")
+    row = desk.locator(f"[data-going=edition-{going.pk}]")
+    expect(row.locator(".tally b")).to_have_text(str(READERS - 13))
+    title = desk.get_by_role("link", name=going.title).first
+    title.focus()
+
+    is_counted(waiting=5)
+    expect(row.locator(".tally b")).to_have_text(str(READERS - 5))
+    expect(desk.locator("[data-news]")).to_be_hidden()
+    expect(title).to_be_focused()  # nothing was replaced
+
+    is_counted(waiting=0, state="done")
+    expect(desk.get_by_text("Something has changed since this page was opened.")).to_be_visible()
+    desk.get_by_role("link", name="Look again").click()
+    expect(row).to_have_count(0)
+
+
+def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: list[Page]) -> None:
+    for page in windows:
+        watch(page, None)
+        page.evaluate(COUNT)
+        write(page)
+        is_saved(page)
+        frame = page.frame_locator("[data-frames] iframe >> nth=0")
+        expect(frame.get_by_text("they have gone.")).to_be_visible()
+
+        page.get_by_label("Letter, in").press_sequentially(" For good.")
+        expect(frame.get_by_text("For good.")).to_be_visible()
+        is_saved(page)
+    nothing_moved(windows)
+
+
+def test_that_copies_leave_now_is_said_until_they_have_left(desk, held, readers):
+    page = watch(desk, held)
+    do(page, "Send now", f"Send to {READERS} readers now")
+    said = page.get_by_text("the first copies leave now")
+    expect(said).to_be_visible()
+
+    Delivery.objects.filter(recipient_id=readers[0].pk).update(name="The first")
+    sent(held, "The first")
+    look_now(page)
+
+    expect(page.locator("[data-text=count_sent]").first).to_have_text("1")
+    expect(said).to_be_hidden()
+    expect(page.get_by_role("status")).to_have_text("Sending")

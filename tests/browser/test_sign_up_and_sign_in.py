@@ -1,0 +1,120 @@
+"""Signing up and signing in at a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from delivery.models import Edition
+from postmark_sandbox.http.server import SandboxServer
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber
+from tests.browser.accessibility import faults_of
+from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in
+from tests.browser.web_site import WebSite
+from tests.newsletter_site.every_url import every_address
+from tests.newsletter_site.sign_in.two_step_browser import code_now, time_goes_by
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADA = "ada@posthouse.example.org"
+
+
+def test_signing_up_and_confirming_need_no_script(
+    new_page: Callable[..., Page], site: WebSite, provider: SandboxServer
+) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto("/")
+    page.get_by_label("Email address").fill(ADA)
+    page.get_by_label("Name").fill("Ada Whitlock")
+    page.get_by_role("button", name="Subscribe").click()
+    expect(page.get_by_role("heading", name="Look in your mailbox")).to_be_visible()
+
+    site.deliver()
+    [mail] = accepted_by(provider)
+    assert mail.recipients == [ADA]
+    [link] = re.findall(r"https?://\S+subscription_token=[\w-]+", mail.item["TextBody"])
+    # Another browser, as on a phone: it has no cookie of the first.
+    phone = new_page(java_script_enabled=False)
+    phone.goto(link)
+    phone.get_by_role("button", name="Yes, send me the letter").click()
+
+    expect(phone.get_by_role("heading", name="You are on the list")).to_be_visible()
+    reader = Subscriber.objects.get()
+    assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
+
+
+PAGE = "/admin/second-factor/"
+
+
+def fresh_code() -> str:
+    """What the app on the telephone shows; that it was used before is forgotten."""
+    time_goes_by()
+    return code_now()
+
+
+def is_for_everybody(page: Page, heading: str) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    assert faults_of(page) == {}
+
+
+def test_the_way_to_a_second_factor_and_back_in_is_for_everybody(
+    new_page: Callable[..., Page], author: Any
+) -> None:
+    page = come_to(new_page(), PAGE)
+    is_for_everybody(page, "Second factor")
+    page.get_by_label("Your password").fill("a long password")
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_label("The code that the app shows")).to_be_visible()
+    is_for_everybody(page, "Second factor")
+    picture = page.get_by_alt_text("QR code of the secret below")
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    page.get_by_label("The code that the app shows").fill(fresh_code())
+    page.get_by_role("button", name="Switch it on").click()
+    is_for_everybody(page, "Your recovery codes")
+    page.get_by_role("link", name="I have kept them").click()
+    is_for_everybody(page, "Second factor")
+
+    page.context.clear_cookies()
+    page.goto(WRITE)
+    sign_in(page)
+    is_for_everybody(page, "Your code")
+    page.get_by_label("Six digits from your app").fill(fresh_code())
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**{WRITE}")
+
+
+def test_what_is_said_of_failed_sign_ins_is_for_everybody(
+    new_page: Callable[..., Page], author: Any
+) -> None:
+    page = new_page()
+    page.goto("/admin/login/")
+    for number in range(6):
+        sign_in(page, "nobody")
+        if not number:
+            expect(page.get_by_role("alert")).to_be_visible()
+            is_for_everybody(page, "Sign in")
+    is_for_everybody(page, "Too many failed sign-ins")
+
+
+def test_no_page_asks_its_browser_for_what_its_policy_forbids(desk: Page, author: Any) -> None:
+    publish(author.pk, "a key", letter(), hold_s=0)
+    draft = Draft.objects.create(title="A draft", begun_by=author, saved_by=author)
+    issue, who, seen = str(Edition.objects.get().issue_id), str(author.pk), 0
+    for one in every_address(issue=issue, draft=str(draft.pk), object_id=who, id=who):
+        if one.route.endswith(("logout/", ".csv", ".json", "feed.xml", "metrics")):
+            continue
+        answer = desk.request.get(one.path, max_redirects=0)
+        # What is not there is told under DEBUG by a page of Django's own.
+        if answer.status == 200 and "html" in answer.headers.get("content-type", ""):
+            # The window itself fails the test for what is refused.
+            desk.goto(one.path)
+            desk.wait_for_load_state()
+            seen += 1
+    assert seen > 30

@@ -1,0 +1,123 @@
+"""
+What a batch costs in statements and a copy in Python, counted and not timed: so that what was made
+quick stays quick on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from delivery.models import Attempt
+from delivery.worker.step import Dispatcher
+from newsletter_site.wiring import join
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.edition_factory import Newsroom
+
+# In their order: what a batch is claimed, rendered, started and settled by.
+STATEMENTS = [
+    "claim: WITH next AS",
+    "its copies: SELECT recipient_id, address, name",
+    "start: SET LOCAL",
+    "start: WITH sending AS",
+    "start: SELECT recipient_id, outcome",
+    "start: SELECT recipient, CASE",
+    "start: INSERT INTO attempt",
+    "settle: SET LOCAL",
+    "settle: UPDATE batch",
+    "settle: UPDATE delivery",
+    "settle: UPDATE attempt",
+    "settle: SELECT recipient_id FROM",
+]
+# Per copy; 25 and 89 were seen, and when each message was still written whole 63 and 249.
+PYTHON_CALLS, ALL_CALLS = 30, 100
+
+
+@pytest.fixture
+def hands(newsroom: Newsroom, settings: Any) -> Iterator[Dispatcher]:
+    with SandboxServer() as provider:
+        settings.POSTMARK_BASE_URL = provider.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        join()
+        yield newsroom.dispatcher()
+
+
+def beginning_of(statement: str) -> str:
+    return statement.partition(": ")[2]
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """What is sent to the database in this block, in one line each."""
+    sent: list[str] = []
+
+    def note(
+        execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any
+    ) -> Any:
+        sent.append(" ".join(sql.split()))
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(note):
+        yield sent
+
+
+@contextmanager
+def calls() -> Iterator[dict[str, int]]:
+    """How many functions are called in this block, of Python's and of all."""
+    counts = {"python": 0, "all": 0}
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            counts["python"] += 1
+        if event in {"call", "c_call"}:
+            counts["all"] += 1
+
+    sys.setprofile(count)
+    try:
+        yield counts
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("size", [2, 200])
+def test_a_batch_takes_twelve_statements_however_many_copies_it_has(
+    newsroom: Newsroom, hands: Dispatcher, settings: Any, size: int
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = size
+    newsroom.publish(readers=3 * size)
+    # The first step reads the edition; every other step asks for a look-up first.
+    assert hands.step()
+    assert hands.step()
+    with statements() as sent:
+        assert hands.step()
+    assert [
+        statement
+        for statement, was_sent in zip(STATEMENTS, sent, strict=True)
+        if not was_sent.startswith(beginning_of(statement))
+    ] == []
+    assert list(Attempt.objects.values_list("messages", flat=True)) == [size] * 3
+
+
+def test_what_is_done_for_each_copy_in_python_stays_little(
+    newsroom: Newsroom, hands: Dispatcher, settings: Any
+) -> None:
+    newsroom.confirm(400)
+    counted = {}
+    for size in (200, 100, 400):
+        # The first is not counted: what is done once in a process is done with it.
+        settings.DELIVERY_BATCH_SIZE = size
+        newsroom.publish(html="<p>Dear {{ name|reader }}</p>" * 20)
+        with calls() as counts:
+            hands.step()
+        counted[size] = counts
+        while hands.step():
+            pass
+    per_copy = {kind: (counted[400][kind] - counted[100][kind]) / 300 for kind in ("python", "all")}
+    assert per_copy["python"] <= PYTHON_CALLS
+    assert per_copy["all"] <= ALL_CALLS

@@ -1,0 +1,430 @@
+"""
+Every statement of the way of a copy finds its rows by an index, however much lies behind it.
+
+The statements are the real ones: what the code sends is explained where it is sent, in the state in
+which it is sent, over a long finished history, with statistics of today and of before it was there.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from delivery.feedback import event_inbox
+from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.claim import next_due_at
+from delivery.queue.control import close, pause, resume
+from delivery.queue.enqueue import SERVED_NOW
+from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.short_transaction import short_transaction
+from delivery.reconcile.record_findings import editions_to_walk
+from delivery.reports.active_editions import held_back_mail_on_request, open_newsletters
+from delivery.reports.edition_counts import all_books, books_of, open_batches_on_request, open_books
+from delivery.reports.queue_snapshot import Standing
+from delivery.reports.read_health import health
+from delivery.reports.read_queue_snapshot import standing
+from delivery.retention import drop_deliveries, expire_details, provider_event_details
+from delivery.rules.settlement import Sent
+from idempotency.expire import expire
+from newsletter_site.wiring import join
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.models import Subscriber
+from tests.delivery.edition_factory import Newsroom
+from tests.faults.servers.own_server import OwnServer
+
+# Read whole, these would cost more with every issue that ever went out.
+LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}
+EDITIONS, READERS = 25, 2_000
+
+# 25 issues to 2,000 readers each, twenty batches an issue, all of it settled.
+HISTORY = """
+INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes, lookups,
+                   reason, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed)
+SELECT edition.id * 1048576 + n, edition.id, n, 'done', 1, now(), 0, 0, 0, 0, '', 100, 0, 100, 0, 0,
+       0, 0, 0
+FROM edition, generate_series(0, 19) AS n WHERE title = 'Before';
+INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome, sent_at,
+                      provider_message_id, evidence)
+SELECT issue_id, reader.id, 1, edition.id * 1048576 + (row_number() OVER by_reader - 1) / 100,
+       reader.email, reader.name, 'sent', now(), gen_random_uuid()::text, 'reply'
+FROM edition, subscriber AS reader WHERE title = 'Before'
+WINDOW by_reader AS (PARTITION BY edition.id ORDER BY reader.id);
+INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, started_at,
+                     deadline_at, finished_at, result, detail, accepted)
+SELECT gen_random_uuid(), batch.id, edition_id, 'broadcast', 1, gen_random_uuid(), 100, at, at, at,
+       'answered', '', 100
+FROM batch JOIN edition ON edition.id = edition_id,
+     LATERAL (SELECT now() - interval '400 days' + batch.id % 1048576 * interval '1 s' + edition.id
+                     * interval '1 h') AS since (at), generate_series(1, 5)
+WHERE title = 'Before';
+INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, source)
+SELECT 'late-' || batch_id || '-' || recipient_id, issue_id, recipient_id, version, 'webhook'
+FROM delivery WHERE recipient_id % 4 = 0;
+INSERT INTO provider_event (body_hash, kind, body, address_key, applied_at, received_at)
+SELECT decode(md5(n::text), 'hex'), 'Delivery', '{}', 'reader@example.net', now(),
+       now() - interval '60 days' + n * interval '5 min'
+FROM generate_series(1, 8000) AS n;
+INSERT INTO idempotency (user_id, idempotency_key, request_fingerprint, created_at)
+SELECT id, 'key-' || n, '', now() - n * interval '10 min'
+FROM author, generate_series(1, 8000) AS n;
+"""
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[SandboxServer]:
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server
+
+
+@pytest.fixture(
+    scope="module", params=[True, False], ids=["fresh statistics", "statistics of before"]
+)
+def past(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a database that has sent 25 issues; no vacuum makes its statistics anew."""
+    with server.fresh_database() as name:
+        with server.as_djangos_own(server.url(name)):
+            run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
+            newsroom = Newsroom()
+            newsroom.confirm(READERS)
+            first = newsroom.publish(title="First")
+            Batch.objects.all().delete()
+            Delivery.objects.all().delete()
+            Edition.objects.filter(pk=first.pk).update(audience=0)
+            run("ANALYZE")
+            first.title, first.audience = "Before", READERS
+            for _ in range(EDITIONS):
+                first.pk, first.issue_id, first.idempotency_key = None, uuid.uuid4(), None
+                first.save(force_insert=True)
+            run(HISTORY)
+            if request.param:
+                run("ANALYZE")
+        yield name
+
+
+@pytest.fixture
+def newsroom(
+    server: OwnServer, past: str, provider: SandboxServer, settings: Any
+) -> Iterator[Newsroom]:
+    settings.DELIVERY_BATCH_SIZE = 200
+    with server.fresh_database(past) as name, server.as_djangos_own(server.url(name)):
+        yield Newsroom()
+
+
+class Explained:
+    """The statements that were sent about these tables, each with its plan."""
+
+    def __init__(self, tables: Collection[str]) -> None:
+        self._tables = tables
+        self.plans: list[tuple[str, dict[str, Any]]] = []
+
+    def __call__(
+        self, execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any
+    ) -> Any:
+        if sql.split()[0].upper() in {"SELECT", "WITH", "UPDATE", "INSERT", "DELETE"} and any(
+            table in sql for table in self._tables
+        ):
+            with connection.connection.cursor() as onlooker:
+                onlooker.execute(f"EXPLAIN (FORMAT JSON) {sql}", parameters)
+                (plan,) = onlooker.fetchone()
+            plan = json.loads(plan) if isinstance(plan, str) else plan
+            self.plans.append((sql, plan[0]["Plan"]))
+        return execute(sql, parameters, many, context)
+
+    def read_whole(self) -> list[str]:
+        """The statements that read a long table from end to end, each with the table."""
+        return [
+            f"{table}: {' '.join(sql.split())}"
+            for sql, plan in self.plans
+            for table in _read_whole(plan)
+        ]
+
+    def plan_of(self, words: str) -> dict[str, Any]:
+        (plan,) = [plan for sql, plan in self.plans if words in sql]
+        return plan
+
+
+def _nodes(plan: dict[str, Any], *, limited: bool = False) -> Iterator[dict[str, Any]]:
+    """Each node of a plan, and whether it stands below a limit, with which it ends."""
+    yield plan | {"limited": limited}
+    for part in plan.get("Plans", []):
+        yield from _nodes(part, limited=limited or plan["Node Type"] == "Limit")
+
+
+def _read_whole(plan: dict[str, Any]) -> list[str]:
+    return [
+        node["Relation Name"]
+        for node in _nodes(plan)
+        if node.get("Relation Name") in LONG
+        and (
+            node["Node Type"] == "Seq Scan"
+            # All of an index is as much as all of a table.
+            or (node["Node Type"].startswith("Index") and _is_unbounded(node))
+        )
+    ]
+
+
+# Words of the statements that are looked at one by one.
+CLAIM = "SET state = 'claimed'"
+CLAIM_LOOK_UP = "SET state = 'looking_up'"
+START = "SET state = 'sending'"
+SETTLE = "tries = tries +"
+FATES = "SET\n            outcome = 'sent'"
+SWEEP = "ORDER BY lease_until LIMIT"
+
+# These hold only what is not over, and may be walked from end to end.
+SHORT_INDEXES = {"batch_in_line", "batch_in_doubt", "batch_in_hand", "batch_that_is_not_over"}
+
+
+def _is_unbounded(node: dict[str, Any]) -> bool:
+    """However few rows are expected: with statistics of before the table grew that is one."""
+    return (
+        "Index Cond" not in node and not node["limited"] and node["Index Name"] not in SHORT_INDEXES
+    )
+
+
+def ways_to_batches(plan: dict[str, Any]) -> set[str]:
+    names = {node.get("Index Name", "") for node in _nodes(plan)}
+    return {name for name in names if name.startswith("batch_")}
+
+
+def kinds(plan: dict[str, Any]) -> set[str]:
+    return {node["Node Type"] for node in _nodes(plan)}
+
+
+def finds_by_key(plan: dict[str, Any]) -> bool:
+    """Whether each look at batches is for one id, wherever ids stand in order."""
+    looks = [node for node in _nodes(plan) if node.get("Index Name", "").startswith("batch_")]
+    return bool(looks) and all(
+        node["Index Name"] in {"batch_pkey", "batch_in_hand"}
+        and node.get("Index Cond", "").startswith("(id = ")
+        for node in looks
+    )
+
+
+@contextmanager
+def explained(tables: Collection[str] = LONG) -> Iterator[Explained]:
+    noted = Explained(tables)
+    with connection.execute_wrapper(noted):
+        yield noted
+
+
+def run(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def rows_read(*tables: str) -> int:
+    """Rows of these or of all long tables that were read so far, by scan or by index."""
+    run("SELECT pg_stat_force_next_flush()")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables "
+            "WHERE relname = ANY(%s)",
+            [list(tables or LONG)],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def told(copy: Delivery, kind: str, **more: Any) -> None:
+    key = f"{copy.issue_id.hex}.{copy.version}.{copy.recipient_id}"
+    at = "2030-01-01T00:00:00Z"
+    body = {
+        "RecordType": kind,
+        "MessageID": copy.provider_message_id,
+        "Recipient": copy.address,
+        "Email": copy.address,
+        "MessageStream": "broadcast",
+        "DeliveredAt": at,
+        "BouncedAt": at,
+        "Metadata": {"delivery": key, "attempt": "0" * 32},
+    } | more
+    event = event_inbox.keep(json.dumps(body).encode())
+    assert event is not None
+    assert event_inbox.apply(event)
+
+
+def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    join()
+    edition = newsroom.publish(title="Now")
+    before = rows_read()
+    with explained() as step:
+        assert newsroom.step()
+    # Each of two hundred is read a few times: rendered, looked at, settled.
+    assert rows_read() - before <= 200 * 12
+    assert step.read_whole() == []
+    assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_in_line", "batch_pkey"}
+    assert finds_by_key(step.plan_of(START))
+    assert finds_by_key(step.plan_of(SETTLE))
+    assert kinds(step.plan_of(FATES)) == {"ModifyTable", "Index Scan"}
+
+    provider.sandbox.set_fault("reset")
+    newsroom.step()
+    newsroom.let_time_pass(61)
+    run("UPDATE batch SET due_at = now() + interval '1 day' WHERE state = 'ready'")
+    with explained() as look_up:
+        assert newsroom.step()
+    assert look_up.read_whole() == []
+    assert ways_to_batches(look_up.plan_of(CLAIM_LOOK_UP)) == {"batch_in_doubt", "batch_pkey"}
+
+    run(
+        "UPDATE batch SET state = 'claimed', owner = gen_random_uuid(), lease_until = now() "
+        "WHERE id = (SELECT id FROM batch WHERE state = 'ready' LIMIT 1)"
+    )
+    with explained() as sweep:
+        assert newsroom.sweep() == 1
+    assert sweep.read_whole() == []
+    assert ways_to_batches(sweep.plan_of(SWEEP)) == {"batch_in_hand"}
+
+    with explained() as books:
+        books_of(edition.pk)
+    assert books.read_whole() == []
+
+    copy = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")[0]
+    before = rows_read()
+    with explained() as events:
+        told(copy, "Delivery")
+        told(copy, "Bounce", Type="SoftBounce", ID=1)
+        told(copy, "Delivery", MessageID="a-second-copy")
+    assert events.read_whole() == []
+    assert rows_read() - before <= 100
+
+
+WAITING = 5_000
+
+
+def have_in_line(edition: Edition, number: int, *, after: int) -> None:
+    """So many batches more that wait, behind those there are; they hold nothing to be sent."""
+    run(f"""
+        INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                           lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
+                           failed, missed)
+        SELECT {edition.pk} * 1048576 + {after} + n, {edition.pk}, {after} + n, 'ready', 0, now(),
+               0, 0, 0, 0, '', 1, 1, 0, 0, 0, 0, 0, 0
+        FROM generate_series(1, {number}) AS n
+        """)
+
+
+def rows_read_by_a_step(newsroom: Newsroom) -> tuple[int, Explained]:
+    """How many rows of batches are read from a claim to its settling, and how."""
+    before = rows_read("batch")
+    with explained() as step:
+        assert newsroom.step()
+    return rows_read("batch") - before, step
+
+
+def test_a_call_reads_as_many_batches_however_many_wait(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(title="Now")
+    few, _ = rows_read_by_a_step(newsroom)
+    have_in_line(edition, WAITING, after=1_000)
+    for statistics in ("of before they waited", "fresh"):
+        if statistics == "fresh":
+            run("ANALYZE batch")
+        many, step = rows_read_by_a_step(newsroom)
+        assert many <= few + 5 < 30
+        claim = step.plan_of(CLAIM)
+        assert ways_to_batches(claim) == {"batch_in_line", "batch_pkey"}
+        assert "Sort" not in kinds(claim)
+        assert finds_by_key(step.plan_of(START))
+        assert finds_by_key(step.plan_of(SETTLE))
+
+
+def test_the_line_is_entered_where_it_is_served_by_its_first_entry(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(title="Now")
+    with explained() as asked:
+        next_due_at()
+    ((_, due),) = asked.plans
+    assert ways_to_batches(due) == {"batch_in_line", "batch_in_doubt", "batch_in_hand"}
+
+    have_in_line(edition, WAITING, after=1_000)
+    run("ANALYZE batch")
+    before = rows_read("batch")
+    with explained() as asked:
+        run(SERVED_NOW)
+    ((_, line),) = asked.plans
+    assert ways_to_batches(line) == {"batch_in_line"}
+    assert rows_read("batch") - before <= 5
+
+
+def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(title="Now")
+    looks: list[Callable[[], Any]] = [
+        now_standing,
+        health,
+        open_newsletters,
+        held_back_mail_on_request,
+        open_batches_on_request,
+        lambda: all_books(open_only=True),
+        lambda: open_books(among=[edition.pk]),
+        lambda: editions_to_walk(None, retention_days=45),
+        lambda: pause(edition.pk),
+        lambda: resume(edition.pk),
+        lambda: close(edition.pk),
+    ]
+    for look in looks:
+        before = rows_read("batch")
+        with explained() as noted:
+            look()
+        assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
+        # Ten of 510 are not over, and each of them is read a few times.
+        assert rows_read("batch") - before <= 100
+
+
+def now_standing() -> Standing:
+    with connection.cursor() as cursor:
+        return standing(cursor)
+
+
+def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: Newsroom) -> None:
+    join()
+    edition = newsroom.publish(title="Now")
+    assert newsroom.step()
+    sent = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")
+    known = [(copy.recipient_id, Sent(copy.provider_message_id or "", None)) for copy in sent]
+    waiting = Delivery.objects.filter(issue=edition.issue_id, outcome="waiting")
+    recipients = list(waiting.order_by("batch_id").values_list("recipient", flat=True)[:200])
+    news = [(recipient, Sent(f"found-{recipient}", None)) for recipient in recipients]
+    attempt = Attempt.objects.filter(edition=edition.pk).get().pk
+    for acceptances, new in ((known, 0), (news, 200), (news[:1], 0)):
+        before = rows_read()
+        with explained() as noted, short_transaction() as cursor:
+            lock_edition(cursor, edition.pk)
+            source = Evidence.Source.REPLY
+            assert record_acceptances(cursor, edition.pk, attempt, acceptances, source) == new
+            asked = [recipient for recipient, _ in acceptances]
+            assert settle_by_evidence(cursor, edition.pk, asked) == new
+        assert noted.read_whole() == []
+        assert rows_read() - before <= len(acceptances) * 15 + 60
+
+
+def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: Newsroom) -> None:
+    old = Edition.objects.filter(title="Before").order_by("pk")[0]
+    Edition.objects.filter(pk=old.pk).update(copies_dropped_at=Now())
+    pieces: list[Callable[[], Any]] = [
+        lambda: next(expire_details.calls(90).delete(at_once=100)),
+        lambda: next(provider_event_details.applied_events(30).delete(at_once=100)),
+        lambda: next(drop_deliveries.delete_copies(old.pk, at_once=200)),
+        lambda: drop_deliveries.left_behind(),
+    ]
+    for piece in pieces:
+        before = rows_read()
+        with explained() as noted:
+            assert piece()
+        assert noted.read_whole() == []
+        assert rows_read() - before <= 200 * 30
+
+    with explained() as noted:
+        assert expire() > 0
+    assert noted.read_whole() == []
+    assert Subscriber.objects.exists()

@@ -1,0 +1,105 @@
+"""What a worker does to an edition step by step, and how its batches stand."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from django.db import connection
+
+from delivery.configuration import policy_from_settings
+from delivery.models import Batch, Delivery, Edition
+from delivery.queue.claim import Claim, claim, claim_look_up
+from delivery.queue.settle import settle_call
+from delivery.queue.start import Started, start
+from delivery.rules.delivery_key import DeliveryKey
+from delivery.rules.outcomes import CallAnswer
+from delivery.rules.retries import after_call
+from delivery.worker.step import result_of
+from subscribers.models import Subscriber
+from tests.delivery.edition_factory import Newsroom
+
+WORKER = uuid.uuid4()
+
+
+def accepted(newsroom: Newsroom) -> int:
+    """Copies that the provider took, of whomever."""
+    return int(newsroom.sandbox.summary()["accepted"])
+
+
+def changed(copy: Delivery, **values: object) -> str:
+    """Change the row of a copy past all code; its key."""
+    key = {"issue": copy.issue_id, "version": copy.version, "recipient": copy.recipient_id}
+    Delivery.objects.filter(**key).update(**values)
+    return str(DeliveryKey(**key))
+
+
+def copies_by_key(newsroom: Newsroom) -> dict[str, int]:
+    """How many copies the provider accepted, by delivery."""
+    return newsroom.sandbox.outbox.copies(lambda size: size > 0)
+
+
+def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
+    """The next batch in line, its attempt and its readers: its call has begun."""
+    claimed, attempt = taken(), uuid.uuid4()
+    started = start(claimed, attempt, WORKER, deadline_s=5, lease_s=5)
+    assert isinstance(started, Started)
+    return claimed, attempt, started.recipients
+
+
+def asked() -> Claim:
+    """The next doubt whose look-up is due, claimed."""
+    claimed = claim_look_up(WORKER, lease_s=30)
+    assert claimed is not None
+    return claimed
+
+
+def unheard(newsroom: Newsroom, readers: int = 3) -> Edition:
+    """An edition whose only call was accepted, and whose answer was lost."""
+    edition = newsroom.publish(readers=readers)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    assert "unknown" in newsroom.outcomes(edition)
+    return edition
+
+
+class Call:
+    """A call of the next batch that is in the air, to be ended as the test will have it."""
+
+    def __init__(self) -> None:
+        self._claim, self._attempt, self._recipients = begun()
+
+    def ends(self, answer: CallAnswer) -> None:
+        """The provider answers, and the worker settles."""
+        settlement = after_call(
+            answer, self._recipients, tries=0, setbacks=0, jitter=0.5, policy=policy_from_settings()
+        )
+        assert settle_call(self._claim, self._attempt, settlement, result_of(answer))
+
+
+def taken(lease_s: float = 30) -> Claim:
+    """The next batch in line, claimed by a worker of its own."""
+    claimed = claim(uuid.uuid4(), lease_s=lease_s)
+    assert claimed is not None
+    return claimed
+
+
+def leave_all_of(batch: Batch) -> None:
+    """Every reader of a batch leaves the list."""
+    readers = Delivery.objects.filter(batch=batch).values("recipient")
+    Subscriber.objects.filter(pk__in=readers).update(
+        state="unsubscribed", unsubscribed_at=batch.due_at
+    )
+
+
+def restored(edition: Edition) -> None:
+    """Its database was found to be a restored one."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE batch SET state = 'paused' WHERE state = 'ready'")
+    Edition.objects.filter(pk=edition.pk).update(
+        control="stopped", control_reason="Restored.", unreconciled_since=edition.published_at
+    )
+
+
+def states(newsroom: Newsroom, edition: Edition) -> list[str]:
+    return [batch.state for batch in newsroom.batches(edition)]

@@ -1,0 +1,117 @@
+"""Pending events are applied complaints first, and none holds up another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection, transaction
+
+from delivery.feedback import event_inbox
+from delivery.models import Edition, ProviderEvent
+from delivery.queue.batches.split import lock_edition
+from tests.delivery.edition_factory import Newsroom, never
+from tests.delivery.second_connection import Beside
+from tests.delivery.webhook_bodies import event, key_of
+
+Execute = Callable[..., object]
+
+
+@pytest.fixture
+def sent(newsroom: Newsroom) -> Edition:
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    return edition
+
+
+def keep(edition: Edition, newsroom: Newsroom, record_type: str, reader: int, **more: Any) -> int:
+    copy = newsroom.copies(edition)[reader]
+    address = f"reader{reader}@example.net"
+    told = event(
+        key_of(edition, copy.recipient_id),
+        copy.provider_message_id,
+        record_type=record_type,
+        **{"Recipient": address, "Email": address, **more},
+    )
+    kept = event_inbox.keep(orjson.dumps(told))
+    assert kept is not None
+    return kept
+
+
+def keep_others(count: int) -> list[int]:
+    """Events that say nothing about anybody."""
+    return event_inbox.keep_all([b"%d" % number for number in range(count)])
+
+
+def applied() -> list[int]:
+    """The events that were applied, in the order of their application."""
+    events = ProviderEvent.objects.filter(applied_at__isnull=False)
+    return list(events.order_by("applied_at").values_list("id", flat=True))
+
+
+def test_complaints_are_applied_first_then_all_in_order(sent: Edition, newsroom: Newsroom) -> None:
+    count = event_inbox.AT_A_TIME + 20
+    deliveries = keep_others(count)
+    complaint = keep(sent, newsroom, "SpamComplaint", 1, ID=7, Type="SpamComplaint")
+    assert event_inbox.apply_pending() == count + 1
+    assert applied() == [complaint, *deliveries]
+
+
+def test_a_complaint_overtakes_a_drain_that_has_begun(sent: Edition, newsroom: Newsroom) -> None:
+    count = event_inbox.AT_A_TIME + 20
+    deliveries = keep_others(count)
+    kept: list[int] = []
+
+    def complain_once() -> bool:
+        if not kept:
+            kept.append(keep(sent, newsroom, "SpamComplaint", 1, ID=7, Type="SpamComplaint"))
+        return False
+
+    assert event_inbox.apply_pending(complain_once) == count + 1
+    assert applied().index(kept[0]) == event_inbox.AT_A_TIME
+    assert applied()[-1] == deliveries[-1]
+
+
+def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: Newsroom) -> None:
+    bounces = [keep(sent, newsroom, "Bounce", reader, Type="HardBounce") for reader in range(3)]
+    other = newsroom.publish()
+    newsroom.deliver_all()
+    behind = keep(other, newsroom, "Bounce", 0, Type="HardBounce")
+    patience: list[str] = []
+
+    def counted(execute: Execute, sql: str, *rest: Any) -> object:
+        if sql.startswith("SELECT control FROM edition") and rest[0] == [sent.pk]:
+            with connection.cursor() as cursor:
+                cursor.execute("SHOW lock_timeout")
+                patience.append(cursor.fetchone()[0])
+        return execute(sql, *rest)
+
+    def drain() -> int:
+        with connection.execute_wrapper(counted):
+            return event_inbox.apply_pending()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, sent.pk)
+        assert Beside(drain).end() == 1
+    assert applied() == [behind]
+    # Only the first of them was waited for.
+    assert patience == ["3s", "10ms", "10ms"]
+    assert event_inbox.apply_pending() == 3
+    assert applied() == [behind, *bounces]
+
+
+def test_a_worker_that_stops_ends_between_two_events(sent: Edition, newsroom: Newsroom) -> None:
+    kept = [keep(sent, newsroom, "Delivery", 0, ServerID=number) for number in range(5)]
+    assert event_inbox.apply_pending(lambda: len(applied()) == 2) == 2
+    assert applied() == kept[:2]
+
+
+def test_a_fresh_event_is_left_to_whoever_kept_it(sent: Edition, newsroom: Newsroom) -> None:
+    keep(sent, newsroom, "Delivery", 0)
+    assert not event_inbox.work(never)
+    assert event_inbox.is_due()
+    ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
+    assert event_inbox.work(never)
+    assert not event_inbox.is_due()

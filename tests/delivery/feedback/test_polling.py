@@ -1,0 +1,202 @@
+"""What no webhook told is asked for, by one worker at a time; an errand that fails says why."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.feedback import polling
+from delivery.models import Delivery, Edition, Errand
+from delivery.reports.read_health import health
+from delivery.reports.read_queue_snapshot import standing
+from delivery.tasks import periodic_tasks
+from delivery.tasks.periodic_tasks import have_a_row
+from newsletter_site.logs.format import LineFormatter
+from subscribers.models import Subscriber, Suppression
+from tests.delivery.edition_factory import Newsroom, never
+from tests.delivery.second_connection import at_once
+
+
+@pytest.fixture
+def sent(newsroom: Newsroom) -> Edition:
+    edition = newsroom.publish(readers=4)
+    newsroom.deliver_all()
+    return edition
+
+
+def state(number: int) -> str:
+    return Subscriber.objects.get(email=f"reader{number}@example.net").state
+
+
+def due_again() -> None:
+    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+
+
+def happens(newsroom: Newsroom) -> None:
+    """One bounces, one complains, one leaves on Postmark's page."""
+    box, after = newsroom.sandbox.outbox, newsroom.sandbox.aftermath
+    after.bounce(box.message(0), "reader0@example.net")
+    after.complain(box.message(1), "reader1@example.net")
+    after.unsubscribe(box.message(2), "reader2@example.net")
+
+
+def test_what_no_webhook_told_is_found_by_asking(sent: Edition, newsroom: Newsroom) -> None:
+    happens(newsroom)
+    polling.poll(never)
+
+    assert [state(number) for number in range(4)] == [
+        "bounced",
+        "complained",
+        "unsubscribed",
+        "confirmed",
+    ]
+    assert Suppression.objects.count() == 3
+    rows = Delivery.objects.filter(issue=sent.issue_id).order_by("recipient")
+    assert [bool(row.bounced_at) for row in rows] == [True, False, False, False]
+    assert [bool(row.complained_at) for row in rows] == [False, True, False, False]
+    assert newsroom.batch(sent).bounced == newsroom.batch(sent).complained == 1
+
+
+def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: Newsroom) -> None:
+    newsroom.sandbox.aftermath.suppress(
+        "outbound", "reader3@example.net", "HardBounce", "Recipient"
+    )
+    polling.poll(never)
+    assert state(3) == "bounced"
+
+
+def test_it_is_due_when_its_time_has_come_and_after_each_publication(newsroom: Newsroom) -> None:
+    periodic_tasks.have_a_row("poll broadcast")
+
+    def take() -> bool:
+        mine = periodic_tasks.take(
+            "poll broadcast", uuid.uuid4(), lease_s=60, after_publications=True
+        )
+        if mine is not None:
+            periodic_tasks.done(mine, again_in_s=3600)
+        return mine is not None
+
+    assert [take(), take()] == [True, False]
+    newsroom.publish(readers=1)
+    assert [take(), take()] == [True, False]
+    due_again()
+    assert take()
+
+
+def test_two_workers_never_ask_at_once(newsroom: Newsroom) -> None:
+    periodic_tasks.have_a_row("poll broadcast")
+    taken = at_once(
+        5, lambda: periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+    )
+    assert sorted(taken) == [False] * 4 + [True]
+
+
+def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: Newsroom) -> None:
+    periodic_tasks.have_a_row("poll broadcast")
+    lost = periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60)
+    assert lost is not None
+    Errand.objects.update(lease_until="2000-01-01T00:00:00Z")
+    assert periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+    assert not periodic_tasks.hold_on(lost, lease_s=60)
+    periodic_tasks.done(lost, again_in_s=0)
+    assert Errand.objects.get().lease_until is not None
+
+
+@pytest.mark.parametrize("path", ["/bounces", "/message-streams/*/suppressions/dump"])
+def test_where_the_provider_does_not_say_it_is_asked_later(
+    sent: Edition, newsroom: Newsroom, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    happens(newsroom)
+    # Once for each of the two streams.
+    newsroom.sandbox.set_fault("bad_gateway_502_html", path=path, calls=2)
+    polling.poll(never)
+
+    for failed in Errand.objects.all():
+        assert (failed.failures, failed.owner, failed.through_at) == (1, None, None)
+        assert failed.said
+    assert "could not be asked" in caplog.text
+    polling.poll(never)
+    assert state(2) == "confirmed"
+    due_again()
+    polling.poll(never)
+    assert state(2) == "unsubscribed"
+    assert [row.failures for row in Errand.objects.all()] == [0, 0]
+
+
+def listed() -> list[str]:
+    out = StringIO()
+    call_command("errands", stdout=out)
+    return out.getvalue().splitlines()
+
+
+def told() -> dict[str, int]:
+    with connection.cursor() as cursor:
+        return dict(standing(cursor).errands)
+
+
+def leave_alone(name: str, hours: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE errand SET due_at = clock_timestamp() - make_interval(hours => %s) "
+            "WHERE name = %s",
+            [hours, name],
+        )
+
+
+@pytest.fixture
+def mistyped(newsroom: Newsroom, settings: Any) -> str:
+    """A stream was asked for by a wrong name, three times in vain; now its name is right."""
+    right = settings.POSTMARK_TRANSACTIONAL_STREAM
+    settings.POSTMARK_TRANSACTIONAL_STREAM = "brodcast"
+    polling.poll(never)
+    settings.POSTMARK_TRANSACTIONAL_STREAM = right
+    polling.poll(never)
+    Errand.objects.filter(name="poll brodcast").update(failures=3)
+    return "poll brodcast"
+
+
+def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
+    with caplog.at_level(logging.WARNING, "delivery.feedback.polling"):
+        polling.poll(never)
+    said = Errand.objects.get(name="poll broadcast").said
+    formatter = LineFormatter(shape="lines", words=False, secrets=[])
+    lines = [formatter.format(record) for record in caplog.records]
+    assert len(said) > 10
+    assert any(said in line for line in lines), (said, lines)
+
+
+def test_errands_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: Newsroom) -> None:
+    assert listed() == ["No worker has gone on an errand yet."]
+    newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
+    polling.poll(never)
+    failed, well = listed()
+    said = Errand.objects.get(name="poll broadcast").said
+    assert failed.startswith(f"poll broadcast: failed once: {said} It never went well. Tried again")
+    assert well.startswith("poll outbound: went well at ")
+    assert " Due at " in well
+
+
+def test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer(mistyped: str) -> None:
+    assert told()[mistyped] == 3
+    leave_alone(mistyped, hours=2)
+    assert told() == {"poll broadcast": 0, "poll outbound": 0}
+    assert health().asked_in_vain == 0
+    [line] = [line for line in listed() if line.startswith(mistyped)]
+    assert "Nobody has gone on it since it was due at" in line
+
+
+def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) -> None:
+    have_a_row("poll broadcast")
+    Errand.objects.update(failures=3)
+    leave_alone("poll broadcast", hours=0)
+    assert told() == {"poll broadcast": 3}
+    assert health().asked_in_vain == 3

@@ -1,0 +1,27 @@
+"""HTTP answers, as bytes and as scripts that give them."""
+
+from __future__ import annotations
+
+from tests.delivery.provider_responses import accepted, body
+from tests.delivery.scripted_postmark import Conversation, Script
+
+
+def http(status: str, content: bytes = b"", *headers: str) -> bytes:
+    """A whole answer with its length; further `headers` such as `Retry-After: 7`."""
+    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", *headers]
+    head = "\r\n".join([*lines, f"Content-Length: {len(content)}"])
+    return head.encode() + b"\r\n\r\n" + content
+
+
+GOOD = http("200 OK", body([accepted()]))
+
+
+def answering(*answers: bytes) -> Script:
+    """Read a request and give an answer, as often as there are answers; then close."""
+
+    def script(conversation: Conversation) -> None:
+        for answer in answers:
+            conversation.read_request()
+            conversation.write(answer)
+
+    return script

@@ -1,0 +1,52 @@
+"""Alarms and events that wait for a person, from a shell."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+
+from delivery.feedback import event_inbox
+from delivery.models import Alarm, ProviderEvent
+from delivery.monitoring.alarms import raise_alarm
+from tests.delivery.edition_factory import Newsroom
+
+
+def said(*arguments: str) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) -> None:
+    assert said("alarms") == "No alarm waits to be looked at.\n"
+    newsroom.confirm(1)
+    first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
+    with transaction.atomic(), connection.cursor() as cursor:
+        for edition in (first, second):
+            raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "m-1", "Two copies.")
+    assert said("alarms").count("accepted_twice") == 2
+    assert "1 alarms of this issue" in said("alarms", "--looked-at", str(first.issue_id))
+    listed = said("alarms")
+    assert str(first.issue_id) not in listed
+    assert str(second.issue_id) in listed
+    said("alarms", "--looked-at", str(second.issue_id))
+    assert said("alarms") == "No alarm waits to be looked at.\n"
+    assert Alarm.objects.count() == 2
+
+
+def test_an_issue_is_named_by_its_id(db: None) -> None:
+    with pytest.raises(CommandError, match="--looked-at is 'swifts'; expected the id of an issue"):
+        call_command("alarms", "--looked-at", "swifts")
+
+
+def test_events_that_were_set_aside_are_listed_and_tried_again(transactional_db: None) -> None:
+    event = event_inbox.keep(b'{"RecordType": "Delivery"}')
+    assert said("events") == "No event is set aside.\n"
+    ProviderEvent.objects.update(failures=event_inbox.TRIES)
+    assert f"event {event}  Delivery" in said("events")
+    assert said("events", "--again") == "1 events are tried again.\n"
+    assert said("events") == "No event is set aside.\n"
+    assert event_inbox.apply_pending() == 1

@@ -1,0 +1,258 @@
+"""How the client asks what was accepted, and what a page of the answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import responses
+
+from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.responses import SearchPage, classify_search
+from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
+from tests.delivery.http_responses import http
+from tests.delivery.provider_responses import JSON, body, error, listed, message_id
+from tests.delivery.scripted_postmark import ScriptedServer
+
+URL = "https://postmark.example"
+SEARCH = f"{URL}/messages/outbound"
+Mock = responses.RequestsMock
+
+
+@pytest.fixture
+def provider() -> Iterator[Mock]:
+    with responses.RequestsMock() as mock:
+        yield mock
+
+
+@pytest.fixture
+def client() -> Iterator[Postmark]:
+    made = Postmark(URL, "secret-token", deadline_s=20.0)
+    yield made
+    made.close()
+
+
+def soon(seconds: float = 20.0) -> float:
+    return now_s() + seconds
+
+
+def numbers_on(first: int, last: int) -> list[dict[str, object]]:
+    return [listed(number) for number in range(first, last + 1)]
+
+
+def answer_with(provider: Mock, total: int, *pages: list[Any]) -> None:
+    for page in pages:
+        provider.get(SEARCH, json={"TotalCount": total, "Messages": page})
+
+
+def search(client: Postmark) -> LookUpAnswer:
+    return client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon())
+
+
+def queries(provider: Mock) -> list[dict[str, list[str]]]:
+    return [parse_qs(urlsplit(str(call.request.url)).query) for call in provider.calls]
+
+
+def keys(answer: LookUpAnswer) -> list[str]:
+    assert isinstance(answer, LookedUp)
+    return [found.delivery for found in answer.found]
+
+
+def test_a_search_names_the_stream(provider: Mock, client: Postmark) -> None:
+    answer_with(provider, 2, numbers_on(1, 2))
+    assert keys(search(client)) == ["key.1", "key.2"]
+    assert queries(provider) == [
+        {
+            "count": ["500"],
+            "offset": ["0"],
+            "messagestream": ["broadcast"],
+            "metadata_attempt": ["a77e"],
+        }
+    ]
+
+
+def test_a_stream_with_odd_characters_is_quoted(provider: Mock, client: Postmark) -> None:
+    answer_with(provider, 0, [])
+    assert keys(client.search("delivery", "a.1.2", stream="a&b c", deadline_at_s=soon())) == []
+    assert queries(provider)[0]["messagestream"] == ["a&b c"]
+    assert queries(provider)[0]["metadata_delivery"] == ["a.1.2"]
+
+
+def test_a_search_goes_on_until_it_has_seen_all(provider: Mock, client: Postmark) -> None:
+    answer_with(provider, 1101, numbers_on(1, 500), numbers_on(501, 1000), numbers_on(1001, 1101))
+    assert keys(search(client)) == [f"key.{number}" for number in range(1, 1102)]
+    assert [query["offset"] for query in queries(provider)] == [["0"], ["500"], ["1000"]]
+
+
+def test_a_full_page_is_followed_by_another_whatever_the_total(
+    provider: Mock, client: Postmark
+) -> None:
+    answer_with(provider, 500, numbers_on(1, 500), numbers_on(501, 501))
+    assert len(keys(search(client))) == 501
+
+
+def test_pages_are_counted_by_what_they_list(provider: Mock, client: Postmark) -> None:
+    others = [listed(n, Metadata={"attempt": "other", "delivery": "x"}) for n in range(500)]
+    answer_with(provider, 501, others, numbers_on(7, 7))
+    assert keys(search(client)) == ["key.7"]
+
+
+def test_a_search_that_hides_results_is_no_information(provider: Mock, client: Postmark) -> None:
+    answer_with(provider, 3, numbers_on(1, 2))
+    assert isinstance(search(client), NoInformation)
+
+
+def test_a_search_beyond_all_pages_is_no_information(provider: Mock, client: Postmark) -> None:
+    page = numbers_on(1, 500)
+    answer_with(provider, 10_001, *[page] * 20)
+    assert isinstance(search(client), NoInformation)
+    assert queries(provider)[-1]["offset"] == ["9500"]
+
+
+@pytest.mark.parametrize("status", [401, 422, 429, 500, 503])
+def test_one_failed_page_is_no_information(provider: Mock, client: Postmark, status: int) -> None:
+    answer_with(provider, 501, numbers_on(1, 500))
+    provider.get(SEARCH, json=error(701), status=status, headers={"Retry-After": "17"})
+    answer = search(client)
+    assert isinstance(answer, NoInformation)
+    assert answer.retry_after_s == 17.0
+
+
+def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
+    def stall(talk: Any) -> None:
+        talk.read_request()
+        talk.stall()
+
+    with ScriptedServer(stall) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=1.0)
+        answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(1.0))
+        client.close()
+    assert answer == NoInformation("No whole answer came before the deadline.")
+
+
+def test_all_pages_together_have_the_time_of_one_call() -> None:
+    page = http("200 OK", page_of(total=10_000, count=500))
+    slow_pages = 0
+
+    def answer_each_late(talk: Any) -> None:
+        nonlocal slow_pages
+        while talk.read_request():
+            slow_pages += 1
+            server.was_cut_off.wait(0.2)
+            talk.write(page)
+
+    with ScriptedServer(answer_each_late) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=0.5)
+        answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(0.5))
+        client.close()
+    assert isinstance(answer, NoInformation)
+    assert slow_pages < 20
+
+
+def page_of(*, total: int, count: int) -> bytes:
+    return body({"TotalCount": total, "Messages": numbers_on(1, count)})
+
+
+def stream(handling: object) -> dict[str, object]:
+    return {"ID": "broadcast", "SubscriptionManagementConfiguration": handling}
+
+
+def test_the_stream_tells_how_it_handles_unsubscribes(provider: Mock, client: Postmark) -> None:
+    told = stream({"UnsubscribeHandlingType": "Custom"})
+    provider.get(f"{URL}/message-streams/my%2Fstream", json=told)
+    assert client.unsubscribe_handling("my/stream") == "Custom"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"json": error(1226), "status": 422},
+        {"body": "<html>", "status": 200},
+        {"json": [], "status": 200},
+        {"json": {}, "status": 200},
+        {"json": stream(None), "status": 200},
+        {"json": stream({"UnsubscribeHandlingType": 3}), "status": 200},
+    ],
+)
+def test_a_stream_that_does_not_tell_tells_nothing(
+    provider: Mock, client: Postmark, answer: dict[str, Any]
+) -> None:
+    provider.get(f"{URL}/message-streams/broadcast", **answer)
+    assert client.unsubscribe_handling("broadcast") is None
+
+
+def page(
+    content: bytes, *, status: int = 200, field_name: str = "attempt", value: str = "a77e"
+) -> SearchPage | NoInformation:
+    headers = JSON | {"Retry-After": "9"}
+    return classify_search(status, headers, content, field_name=field_name, value=value)
+
+
+def messages(*items: object) -> bytes:
+    return body({"TotalCount": len(items), "Messages": items})
+
+
+def test_what_is_listed_was_accepted() -> None:
+    at = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
+    assert page(messages(listed(1), listed(2))) == SearchPage(
+        (Found("key.1", message_id(1), at), Found("key.2", message_id(2), at)), listed=2, total=2
+    )
+
+
+def test_an_empty_list_is_an_answer() -> None:
+    assert page(messages()) == SearchPage((), listed=0, total=0)
+
+
+@pytest.mark.parametrize(
+    ("total", "told"), [(731, 731), ("731", 1), (True, 1), (2.5, 1), ([], 1), (None, 1)]
+)
+def test_without_a_readable_total_the_page_is_all_there_is(total: object, told: int) -> None:
+    answer = page(body({"TotalCount": total, "Messages": [listed(1)]}))
+    assert isinstance(answer, SearchPage)
+    assert answer.total == told
+
+
+def test_what_does_not_bear_the_value_asked_for_is_not_found() -> None:
+    other = listed(2, Metadata={"delivery": "key.2", "attempt": "a77e2"})
+    answer = page(messages(listed(1), other))
+    assert isinstance(answer, SearchPage)
+    assert [found.delivery for found in answer.found] == ["key.1"]
+    assert answer.listed == 2
+
+
+def test_a_search_by_delivery_compares_that_field() -> None:
+    near = listed(11)
+    answer = page(messages(near, listed(1)), field_name="delivery", value="key.1")
+    assert isinstance(answer, SearchPage)
+    assert [found.delivery for found in answer.found] == ["key.1"]
+
+
+@pytest.mark.parametrize("status", [201, 302, 401, 404, 429, 500])
+def test_another_status_than_200_is_no_information(status: int) -> None:
+    answer = page(messages(listed(1)), status=status)
+    assert isinstance(answer, NoInformation)
+    assert answer.retry_after_s == 9.0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"null",
+        body(error(0, "OK")),
+        body({"TotalCount": 0, "Messages": None}),
+        messages(listed(1))[:-1],
+        messages(None),
+        messages({}),
+        messages(listed(1, Metadata=None)),
+        messages(listed(1, MessageID=None)),
+        messages(listed(1, Metadata={"attempt": "a77e"})),
+        messages(listed(1, Metadata={"attempt": "a77e", "delivery": 7})),
+    ],
+)
+def test_what_cannot_be_read_is_no_information_and_not_an_absence(content: bytes) -> None:
+    assert isinstance(page(content), NoInformation)

@@ -1,0 +1,178 @@
+"""A fault that every copy would meet stops the edition; nobody is marked as failed for it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection, transaction
+
+from delivery.models import Attempt, Edition
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.claim import claim
+from delivery.queue.control import pause, resume, stop
+from delivery.queue.settle import settle_call
+from delivery.queue.start import ClaimLost, Started, start
+from delivery.rules.settlement import Next, Sent, Settlement
+from subscribers.models import Subscriber
+from tests.delivery.edition_commands import begun, taken
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import Beside
+
+# Each with a word that its sentence must hold, so that a person knows what to set right.
+FAULTS = [
+    ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
+    ("whole_422", {"code": 400}, "FROM_EMAIL"),
+    ("whole_422", {"code": 412}, "approved"),
+    ("item_error", {"code": 4711}, "does not know this code"),
+]
+
+
+@pytest.mark.parametrize(("fault", "how", "word"), FAULTS)
+def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
+    newsroom: Newsroom, fault: str, how: dict[str, int], word: str
+) -> None:
+    edition = newsroom.publish(readers=6, batch_size=2)
+    newsroom.sandbox.set_fault(fault, calls=None, **how)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "needs_attention"
+    stopped = Edition.objects.get(pk=edition.pk)
+    assert word in stopped.control_reason
+    assert newsroom.outcomes(edition) == ["waiting"] * 6
+    assert {batch.tries for batch in newsroom.batches(edition)} == {0}
+    assert len(newsroom.attempts(edition)) == 1
+
+
+def test_other_editions_go_on_while_one_is_stopped(newsroom: Newsroom) -> None:
+    stopped = newsroom.publish(readers=3)
+    other = newsroom.publish()
+    newsroom.sandbox.set_fault("item_error", code=411, calls=1)
+    newsroom.deliver_all()
+    assert newsroom.state(stopped) == "needs_attention"
+    assert newsroom.state(other) == "succeeded"
+
+
+def test_a_batch_claimed_before_the_stop_starts_no_call(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, batch_size=2)
+    claimed = taken()
+    newsroom.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "needs_attention"
+    assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+
+
+def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=6, batch_size=2)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.deliver_all()
+    assert resume(edition.pk)
+    assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused", "paused"]
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(edition)] == ["done", "ready", "ready"]
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.sandbox.summary()["accepted"] == 6
+
+
+def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    assert not resume(edition.pk)
+
+
+def test_a_block_before_the_provider_stops_the_edition_in_the_end(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault("forbidden_403_html", calls=None)
+    for _ in range(2):
+        newsroom.deliver_all()
+        assert newsroom.state(edition) == "sending"
+        newsroom.let_time_pass(901)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "needs_attention"
+
+
+@pytest.fixture
+def resumed(newsroom: Newsroom) -> Edition:
+    """Three batches of one copy, resumed after a fault: two wait until one was judged."""
+    edition = newsroom.publish(readers=3, batch_size=1)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.deliver_all()
+    assert resume(edition.pk)
+    return edition
+
+
+def test_after_a_parked_first_batch_the_rest_goes_on(newsroom: Newsroom, resumed: Edition) -> None:
+    for _ in range(2):
+        assert claim(uuid.uuid4(), lease_s=30)
+        newsroom.let_time_pass(31)
+        newsroom.sweep()
+    newsroom.deliver_all()
+    assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
+
+
+def test_an_empty_first_batch_is_no_judgement(newsroom: Newsroom, resumed: Edition) -> None:
+    Subscriber.objects.filter(email="reader0@example.net").update(
+        state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=resumed.published_at
+    )
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
+    newsroom.deliver_all()
+    assert newsroom.state(resumed) == "succeeded"
+    assert newsroom.sandbox.summary()["accepted"] == 2
+
+
+def test_a_look_up_is_no_judgement_of_the_account(newsroom: Newsroom, resumed: Edition) -> None:
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(61)
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(resumed) == ["sent"] * 3
+
+
+def test_a_call_that_was_put_off_is_no_judgement(newsroom: Newsroom, resumed: Edition) -> None:
+    newsroom.sandbox.set_fault("maintenance_503", calls=1)
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
+
+
+def test_judged_in_a_pause_the_first_releases_nobody(newsroom: Newsroom, resumed: Edition) -> None:
+    claimed, attempt, (reader,) = begun()
+    assert pause(resumed.pk)
+    accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
+    assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
+
+
+def test_in_a_pause_no_batch_takes_the_first_turn(newsroom: Newsroom, resumed: Edition) -> None:
+    claimed, attempt, _ = begun()
+    assert pause(resumed.pk)
+    put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
+    assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
+    assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
+
+
+def test_a_stop_and_a_start_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    claimed = taken()
+
+    def stop_it() -> str:
+        with transaction.atomic(), connection.cursor() as cursor:
+            lock_edition(cursor, edition.pk)
+            stop(cursor, edition.pk, "The token is wrong.")
+        return "stopped"
+
+    # The start holds its batch and waits at its last look; the stop holds the edition and waits
+    # for that batch. Let go, the start refers to the edition, and one of them has to be first.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
+        starting = Beside(
+            lambda: start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+        )
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        stopping = Beside(stop_it)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+
+    assert stopping.end() == "stopped"
+    assert isinstance(starting.end(), Started)
+    assert newsroom.state(edition) == "needs_attention"

@@ -1,0 +1,143 @@
+"""A cancelled edition ends where it is: what is not accepted is withdrawn, and counted exactly."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import IntegrityError, OperationalError, connection
+
+from delivery.models import Alarm, Delivery, Edition
+from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.short_transaction import short_transaction
+from delivery.queue.start import ClaimLost, start
+from delivery.rules.outcomes import Accepted, Answered, CallAnswer, NotSent, PutOff, TooLarge
+from tests.delivery.edition_commands import WORKER, Call, accepted, changed, states, taken
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import at_once
+
+pytestmark = pytest.mark.usefixtures("small_batches")
+
+
+def test_the_rest_is_withdrawn_and_the_number_reached_is_exact(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=7)
+    newsroom.step()
+    assert control.cancel(edition.pk) == 5
+    newsroom.deliver_all()
+    books = newsroom.books(edition)
+    assert (books.sent, books.withdrawn, books.waiting) == (2, 5, 0)
+    assert accepted(newsroom) == 2
+    assert newsroom.state(edition) == "cancelled"
+
+
+def test_a_batch_claimed_before_a_cancel_does_not_start(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    held = taken()
+    assert control.cancel(edition.pk) == 2
+    assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 2
+
+
+def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    in_the_air = Call()
+    assert control.cancel(edition.pk) == 1
+    assert newsroom.books(edition).waiting == 2
+    in_the_air.ends(Answered([Accepted("m-1", None), Accepted("m-2", None)]))
+    assert newsroom.outcomes(edition) == ["sent", "sent", "withdrawn"]
+
+
+@pytest.mark.parametrize("answer", [PutOff("Too fast."), NotSent("No way."), TooLarge("Half.")])
+def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallAnswer) -> None:
+    edition = newsroom.publish(readers=2)
+    in_the_air = Call()
+    control.cancel(edition.pk)
+    in_the_air.ends(answer)
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 2
+    assert states(newsroom, edition) == ["done"]
+
+
+def test_a_cancelled_edition_still_asks_about_its_doubt(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4)
+    newsroom.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    assert control.cancel(edition.pk) == 2
+    assert newsroom.books(edition).unknown == 2
+    newsroom.deliver_after(61)
+    books = newsroom.books(edition)
+    assert (books.sent, books.withdrawn, books.unknown) == (2, 2, 0)
+
+
+@pytest.mark.parametrize("policy", ["resend", "hold"])
+def test_absent_doubt_is_withdrawn(newsroom: Newsroom, settings: object, policy: str) -> None:
+    settings.DELIVERY_UNKNOWN_POLICY = policy  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("reset")
+    newsroom.step()
+    assert newsroom.books(edition).unknown == 2
+    control.cancel(edition.pk)
+
+    for _ in range(3):
+        newsroom.deliver_after(1000)
+
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 2
+    assert accepted(newsroom) == 0
+    assert states(newsroom, edition) == ["done"]
+
+
+def test_a_marked_copy_is_asked_about_and_not_withdrawn(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    key = changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
+    assert control.cancel(edition.pk) == 2
+    assert newsroom.outcomes(edition) == ["unknown", "withdrawn", "withdrawn"]
+    alarm = Alarm.objects.get()
+    assert (alarm.kind, alarm.about) == ("marked_unsettled", key)
+
+
+def test_a_cancel_is_for_good(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    control.cancel(edition.pk)
+    assert control.cancel(edition.pk) is None
+    assert not control.resume(edition.pk)
+    assert control.send_to_missed(edition.pk, most=2) is None
+    with pytest.raises(IntegrityError, match="was cancelled and cannot become running"):
+        Edition.objects.filter(pk=edition.pk).update(control="running")
+
+
+def test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    in_the_air = Call()
+    control.cancel(edition.pk)
+    Delivery.objects.update(sent_at=edition.published_at)
+    in_the_air.ends(PutOff("Too fast."))
+    assert newsroom.outcomes(edition) == ["unknown"]
+
+
+def test_counts_that_differ_from_the_rows_undo_a_cancel(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    changed(newsroom.copies(edition)[0], outcome="suppressed")
+    with pytest.raises(AssertionError, match="1 of 2"):
+        control.cancel(edition.pk)
+    assert newsroom.outcomes(edition) == ["suppressed", "waiting"]
+    edition.refresh_from_db()
+    assert edition.control == "running"
+
+
+def test_whoever_decides_holds_the_edition(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    other = connection.copy()
+    try:
+        with short_transaction() as cursor, other.cursor() as another:
+            lock_edition(cursor, edition.pk)
+            with pytest.raises(OperationalError, match="could not obtain lock"):
+                another.execute("SELECT FROM edition FOR NO KEY UPDATE NOWAIT")
+    finally:
+        other.close()
+
+
+def test_many_that_cancel_at_once_withdraw_each_copy_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=6)
+    withdrawn = at_once(4, lambda: control.cancel(edition.pk))
+    assert sorted(withdrawn, key=str) == [6, None, None, None]
+    assert newsroom.books(edition).withdrawn == 6

@@ -1,0 +1,156 @@
+"""An audience is cut into batches; a batch is in one worker's hands, and never before it is due."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection, transaction
+
+from delivery.models import Delivery, Edition
+from delivery.queue.claim import claim, next_due_at, release
+from delivery.queue.enqueue import LARGEST_BATCH_BYTES, batch_size_for
+from subscribers.models import Subscriber, Suppression
+from tests.delivery.edition_commands import begun, taken
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import Beside, at_once
+
+
+def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    first = claim(uuid.uuid4(), lease_s=30)
+    second = claim(uuid.uuid4(), lease_s=30)
+    assert first is not None
+    assert second is None
+
+
+def test_a_batch_that_another_is_claiming_is_passed_over(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, batch_size=2)
+    lower, higher = newsroom.batches(edition)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
+        # The lock is held until the other has its batch: were it waited for, this would not end.
+        claimed = Beside(taken).end()
+    assert claimed.batch == higher.pk
+
+
+def test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=10, batch_size=1)
+    found = at_once(20, lambda: claim(uuid.uuid4(), lease_s=30))
+    claimed = [one.batch for one in found if one]
+    assert len(claimed) == len(set(claimed)) == 10
+
+
+def test_nothing_is_claimed_before_the_hold_is_over(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3, hold_s=600)
+    assert claim(uuid.uuid4(), lease_s=30) is None
+    assert newsroom.state(edition) == "held"
+    newsroom.let_time_pass(601)
+    assert claim(uuid.uuid4(), lease_s=30) is not None
+    assert newsroom.state(edition) == "sending"
+
+
+def test_a_small_edition_takes_turns_with_a_large_one(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    large = newsroom.publish(readers=20)
+    for _ in range(5):
+        assert claim(uuid.uuid4(), lease_s=30)
+    small = newsroom.publish()
+    turns = [claim(uuid.uuid4(), lease_s=30) for _ in range(10)]
+    editions = [turn.edition for turn in turns if turn]
+    assert editions.count(small.pk) == editions.count(large.pk) == 5
+
+
+def test_a_released_batch_waits_again_as_if_it_had_not_been_claimed(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    first = taken()
+    assert release(first)
+    again = taken()
+    assert again.epoch == first.epoch + 1
+    assert newsroom.batch(edition).crashes == 0
+
+
+def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    lost = taken()
+    newsroom.let_time_pass(31)
+    newsroom.sweep()
+    assert claim(uuid.uuid4(), lease_s=30) is not None
+    assert not release(lost)
+
+
+def test_the_ceiling_on_copies_per_second_holds_over_all_workers(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=300, batch_size=100)
+
+    # One second's worth may go at once; the next has to wait for its turn, whoever asks.
+    rate = 10.0
+    first = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)
+    second = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)
+
+    assert first is not None
+    assert second is None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT extract(epoch FROM next_claim_at - clock_timestamp()) BETWEEN 5 AND 10 "
+            "FROM pace"
+        )
+        assert cursor.fetchone() == (True,)
+
+
+def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Newsroom) -> None:
+    assert next_due_at() is None
+    edition = newsroom.publish(readers=1, hold_s=600)
+    assert next_due_at() == edition.held_until
+
+
+def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, _, _ = begun()
+    assert not release(claimed)
+    assert newsroom.batch(edition).state == "sending"
+
+
+@pytest.mark.parametrize(("readers", "sizes"), [(0, []), (1, [1]), (4, [2, 2]), (5, [2, 2, 1])])
+def test_an_audience_is_cut_into_batches(
+    newsroom: Newsroom, readers: int, sizes: list[int]
+) -> None:
+
+    edition = newsroom.publish(readers=readers, batch_size=2)
+    assert [batch.size for batch in newsroom.batches(edition)] == sizes
+    assert newsroom.books(edition).waiting == edition.audience == readers
+
+
+def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    Subscriber.objects.create(email="pending@example.net")
+    Subscriber.objects.filter(email="reader0@example.net").update(state="bounced")
+    Suppression.objects.create(
+        address_key="reader1@example.net",
+        reason=Suppression.Reason.COMPLAINT,
+        origin=Suppression.Origin.PROVIDER,
+    )
+
+    edition = newsroom.publish()
+
+    addresses = Delivery.objects.filter(issue=edition.issue_id).values_list("address", flat=True)
+    assert list(addresses) == ["reader2@example.net"]
+
+
+def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.confirm(1, start=2)
+    assert newsroom.books(edition).audience == 2
+
+
+def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:
+    letter = Edition(html_mail="x" * 1_000_000)
+    size = batch_size_for(letter, 500)
+    assert 1 <= size < 500
+    assert size * 1_000_000 <= LARGEST_BATCH_BYTES
+    assert batch_size_for(Edition(html_mail="short"), 500) == 500
+
+
+def test_a_new_edition_to_nobody_is_there_and_has_succeeded(newsroom: Newsroom) -> None:
+    edition = newsroom.publish()
+    assert newsroom.batches(edition) == []
+    assert newsroom.state(edition) == "succeeded"

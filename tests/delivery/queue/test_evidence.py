@@ -1,0 +1,462 @@
+"""Every acceptance ever seen is kept, the books follow it, and a second copy stops the edition."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection, transaction
+
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
+from delivery.monitoring.alarms import raise_alarm
+from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.evidence import record_acceptances, settle_by_evidence, unheeded_in
+from delivery.queue.settle import settle_call, settle_look_up
+from delivery.queue.short_transaction import short_transaction
+from delivery.rules.settlement import (
+    Failed,
+    Fate,
+    Next,
+    Sent,
+    Settlement,
+    Suppressed,
+    Unknown,
+    Waiting,
+)
+from tests.delivery.edition_commands import asked, begun
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import Beside
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def seen(
+    edition: Edition,
+    *acceptances: tuple[int, str],
+    attempt: uuid.UUID | None = None,
+    at: datetime | None = NOON,
+) -> int:
+    """Record acceptances and settle by them, as every source does; how many were new."""
+    facts = [(recipient, Sent(message_id, at)) for recipient, message_id in acceptances]
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition.pk)
+        new = record_acceptances(cursor, edition.pk, attempt, facts, Evidence.Source.WEBHOOK)
+        settle_by_evidence(cursor, edition.pk, [recipient for recipient, _ in facts])
+    return new
+
+
+def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int]:
+    """An edition, the reader in doubt, and the one who waits beside it."""
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begun()
+    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
+    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    return edition, one, two
+
+
+def sent_to_one(newsroom: Newsroom) -> tuple[Edition, int]:
+    edition = newsroom.publish(readers=1)
+    newsroom.deliver_all()
+    (recipient,) = newsroom.recipients(edition)
+    return edition, recipient
+
+
+def stopped(edition: Edition) -> None:
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition.pk)
+        control.stop(cursor, edition.pk, "A fault.")
+
+
+def in_doubt(newsroom: Newsroom, readers: int) -> Edition:
+    edition = newsroom.publish(readers=readers)
+    claimed, attempt, recipients = begun()
+    asks = Settlement(fates=dict.fromkeys(recipients, Unknown()), next=Next.ASK, lookup_after_s=60)
+    assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
+    return edition
+
+
+def control_of(edition: Edition) -> str:
+    return str(Edition.objects.values_list("control", flat=True).get(pk=edition.pk))
+
+
+def alarms_about() -> set[str]:
+    alarms = list(Alarm.objects.values_list("about", flat=True))
+    assert len(set(alarms)) == len(alarms)
+    return set(alarms)
+
+
+def test_the_acceptance_that_stands_on_its_delivery_needs_no_row(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    first = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[0]
+    assert first.provider_message_id
+    assert seen(edition, (first.recipient_id, first.provider_message_id)) == 0
+    assert not Evidence.objects.exists()
+    assert not Alarm.objects.exists()
+
+
+def test_an_id_that_is_evidence_of_another_delivery_is_said_and_stops_nothing_else(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    edition = in_doubt(newsroom, readers=3)
+    one, two, three = newsroom.recipients(edition)
+    seen(edition, (one, "m-1"))
+    with caplog.at_level(logging.CRITICAL):
+        assert seen(edition, (two, "m-1"), (three, "m-3")) == 1
+    assert "cannot be" in caplog.text
+    assert newsroom.outcomes(edition) == ["sent", "unknown", "sent"]
+    assert not Alarm.objects.exists()
+
+
+def test_an_acceptance_for_a_reader_without_a_copy_changes_nothing(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    assert seen(edition, (10**17, "m-1")) == 0
+    assert "has no copy of edition" in caplog.text
+    assert not Evidence.objects.exists()
+
+
+def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsroom) -> None:
+    edition = in_doubt(newsroom, readers=3)
+    (attempt,) = newsroom.attempts(edition)
+    one, two, three = newsroom.recipients(edition)
+
+    for new in (2, 0):
+        assert seen(edition, (one, "m-1"), (two, "m-2"), attempt=attempt.pk) == new
+    kept = Evidence.objects.get(provider_message_id="m-1")
+    assert (kept.source, kept.attempt, kept.accepted_at) == ("webhook", attempt.pk, NOON)
+    sent = newsroom.copies(edition)[0]
+    assert (sent.provider_message_id, sent.sent_at, sent.evidence) == ("m-1", NOON, "webhook")
+    assert newsroom.outcomes(edition) == ["sent", "sent", "unknown"]
+    assert newsroom.batch(edition).state == "unknown"
+    assert newsroom.books(edition).unknown == 1
+
+    seen(edition, (three, "m-3"), attempt=attempt.pk)
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.attempt, batch.doubt_since, batch.reason) == ("done", None, None, "")
+    assert newsroom.state(edition) == "succeeded"
+    (attempt,) = newsroom.attempts(edition)
+    assert attempt.accepted == 3
+
+
+def test_without_a_time_from_the_provider_the_time_of_seeing_it_counts(newsroom: Newsroom) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    (recipient,) = newsroom.recipients(edition)
+    seen(edition, (recipient, "m-1"), at=None)
+    assert newsroom.copies(edition)[0].sent_at == Evidence.objects.get().seen_at
+
+
+@pytest.mark.parametrize(
+    ("decision", "outcome", "state"),
+    [("", "waiting", "ready"), ("stop", "waiting", "paused"), ("cancel", "withdrawn", "done")],
+)
+def test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over(
+    newsroom: Newsroom, decision: str, outcome: str, state: str
+) -> None:
+    edition, one, two = call_of_two_with_one_in_doubt(newsroom)
+    if decision == "stop":
+        stopped(edition)
+    elif decision == "cancel":
+        control.cancel(edition.pk)
+    seen(edition, (one, "m-1"))
+    assert newsroom.outcomes(edition) == ["sent", outcome]
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.attempt, batch.sent) == (state, None, 1)
+    if state == "ready":
+        assert list(begun()[2]) == [two]
+
+
+def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    one, _ = newsroom.recipients(edition)
+    seen(edition, (one, "m-1"))
+    assert newsroom.outcomes(edition) == ["sent", "waiting"]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert newsroom.sandbox.summary()["accepted"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fate", "outcome"),
+    [
+        (Failed("All tries are used up.", refused=False), "failed"),
+        (Suppressed("On the list."), "suppressed"),
+    ],
+)
+def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
+    newsroom: Newsroom, fate: Failed | Suppressed, outcome: str
+) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (recipient,) = begun()
+    given_up = Settlement(fates={recipient: fate}, next=Next.DONE)
+    assert settle_call(claimed, attempt, given_up, Attempt.Result.ANSWERED)
+    assert newsroom.outcomes(edition) == [outcome]
+    seen(edition, (recipient, "m-1"))
+    books = newsroom.books(edition)
+    assert (books.sent, books.failed, books.suppressed, books.missed) == (1, 0, 0, 0)
+    (row,) = newsroom.copies(edition)
+    assert (row.reason, row.missed) == (None, None)
+
+
+@pytest.mark.parametrize("state", ["claimed", "sending", "looking_up"])
+def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> None:
+    if state == "looking_up":
+        edition = in_doubt(newsroom, readers=1)
+        newsroom.let_time_pass(61)
+        assert claim_look_up(uuid.uuid4(), lease_s=30) is not None
+    else:
+        edition = newsroom.publish(readers=1)
+        if state == "sending":
+            begun()
+        else:
+            assert claim(uuid.uuid4(), lease_s=30) is not None
+    before = Batch.objects.values().get(edition=edition)
+    (recipient,) = newsroom.recipients(edition)
+
+    assert seen(edition, (recipient, "m-1")) == 1
+
+    assert Batch.objects.values().get(edition=edition) == before
+    assert newsroom.outcomes(edition) in (["waiting"], ["unknown"])
+    with connection.cursor() as cursor:
+        assert unheeded_in(cursor, before["id"]) == [recipient]
+
+
+@pytest.mark.parametrize(
+    ("fate", "then"),
+    [
+        (Waiting(), Next.TRY_AGAIN),
+        (Failed("All tries are used up.", refused=False), Next.TRY_AGAIN),
+        (Suppressed("On the list."), Next.TRY_AGAIN),
+        (Unknown(), Next.ASK),
+    ],
+)
+def test_evidence_counts_more_than_the_answer(newsroom: Newsroom, fate: Fate, then: Next) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begun()
+    seen(edition, (one, "m-of-an-earlier-attempt"))
+    settlement = Settlement(fates={one: fate, two: Waiting()}, next=then)
+    assert settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
+    assert newsroom.outcomes(edition) == ["sent", "waiting"]
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.waiting, batch.sent) == ("ready", 1, 1)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_evidence_counts_more_than_a_look_ups_silence(newsroom: Newsroom, last: bool) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    newsroom.let_time_pass(61)
+    claimed = asked()
+    (recipient,) = newsroom.recipients(edition)
+    seen(edition, (recipient, "m-1"))
+    absent = (
+        Settlement(fates={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
+        if last
+        else Settlement(fates={}, next=Next.ASK, lookup_after_s=300, said_absent=True)
+    )
+
+    assert settle_look_up(claimed, absent)
+
+    assert newsroom.outcomes(edition) == ["sent"]
+    assert newsroom.batch(edition).state == "done"
+
+
+def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    _, attempt, (one, _) = begun()
+    seen(edition, (one, "m-1"), attempt=attempt)
+    newsroom.let_time_pass(11)
+    assert newsroom.sweep() == 1
+    assert newsroom.outcomes(edition) == ["sent", "unknown"]
+    assert newsroom.books(edition).unknown == 1
+    assert Attempt.objects.get(pk=attempt).accepted == 1
+
+
+def test_an_answer_after_a_lost_claim_ends_the_doubt_at_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begun()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    assert newsroom.outcomes(edition) == ["unknown", "unknown"]
+    answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+
+    assert not settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
+
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}
+    assert newsroom.state(edition) == "succeeded"
+    assert Attempt.objects.get(pk=attempt).accepted == 2
+
+
+def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom: Newsroom) -> None:
+    # A webhook that came early and names the same message is no reason to stand in line for the
+    # edition, which somebody else holds here.
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (recipient,) = begun()
+    seen(edition, (recipient, "m-1"))
+    answered = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        assert Beside(
+            lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
+        ).end()
+    assert not Alarm.objects.exists()
+
+
+def test_a_first_batch_that_ends_by_evidence_passes_its_turn_on(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    stopped(edition)
+    control.resume(edition.pk)
+    one, _ = newsroom.recipients(edition)
+    assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused"]
+    seen(edition, (one, "m-1"))
+    assert [batch.state for batch in newsroom.batches(edition)] == ["done", "ready"]
+
+
+def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    edition, recipient = sent_to_one(newsroom)
+
+    with caplog.at_level(logging.CRITICAL):
+        assert seen(edition, (recipient, "m-2")) == 1
+
+    alarm = Alarm.objects.get()
+    assert (alarm.kind, alarm.about, alarm.edition_id) == ("accepted_twice", "m-2", edition.pk)
+    assert f"reader {recipient}" in alarm.sentence
+    assert alarm.sentence in caplog.text
+    assert control_of(edition) == "stopped"
+    assert "a second copy" in Edition.objects.get(pk=edition.pk).control_reason
+    # The first copy stands; the second is evidence of what went wrong.
+    assert Delivery.objects.get(recipient=recipient).provider_message_id != "m-2"
+
+
+def test_a_resumed_edition_stops_for_a_third_copy_alone(newsroom: Newsroom) -> None:
+    edition, recipient = sent_to_one(newsroom)
+    seen(edition, (recipient, "m-2"))
+    control.resume(edition.pk)
+    assert seen(edition, (recipient, "m-2")) == 0
+    assert control_of(edition) == "running"
+    assert alarms_about() == {"m-2"}
+    seen(edition, (recipient, "m-3"))
+    assert alarms_about() == {"m-2", "m-3"}
+    assert control_of(edition) == "stopped"
+
+
+def test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays(newsroom: Newsroom) -> None:
+    edition, recipient = sent_to_one(newsroom)
+    Edition.objects.filter(pk=edition.pk).update(control="closed")
+    seen(edition, (recipient, "m-2"))
+    assert alarms_about() == {"m-2"}
+    assert control_of(edition) == "closed"
+
+
+def test_a_reply_with_another_id_than_the_webhook_is_a_second_copy(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begun()
+    seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
+    assert not Alarm.objects.exists()
+    answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+    assert settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert alarms_about() == {"m-of-another-attempt"}
+    assert control_of(edition) == "stopped"
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["m-1", "m-2", "m-3"])))
+def test_three_acceptances_raise_two_alarms(newsroom: Newsroom, order: tuple[str, ...]) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    (recipient,) = newsroom.recipients(edition)
+    for message_id in (*order, *order):
+        seen(edition, (recipient, message_id))
+    assert newsroom.outcomes(edition) == ["sent"]
+    own = Delivery.objects.get(recipient=recipient).provider_message_id
+    assert alarms_about() == {"m-1", "m-2", "m-3"} - {own}
+
+
+def test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other(newsroom: Newsroom) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    newsroom.let_time_pass(61)
+    claimed = asked()
+    (recipient,) = newsroom.recipients(edition)
+    seen(edition, (recipient, "m-1"))
+    seen(edition, (recipient, "m-2"))
+    assert alarms_about() == {"m-2"}
+    control.resume(edition.pk)
+
+    found = Settlement(fates={recipient: Sent("m-2", NOON)}, next=Next.DONE)
+    assert settle_look_up(claimed, found)
+
+    assert Delivery.objects.get(recipient=recipient).provider_message_id == "m-2"
+    assert alarms_about() == {"m-2"}
+    assert control_of(edition) == "running"
+
+
+def test_two_acceptances_at_once_do_not_miss_one_another(newsroom: Newsroom) -> None:
+    # The settling worker holds the batch and not the edition. What comes meanwhile has to wait.
+    edition = newsroom.publish(readers=1)
+    claimed, _, (recipient,) = begun()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE batch SET state = 'done', owner = NULL, lease_until = NULL, attempt = NULL,
+                   waiting = 0, sent = 1 WHERE id = %s
+            """,
+            [claimed.batch],
+        )
+        webhook = Beside(lambda: seen(edition, (recipient, "m-of-another-attempt")))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        cursor.execute(
+            """
+            UPDATE delivery SET outcome = 'sent', provider_message_id = 'm-1',
+                   sent_at = clock_timestamp(), evidence = 'reply' WHERE recipient_id = %s
+            """,
+            [recipient],
+        )
+    webhook.end()
+
+    assert alarms_about() == {"m-of-another-attempt"}
+
+
+def test_an_alarm_is_raised_once_for_what_it_is_about(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    edition = newsroom.publish(readers=1)
+    kind = Alarm.Kind.NOT_AT_PROVIDER
+    with caplog.at_level(logging.CRITICAL), transaction.atomic(), connection.cursor() as cursor:
+        raised = [
+            raise_alarm(cursor, edition.pk, kind, about, "Something is missing.")
+            for about in ("one", "one", "two")
+        ]
+    assert raised == [True, False, True]
+    assert caplog.text.count("Something is missing.") == 2
+    assert Alarm.objects.count() == 2
+
+
+def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    newsroom.let_time_pass(61)
+    doubtful = asked()
+    (reader,) = newsroom.recipients(edition)
+    found = Settlement(
+        fates={reader: Sent("m-1", NOON)}, next=Next.DONE, duplicates={reader: [Sent("m-2", NOON)]}
+    )
+    assert settle_look_up(doubtful, found)
+    assert alarms_about() == {"m-2"}
+    assert control_of(edition) == "stopped"
+
+
+@pytest.mark.parametrize("borne", ["m-1", "m-2"])
+def test_of_two_acceptances_the_one_on_the_delivery_counts(newsroom: Newsroom, borne: str) -> None:
+    edition = newsroom.publish(readers=1)
+    (reader,) = newsroom.recipients(edition)
+    Delivery.objects.update(provider_message_id=borne)
+    seen(edition, (reader, "m-1"), (reader, "m-2"))
+    (copy,) = newsroom.copies(edition)
+    assert (copy.outcome, copy.provider_message_id) == ("sent", borne)

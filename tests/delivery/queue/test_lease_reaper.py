@@ -1,0 +1,211 @@
+"""What a lost worker held comes back by its lease; what ends workers is found and parked."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.queue.batches.split import lock_edition, split_off
+from delivery.queue.claim import claim, release
+from delivery.queue.lease_reaper import AT_A_TIME
+from delivery.queue.settle import settle_call
+from delivery.queue.short_transaction import short_transaction
+from delivery.rules.settlement import Next, Settlement, Unknown
+from tests.delivery.edition_commands import begun, taken
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import Beside
+
+
+def test_a_lease_that_still_runs_is_left_alone(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    assert claim(uuid.uuid4(), lease_s=30)
+    assert newsroom.sweep() == 0
+
+
+def test_a_batch_that_was_claimed_and_never_called_waits_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    assert claim(uuid.uuid4(), lease_s=30)
+    newsroom.let_time_pass(31)
+    assert newsroom.sweep() == 1
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.crashes) == ("ready", 1)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+
+
+def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    assert claim(uuid.uuid4(), lease_s=30)
+    # Mail on request is queued without the edition's lock, so a pause can miss a claimed batch.
+    Edition.objects.update(control=Edition.Control.PAUSED)
+    newsroom.let_time_pass(31)
+
+    assert newsroom.sweep() == 1
+
+    assert newsroom.batch(edition).state == "paused"
+
+
+def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=8)
+    poison = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[5].recipient_id
+
+    # Whoever claims a batch with the poison in it is lost before its call.
+    for _ in range(40):
+        claimed = claim(uuid.uuid4(), lease_s=30)
+        if claimed is None:
+            break
+        rows = Delivery.objects.filter(batch=claimed.batch, outcome="waiting")
+        if poison in set(rows.values_list("recipient", flat=True)):
+            newsroom.let_time_pass(31)
+            newsroom.sweep()
+        else:
+            newsroom.dispatcher().deliver(claimed)
+
+    outcomes = newsroom.outcomes(edition)
+    assert outcomes == ["sent"] * 5 + ["failed"] + ["sent"] * 2
+    parked = Delivery.objects.get(issue=edition.issue_id, recipient=poison)
+    assert parked.reason
+    assert "Parked" in parked.reason
+    assert newsroom.books(edition).missed == 1
+    assert newsroom.state(edition) == "needs_attention"
+
+
+def test_halves_start_without_the_crashes_of_the_whole(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4)
+    for _ in range(2):
+        assert claim(uuid.uuid4(), lease_s=30)
+        newsroom.let_time_pass(31)
+        newsroom.sweep()
+    assert [(batch.size, batch.crashes) for batch in newsroom.batches(edition)] == [(2, 0), (2, 0)]
+
+
+def test_a_copy_that_kills_workers_mid_call_is_parked(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=1)
+
+    for _ in range(2):
+        begun()
+        newsroom.let_time_pass(11)
+        newsroom.sweep()
+        newsroom.let_time_pass(2)
+        newsroom.step()
+
+    assert newsroom.outcomes(edition) == ["failed"]
+    assert newsroom.sandbox.summary()["accepted"] == 0
+    assert newsroom.state(edition) == "needs_attention"
+
+
+def test_a_batch_whose_attempt_is_gone_comes_back_all_the_same(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    begun()
+    Attempt.objects.all().delete()
+    newsroom.let_time_pass(11)
+    assert newsroom.sweep() == 1
+    assert newsroom.outcomes(edition) == ["unknown"]
+
+
+def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
+    """A sweep that has seen what is lost, and waits for the edition that is locked meanwhile."""
+    sweep = Beside(newsroom.sweep)
+    newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    return sweep
+
+
+def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    assert claim(uuid.uuid4(), lease_s=30)
+    newsroom.let_time_pass(31)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep = sweep_that_looks(newsroom)
+        # Another sweep brought it back, and a worker claimed it.
+        Batch.objects.update(state="ready", owner=None, lease_until=None)
+        assert claim(uuid.uuid4(), lease_s=30)
+
+    assert sweep.end() == 0
+    assert newsroom.batch(edition).state == "claimed"
+
+
+def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed = taken()
+    newsroom.let_time_pass(31)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep = sweep_that_looks(newsroom)
+        assert release(claimed)
+    assert sweep.end() == 0
+    assert newsroom.batch(edition).crashes == 0
+
+
+def test_a_call_settled_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (recipient,) = begun()
+    unanswered = Settlement(fates={recipient: Unknown()}, next=Next.ASK, reason="No answer.")
+    newsroom.let_time_pass(11)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep = sweep_that_looks(newsroom)
+        assert Beside(
+            lambda: settle_call(claimed, attempt, unanswered, Attempt.Result.UNKNOWN)
+        ).end()
+    assert sweep.end() == 0
+    # Two crashes would park the copy.
+    assert newsroom.batch(edition).crashes == 0
+
+
+def test_a_batch_that_cannot_be_brought_back_holds_up_no_other(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    first = taken()
+    assert claim(uuid.uuid4(), lease_s=31)
+    newsroom.let_time_pass(32)
+    # One more than its column can count.
+    Batch.objects.filter(pk=first.batch).update(crashes=32_767)
+    assert newsroom.sweep() == 1
+    assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
+
+
+def test_locked_edition_costs_the_sweep_one_wait(newsroom: Newsroom) -> None:
+    locked = newsroom.publish(readers=AT_A_TIME + 1, batch_size=1)
+    other = newsroom.publish(readers=1, batch_size=100)
+    while claim(uuid.uuid4(), lease_s=30):
+        pass
+    newsroom.let_time_pass(31)
+    locked_by_sweep: list[object] = []
+
+    def counted(execute: Callable[..., object], sql: str, *rest: Any) -> object:
+        locked_by_sweep.extend(rest[0] if sql.startswith("SELECT control FROM edition") else [])
+        return execute(sql, *rest)
+
+    def sweep() -> int:
+        with connection.execute_wrapper(counted):
+            return newsroom.sweep()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, locked.pk)
+        assert Beside(sweep).end() == 1
+
+    assert locked_by_sweep == [locked.pk, other.pk]
+    assert newsroom.batch(other).state == "ready"
+
+
+def test_what_does_not_wait_in_a_batch_cannot_be_split_off(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    batch = newsroom.batch(edition)
+    recipient = Delivery.objects.order_by("recipient")[0].recipient_id
+
+    def split() -> None:
+        with short_transaction() as cursor:
+            lock_edition(cursor, edition.pk)
+            split_off(cursor, batch.pk, edition.pk, [recipient, recipient + 1_000])
+
+    with pytest.raises(AssertionError, match="1 of 2"):
+        split()
+
+    assert newsroom.batch(edition).size == 2

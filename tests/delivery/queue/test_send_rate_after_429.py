@@ -1,0 +1,299 @@
+"""A 429 slows all workers down at once, costs nobody anything, and is forgotten again."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import Error, connection, transaction
+
+from delivery.models import Attempt, Batch, Edition, Pace
+from delivery.queue.claim import Claim, claim
+from delivery.queue.send_rate import have_a_row, slow_down, take_turn, use_turn
+from delivery.queue.short_transaction import short_transaction
+from delivery.reports.read_health import health
+from delivery.reports.read_queue_snapshot import standing
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.http_responses import http
+from tests.delivery.scripted_postmark import Conversation, ScriptedServer
+from tests.delivery.second_connection import Beside, at_once
+
+
+def take(rate_per_s: float | None = None) -> Claim | None:
+    return claim(uuid.uuid4(), lease_s=30, rate_per_s=rate_per_s)
+
+
+def refused_once(newsroom: Newsroom, **how: object) -> None:
+    newsroom.sandbox.set_fault("refuse_429", calls=1, **how)
+    assert newsroom.step()
+    assert Pace.objects.get().slowed_at is not None
+
+
+def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
+    books = newsroom.books(edition)
+    assert books.sent == books.audience
+    summary = newsroom.sandbox.summary()
+    assert summary["accepted"] == summary["distinct_deliveries"] == books.audience
+    assert set(Batch.objects.filter(edition=edition).values_list("tries", flat=True)) == {0}
+
+
+def without_growth(**facts: float) -> None:
+    """Hold the pace where it is: the slowing lies in the future, so nothing has grown yet."""
+    Pace.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
+
+
+def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_RATE_PER_S = 100.0  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    assert newsroom.books(edition).slowed_to_per_s is None
+    refused_once(newsroom)
+    assert Pace.objects.get().slowed_to_per_s == 50
+    slowed_to = newsroom.books(edition).slowed_to_per_s
+    assert slowed_to is not None
+    assert 50 <= slowed_to < 100
+    # At the ceiling again, the slowing has ended; without a ceiling it would last longer.
+    Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
+    assert newsroom.books(edition).slowed_to_per_s is None
+    assert health().slowed_to_per_s is None
+    with connection.cursor() as cursor:
+        assert standing(cursor).slowed_to_per_s is None
+
+
+def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
+    newsroom.publish(readers=1_000)
+    newsroom.deliver_all()
+    newsroom.publish()
+    newsroom.let_time_pass(2)
+
+    refused_once(newsroom)
+
+    # 1,000 copies in at least two and at most ten seconds.
+    pace = Pace.objects.get()
+    assert pace.slowed_to_per_s is not None
+    assert 50 <= pace.slowed_to_per_s <= 250
+    assert pace.too_fast_per_s == 2 * pace.slowed_to_per_s
+
+
+@pytest.mark.parametrize(("seconds", "least", "most"), [(2, 500, 2_500), (11, 100, 100)])
+def test_only_what_was_accepted_lately_is_measured(
+    newsroom: Newsroom, seconds: float, least: float, most: float
+) -> None:
+    newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    Attempt.objects.update(messages=10_000, accepted=10_000)
+    newsroom.publish()
+    newsroom.let_time_pass(seconds)
+    refused_once(newsroom)
+    pace = Pace.objects.get().slowed_to_per_s
+    assert pace is not None
+    assert least <= pace <= most
+
+
+def test_a_call_that_began_after_the_last_halving_halves_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    newsroom.deliver_all()
+    (attempt,) = newsroom.attempts(edition)
+    assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
+    assert not slow_down(attempt.pk, ceiling_per_s=1_000.0)
+    Pace.objects.update(slowed_at=attempt.started_at - timedelta(milliseconds=1))
+    assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
+
+
+def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: object) -> None:
+    calls = 3
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    settings.DELIVERY_RATE_PER_S = 1_000.0  # type: ignore[attr-defined]
+    settings.DELIVERY_HTTP_DEADLINE_S = 60.0  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=calls)
+    all_are_there = threading.Barrier(calls, timeout=30)
+
+    def refuse(call: Conversation) -> None:
+        call.read_request()
+        all_are_there.wait()
+        call.write(http("429 Slow"))
+
+    with ScriptedServer(*[refuse] * calls) as provider:
+        settings.POSTMARK_BASE_URL = provider.url  # type: ignore[attr-defined]
+        claimed = [take(1_000.0) for _ in range(calls)]
+        ends = [Beside(lambda one=one: newsroom.dispatcher().deliver(one)) for one in claimed]
+        for each in ends:
+            each.end()
+
+    assert [attempt.result for attempt in newsroom.attempts(edition)] == ["refused"] * calls
+    assert Pace.objects.get().slowed_to_per_s == 500
+
+
+def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    refused_once(newsroom)
+    seen = [newsroom.books(edition).slowed_to_per_s]
+
+    # Seconds since the last 429, put into the row: the clock goes on while this is read.
+    for seconds in (0.2, 2.2):
+        Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=seconds))
+        seen.append(newsroom.books(edition).slowed_to_per_s)
+    newsroom.let_time_pass(90)
+
+    paces = [pace for pace in seen if pace is not None]
+    assert len(paces) == 3
+    assert paces == sorted(set(paces))
+    # What the books say does not wait for a worker; what is stored goes with the next claim.
+    assert newsroom.books(edition).slowed_to_per_s is None
+    newsroom.deliver_all()
+    assert Pace.objects.get().slowed_at is None
+    one_copy_each(newsroom, edition)
+
+
+def test_many_429s_use_up_no_try_and_cost_no_copy(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=12, batch_size=2)
+    newsroom.sandbox.set_fault("refuse_429", calls=12)
+    for _ in range(40):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(30)
+    results = [attempt.result for attempt in newsroom.attempts(edition)]
+    assert (results.count("refused"), results.count("answered")) == (12, 6)
+    assert newsroom.state(edition) == "succeeded"
+    one_copy_each(newsroom, edition)
+
+
+def test_a_message_that_is_refused_as_too_fast_slows_down_as_well(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault("item_error", code=429, recipients=["reader1@example.net"])
+    newsroom.deliver_all()
+    assert Pace.objects.get().slowed_to_per_s == 100
+
+
+@pytest.mark.parametrize("fault", ["maintenance_503", "bad_gateway_502_html"])
+def test_no_other_trouble_is_taken_for_a_question_of_pace(newsroom: Newsroom, fault: str) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault(fault, calls=1)
+    newsroom.deliver_all()
+    assert len(newsroom.attempts(edition)) == 1
+    assert newsroom.books(edition).slowed_to_per_s is None
+
+
+def test_after_a_429_no_batch_goes_before_its_turn(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
+    newsroom.publish(readers=1_500)
+    newsroom.publish()
+    refused_once(newsroom)
+    without_growth(slowed_to_per_s=10)
+    newsroom.let_time_pass(2)
+
+    # Ten copies a second are left: the next five hundred wait for as long as these take.
+    assert take() is not None
+    assert take() is None
+    newsroom.let_time_pass(25)
+    assert take() is None
+    newsroom.let_time_pass(25)
+    assert take() is not None
+
+
+def test_nobody_calls_in_the_first_second_after_it(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    refused_once(newsroom)
+    refused_at = newsroom.attempts(edition)[0].finished_at
+    assert refused_at is not None
+    assert Pace.objects.get().next_claim_at >= refused_at + timedelta(seconds=1)
+
+
+def test_nobody_calls_before_the_time_that_the_provider_named(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3, batch_size=1)
+    refused_once(newsroom, retry_after=600)
+    newsroom.let_time_pass(500)
+    assert take() is None
+    newsroom.let_time_pass(101)
+    assert take() is not None
+
+
+def test_a_look_up_is_not_paced(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, batch_size=2)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    assert newsroom.step()
+    refused_once(newsroom, retry_after=3_600)
+    newsroom.deliver_after(61)
+    assert newsroom.outcomes(edition) == ["sent"] * 2 + ["waiting"] * 2
+
+
+THREADS = 12
+
+
+def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
+    found = at_once(THREADS, lambda: claim(uuid.uuid4(), lease_s=300, rate_per_s=rate_per_s))
+    claimed = [one.batch for one in found if one]
+    assert len(claimed) == len(set(claimed))
+    return len(claimed)
+
+
+@pytest.mark.parametrize("ceiling", [None, 20.0], ids=["no ceiling", "ceiling"])
+def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
+    newsroom: Newsroom, settings: object, ceiling: float | None
+) -> None:
+    settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
+    newsroom.publish(readers=2_000, batch_size=200)
+    newsroom.sandbox.set_fault("refuse_429", calls=1, retry_after=30)
+    assert newsroom.step()
+
+    assert how_many_of_a_crowd_claim(ceiling) == 0
+    # The slowing lies in the future, so that nothing grows while the turns are counted.
+    Pace.objects.update(slowed_to_per_s=10, slowed_at=datetime(2100, 1, 1, tzinfo=UTC))
+    newsroom.let_time_pass(31)
+    assert how_many_of_a_crowd_claim(ceiling) == 1
+    newsroom.let_time_pass(50)
+    assert how_many_of_a_crowd_claim(ceiling) == 1
+
+
+def test_refusals_written_down_at_once_halve_the_pace_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    newsroom.deliver_all()
+    have_a_row()
+    one, other = newsroom.attempts(edition)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Both have started when the row is locked, and each waits for it.
+        cursor.execute("SELECT 1 FROM pace FOR UPDATE")
+        refusals = [Beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+
+    assert sorted(refusal.end() for refusal in refusals) == [False, True]
+    assert not slow_down(one.pk, ceiling_per_s=1_000.0)
+    assert Pace.objects.get().slowed_to_per_s == 500
+
+
+def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=1)
+    have_a_row()
+    with short_transaction() as cursor:
+        assert take_turn(cursor, ceiling_per_s=1_000.0) is not None
+        # The turn is held until the other has its answer: were it waited for, this would not end.
+        assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
+    assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
+
+
+def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=1)
+    is_frozen, wakes_up = threading.Event(), threading.Event()
+
+    def frozen_worker() -> None:
+        have_a_row()
+        with short_transaction() as cursor:
+            turn = take_turn(cursor, ceiling_per_s=1_000.0)
+            assert turn is not None
+            is_frozen.set()
+            wakes_up.wait(60)
+            use_turn(cursor, turn, 1_000_000)
+
+    frozen = Beside(frozen_worker)
+    assert is_frozen.wait(30)
+    # This waits for the row; it ends because the server has ended the silent session.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pace FOR UPDATE")
+    assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
+
+    wakes_up.set()
+    with pytest.raises(Error, match="idle-in-transaction"):
+        frozen.end()

@@ -1,0 +1,295 @@
+"""What became of each copy is written once, as it was told, by the worker that holds the batch."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+
+from delivery.models import Attempt, Batch, Delivery, Evidence
+from delivery.queue.batches.write_outcomes import write_fates
+from delivery.queue.settle import settle_call
+from delivery.rules import retries
+from delivery.rules.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
+from delivery.rules.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
+from subscribers.models import Subscriber
+from tests.delivery.edition_commands import begun
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.recorded_attempts import put_on_record
+
+NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
+POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
+
+
+def decision(answer: CallAnswer, recipients: Sequence[int]) -> Settlement:
+    return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
+
+
+def all_accepted(recipients: Sequence[int]) -> Settlement:
+    answer = Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
+    return decision(answer, recipients)
+
+
+def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = begun()
+    newsroom.let_time_pass(11)
+    assert newsroom.sweep() == 1
+    refused = PutOff("Too fast.")
+    settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
+    assert not settled
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    assert newsroom.books(edition).unknown == 3
+
+
+def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = begun()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    settlement = all_accepted(recipients)
+    settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
+    settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
+    kept = Evidence.objects.filter(issue_id=edition.issue_id)
+    assert sorted(fact.recipient_id for fact in kept) == sorted(recipients)
+    assert {fact.attempt for fact in kept} == {attempt}
+
+
+def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = begun()
+    first = all_accepted(recipients)
+    assert settle_call(claimed, attempt, first, Attempt.Result.ANSWERED)
+    ids = list(Delivery.objects.values_list("provider_message_id", flat=True))
+    again = decision(CallUnanswered("The line was cut."), recipients)
+    assert not settle_call(claimed, attempt, again, Attempt.Result.UNKNOWN)
+    assert list(Delivery.objects.values_list("provider_message_id", flat=True)) == ids
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+
+
+def test_an_earlier_epoch_does_not_settle_a_later_call(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    stale, stale_attempt, recipients = begun()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    newsroom.let_time_pass(2)
+    newsroom.step()
+    current, _, _ = begun()
+    assert current.batch == stale.batch
+
+    late = all_accepted(recipients)
+    assert not settle_call(stale, stale_attempt, late, Attempt.Result.ANSWERED)
+
+    assert newsroom.batch(edition).state == "sending"
+    assert newsroom.outcomes(edition) == ["waiting"] * 3
+
+
+def test_a_refused_address_fails_and_its_reader_is_marked_bounced(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault(
+        "item_error", code=300, text=NO_SUCH_ADDRESS, recipients=["reader1@example.net"]
+    )
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "failed", "sent"]
+    refused = Delivery.objects.get(issue=edition.issue_id, outcome="failed")
+    assert refused.reason
+    assert "300" in refused.reason
+    assert Subscriber.objects.get(email="reader1@example.net").state == "bounced"
+    # A refused address is no longer required: the edition has succeeded all the same.
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_an_inactive_address_is_suppressed_and_its_reader_unchanged(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("item_error", code=406)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["suppressed"]
+    assert Subscriber.objects.get().state == "confirmed"
+    assert newsroom.state(edition) == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("code", "rows"), [(406, ["suppressed"]), (300, ["failed", "bounced"])], ids=["406", "300"]
+)
+def test_docs_name_each_state_that_a_code_leads_to(code: int, rows: list[str]) -> None:
+    page = (settings.BASE_DIR / "docs" / "states.md").read_text()
+    named = re.findall(rf"^\| `(\w+)` \|.*\b{code}\b.*$", page, re.MULTILINE)
+    assert named == rows
+
+
+@pytest.mark.parametrize("fault", ["refuse_429", "forbidden_403_html"])
+def test_a_call_that_was_put_off_uses_up_no_try(newsroom: Newsroom, fault: str) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault(fault, calls=1)
+    newsroom.deliver_all()
+    waiting = newsroom.batch(edition)
+    assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
+    assert newsroom.books(edition).waiting == 3
+    newsroom.deliver_after(60)
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.sandbox.summary()["accepted"] == 3
+
+
+def test_an_unreachable_provider_uses_up_no_try(newsroom: Newsroom, settings: object) -> None:
+    settings.POSTMARK_BASE_URL = "http://127.0.0.1:9"  # type: ignore[attr-defined]
+    settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    for _ in range(5):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(901)
+    assert newsroom.batch(edition).tries == 0
+    assert {attempt.result for attempt in newsroom.attempts(edition)} == {"not_sent"}
+    assert newsroom.outcomes(edition) == ["waiting"] * 3
+
+
+def test_a_message_put_off_too_often_is_missed(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_MAX_ATTEMPTS = 3  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault(
+        "item_error", code=429, recipients=["reader0@example.net"], calls=None
+    )
+
+    for _ in range(5):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(901)
+
+    assert newsroom.outcomes(edition) == ["failed", "sent", "sent"]
+    assert len(newsroom.attempts(edition)) == 3
+    books = newsroom.books(edition)
+    assert (books.failed, books.missed) == (1, 1)
+    assert newsroom.state(edition) == "needs_attention"
+
+
+def test_a_call_that_is_too_large_goes_in_halves(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=5)
+    newsroom.sandbox.set_fault("payload_too_large_413", calls=1)
+    newsroom.deliver_all()
+    newsroom.deliver_after(1)
+    assert sorted(batch.size for batch in newsroom.batches(edition)) == [2, 3]
+    assert newsroom.outcomes(edition) == ["sent"] * 5
+    assert newsroom.sandbox.summary()["accepted"] == 5
+
+
+def test_an_outcome_changed_past_all_code_undoes_the_settlement(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = begun()
+    Delivery.objects.filter(recipient=recipients[0]).update(outcome="withdrawn")
+
+    with pytest.raises(AssertionError, match="2 of 3"):
+        settle_call(claimed, attempt, all_accepted(recipients), Attempt.Result.ANSWERED)
+
+    assert newsroom.outcomes(edition) == ["withdrawn", "waiting", "waiting"]
+    assert newsroom.batch(edition).state == "sending"
+
+
+def test_evidence_on_record_settles_the_doubt_at_the_next_look_up(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, recipients = begun()
+    lost = decision(CallUnanswered("The line was cut."), recipients)
+    assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
+    put_on_record(Delivery.objects.get(issue=edition.issue_id), "m-1")
+    newsroom.deliver_after(61)
+    assert newsroom.outcomes(edition) == ["sent"]
+    assert newsroom.sandbox.summary()["accepted"] == 0
+
+
+AWKWARD = [
+    "NULL",
+    "a,b",
+    "{c}",
+    " d ",
+    "'",
+    '"',
+    "\\",
+    '\\"',
+    "two\nlines",
+    "%s",
+    "Åland",
+    "\U0001f426",
+]
+
+
+def write(batch: int, fates: dict[int, Fate], *, was: str = "waiting") -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        write_fates(cursor, batch, fates, was=was, evidence="reply")
+
+
+def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:
+    edition = newsroom.publish(number)
+    batch = Batch.objects.get(edition=edition).pk
+    return batch, list(Delivery.objects.filter(batch_id=batch).order_by("recipient"))
+
+
+def now(copy: Delivery) -> Delivery:
+    return Delivery.objects.get(issue=copy.issue_id, recipient=copy.recipient_id)
+
+
+def test_awkward_ids_and_reasons(newsroom: Newsroom) -> None:
+    batch, waiting = copies(newsroom, 2 * len(AWKWARD))
+    ids = dict(zip((copy.recipient_id for copy in waiting), AWKWARD, strict=False))
+    reasons = dict(zip((copy.recipient_id for copy in reversed(waiting)), AWKWARD, strict=False))
+    write(
+        batch,
+        {who: Sent(words, None) for who, words in ids.items()}
+        | {who: Suppressed(words) for who, words in reasons.items()},
+    )
+    written = [now(copy) for copy in waiting]
+    assert {
+        copy.recipient_id: copy.provider_message_id for copy in written if copy.outcome == "sent"
+    } == ids
+    assert {
+        copy.recipient_id: copy.reason for copy in written if copy.outcome == "suppressed"
+    } == reasons
+
+
+def test_a_copy_has_the_providers_time_or_else_ours(newsroom: Newsroom) -> None:
+    batch, (first, second, third) = copies(newsroom, 3)
+    there = datetime(2026, 5, 4, 14, 15, 22, 987654, UTC)
+    elsewhere = datetime(2026, 5, 4, tzinfo=timezone(timedelta(hours=-5, minutes=-30)))
+    write(
+        batch,
+        {
+            first.recipient_id: Sent("a", there),
+            second.recipient_id: Sent("b", elsewhere),
+            third.recipient_id: Sent("c", None),
+        },
+    )
+    assert [now(first).sent_at, now(second).sent_at] == [there, elsewhere]
+    assert (now(third).sent_at or there) > there
+
+
+def test_a_fate_of_each_kind_is_its_own_copys(newsroom: Newsroom) -> None:
+    batch, waiting = copies(newsroom, 5)
+    told: list[Fate] = [
+        Sent("a", None),
+        Suppressed("inactive"),
+        Failed("too long", refused=False),
+        Failed("no such address", refused=True),
+        Unknown(),
+    ]
+    write(batch, {copy.recipient_id: fate for copy, fate in zip(waiting, told, strict=True)})
+    assert [(now(copy).outcome, now(copy).reason, now(copy).missed) for copy in waiting] == [
+        ("sent", None, None),
+        ("suppressed", "inactive", None),
+        ("failed", "too long", True),
+        ("failed", "no such address", None),
+        ("unknown", None, None),
+    ]
+
+
+def test_the_same_readers_copy_of_another_issue_is_not_touched(newsroom: Newsroom) -> None:
+    _, (before,) = copies(newsroom, 1)
+    batch, (copy,) = copies(newsroom, 0)
+    assert copy.recipient_id == before.recipient_id
+    write(batch, {copy.recipient_id: Sent("a", None)})
+    assert (now(copy).outcome, now(before).outcome) == ("sent", "waiting")

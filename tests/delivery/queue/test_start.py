@@ -1,0 +1,217 @@
+"""The attempt is on record before the call, and every delivery is looked at once more."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from delivery.models import Alarm, Attempt, Batch, Delivery, Evidence
+from delivery.queue.claim import claim
+from delivery.queue.short_transaction import short_transaction
+from delivery.queue.start import ClaimLost, Started, start
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.models import Subscriber, Suppression
+from tests.delivery.edition_commands import changed, taken
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.recorded_attempts import put_on_record
+from tests.delivery.second_connection import Beside
+
+
+@contextmanager
+def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> Iterator[None]:
+    """A worker is in the middle of its call: the provider has it and does not answer yet."""
+    provider.sandbox.set_fault("hold", moment=moment, calls=1)
+
+    worker = Beside(newsroom.step)
+    assert provider.sandbox.gate.wait_until(lambda: provider.sandbox.gate.held == 1, 30)
+    try:
+        yield
+    finally:
+        provider.sandbox.gate.release()
+        worker.end()
+
+
+def test_an_attempt_is_committed_before_a_call(newsroom: Newsroom, provider: SandboxServer) -> None:
+    edition = newsroom.publish(readers=3)
+    with a_call_held_by(provider, newsroom, "before_accept"):
+        (attempt,) = newsroom.attempts(edition)
+        assert attempt.messages == 3
+        assert attempt.finished_at is None
+        assert newsroom.batch(edition).state == Batch.State.SENDING
+        books = newsroom.books(edition)
+        assert (books.waiting, books.sent) == (3, 0)
+        assert newsroom.sandbox.summary()["accepted"] == 0
+    assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
+
+
+def test_deadline_counts_from_before_the_start_record(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_HTTP_DEADLINE_S = 0.5  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=1)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+
+    def work() -> None:
+        newsroom.dispatcher().deliver(claimed)
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    with transaction.atomic():
+        Batch.objects.select_for_update().get()
+        worker.start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        # All of its time passes while it waits to put the start on record.
+        time.sleep(0.5)
+    worker.join(timeout=30)
+
+    (attempt,) = newsroom.attempts(edition)
+    assert attempt.result == Attempt.Result.NOT_SENT
+    assert newsroom.sandbox.summary()["accepted"] == 0
+
+
+def test_no_transaction_is_open_during_a_call(newsroom: Newsroom, provider: SandboxServer) -> None:
+    newsroom.publish(readers=3)
+
+    with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(*) FILTER (WHERE xact_start IS NOT NULL), count(*)
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+                AND backend_type = 'client backend'
+            """
+        )
+        in_transaction, others = cursor.fetchone()
+
+    assert others >= 1
+    assert in_transaction == 0
+
+
+def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    late = taken()
+    newsroom.let_time_pass(31)
+    assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+    assert newsroom.attempts(edition) == []
+
+
+def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    lost = taken()
+    newsroom.let_time_pass(31)
+    newsroom.sweep()
+    assert claim(uuid.uuid4(), lease_s=30) is not None
+    assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+
+
+def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed = taken()
+    started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=100, lease_s=30)
+    assert isinstance(started, Started)
+    (attempt,) = newsroom.attempts(edition)
+    lease_until = newsroom.batch(edition).lease_until
+    assert lease_until is not None
+    assert 129 <= (lease_until - attempt.started_at).total_seconds() <= 131
+    assert (attempt.deadline_at - attempt.started_at).total_seconds() >= 99
+
+
+def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed = taken()  # The reader leaves between the claim of their batch and its call.
+    Subscriber.objects.filter(email="reader1@example.net").update(
+        state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
+    )
+    newsroom.dispatcher().deliver(claimed)
+    assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
+    assert newsroom.books(edition).withdrawn == 1
+    assert newsroom.sandbox.summary()["accepted"] == 2
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_who_is_suppressed_after_publishing_is_counted_as_such(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    Suppression.objects.create(
+        address_key="reader2@example.net",
+        reason=Suppression.Reason.COMPLAINT,
+        origin=Suppression.Origin.PROVIDER,
+    )
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
+    assert newsroom.books(edition).suppressed == 1
+    assert newsroom.sandbox.summary()["accepted"] == 2
+
+
+# The order is send, then mark. A mark without evidence is asked about, never sent first.
+@pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
+def test_a_bare_mark_is_asked_about_first(newsroom: Newsroom, mark: dict[str, object]) -> None:
+    edition = newsroom.publish(readers=3)
+    key = changed(newsroom.copies(edition)[0], **mark)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
+    assert newsroom.books(edition).unknown == 1
+    assert newsroom.sandbox.summary()["accepted"] == 2
+    alarm = Alarm.objects.get()
+    assert (alarm.kind, alarm.about) == ("marked_unsettled", key)
+
+
+def test_an_id_without_a_time_is_never_sent_again_by_itself(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="0b8c6a1e")
+    for _ in range(5):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(900)
+    assert newsroom.outcomes(edition) == ["unknown"]
+    assert newsroom.state(edition) == "needs_attention"
+    assert newsroom.sandbox.summary()["accepted"] == 0
+
+
+def test_marked_copies_are_asked_about_one_by_one(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=10)
+    newsroom.deliver_all()
+    Delivery.objects.filter(issue=edition.issue_id).update(
+        outcome="waiting", provider_message_id=None, evidence=None
+    )
+    Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
+    # Every other search fails: were they one look-up, none of them would ever end.
+    newsroom.sandbox.set_fault("search_503", every=2)
+
+    for _ in range(6):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(900)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 10
+    assert newsroom.sandbox.summary()["accepted"] == 10
+
+
+def test_an_acceptance_on_record_is_a_mark_too_and_no_alarm(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    put_on_record(newsroom.copies(edition)[0], "came-late", Evidence.Source.REPLY)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert newsroom.copies(edition)[0].provider_message_id == "came-late"
+    assert newsroom.sandbox.summary()["accepted"] == 1
+    assert not Alarm.objects.exists()
+
+
+def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=1)
+    claimed = taken()
+    # The call would leave before the outer transaction commits its record, or undoes it.
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+
+
+def test_a_transaction_that_falls_silent_is_ended_by_the_server(newsroom: Newsroom) -> None:
+    with short_transaction() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("5s",)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("0",)

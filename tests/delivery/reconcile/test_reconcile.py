@@ -1,0 +1,537 @@
+"""Our record beside the provider's: what it has is recorded, what it has not is said."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import requests
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models.functions import Now
+
+from delivery.models import Alarm, Attempt, Batch, Edition
+from delivery.queue import control
+from delivery.reconcile import database_identity, walk
+from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
+from delivery.rules.delivery_key import DeliveryKey
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
+from tests.delivery.edition_commands import changed, copies_by_key
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.kept_rows import KeptRows
+from tests.delivery.webhook_bodies import key_of
+
+LAST_LOOK_UP_S = 900.0
+CALL_S = 5.0
+Reconcile = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def reconcile(newsroom: Newsroom) -> Reconcile:
+    """The command; what it prints last, with the exit code under `exit`."""
+
+    def run(*options: str) -> dict[str, Any]:
+        output, errors = io.StringIO(), io.StringIO()
+        code: object = 0
+        try:
+            call_command("reconcile", *options, stdout=output, stderr=errors)
+        except SystemExit as end:
+            code = end.code
+        answer = json.loads(output.getvalue().splitlines()[-1])
+        return answer | {"exit": code, "said": errors.getvalue()}
+
+    return run
+
+
+def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
+    """As if so much time had gone by since everything that is on record."""
+    newsroom.let_time_pass(seconds)
+    with connection.cursor() as cursor:
+        for moved in ("delivery.sent_at", "edition.unreconciled_since", "alarm.raised_at"):
+            table, column = moved.split(".")
+            cursor.execute(
+                f"UPDATE {table} SET {column} = {column} - %s", [timedelta(seconds=seconds)]
+            )
+
+
+def correct(newsroom: Newsroom, edition: Edition, *, hold_s: float = 0.0) -> Edition:
+    return publish(
+        newsroom.author.pk,
+        uuid.uuid4().hex,
+        Content.written("Swifts", "<p>Rather martins</p>", ""),
+        hold_s=hold_s,
+        issue=edition.issue_id,
+        version=2,
+    ).edition
+
+
+def until_silence_counts(newsroom: Newsroom) -> None:
+    let_time_pass(newsroom, LAST_LOOK_UP_S + CALL_S + 1)
+
+
+def restored(newsroom: Newsroom) -> None:
+    """A restore was declared, so long ago that silence counts."""
+    database_identity.declare_restored()
+    until_silence_counts(newsroom)
+
+
+def deliver_and_forget(newsroom: Newsroom) -> None:
+    """Deliver all, and put back a backup from before."""
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+
+
+def accept(newsroom: Newsroom, edition: Edition, key: str) -> None:
+    """What must never happen: a message that nobody here sent, under the tag of an edition."""
+    answer = requests.post(
+        f"{newsroom.sandbox.url}/email",
+        json={
+            "From": "letter@example.org",
+            "To": "reader0@example.net",
+            "Subject": "Swifts",
+            "TextBody": "Swifts",
+            "MessageStream": edition.stream,
+            "Tag": f"issue-{edition.issue_id.hex}",
+            "Metadata": {"delivery": key, "attempt": "0" * 32},
+        },
+        headers={"X-Postmark-Server-Token": "sandbox", "Accept": "application/json"},
+        timeout=10,
+    )
+    assert answer.json()["ErrorCode"] == 0
+
+
+def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 3
+    settings.DELIVERY_HTTP_DEADLINE_S = 60.0
+    edition = newsroom.publish(9)
+    newsroom.step()
+    backup = KeptRows()
+    newsroom.step()
+    backup.put_back()
+    early = reconcile("--restored", "--no-wait")
+    assert early["exit"] == 3
+    assert early["recorded"] == 3
+    assert "does not count before" in early["said"]
+    newsroom.deliver_all()
+    assert len(copies_by_key(newsroom)) == 6
+    # A call may have started just before the restore: its look-ups begin after its deadline.
+    let_time_pass(newsroom, LAST_LOOK_UP_S)
+    assert reconcile("--no-wait")["reconciled"] == 0
+    let_time_pass(newsroom, 61)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"], answer["recorded"]) == (0, 1, 0)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 9
+    assert set(copies_by_key(newsroom).values()) == {1}
+    sent = newsroom.copies(edition)[4]
+    assert sent.evidence == "lookup"
+    assert sent.provider_message_id is not None
+    newsroom.books(edition)
+
+
+@pytest.mark.parametrize("outcome", ["withdrawn", "failed"])
+def test_a_given_up_copy_that_was_accepted_is_recorded_as_sent(
+    newsroom: Newsroom, reconcile: Reconcile, outcome: str
+) -> None:
+    edition = newsroom.publish(4)
+    newsroom.deliver_all()
+    given_up = newsroom.copies(edition)[1]
+    missed = True if outcome == "failed" else None
+    unproved = dict.fromkeys(("sent_at", "provider_message_id", "evidence"))
+    changed(given_up, outcome=outcome, reason="No answer.", missed=missed, **unproved)
+    Batch.objects.update(sent=3, missed=int(bool(missed)), **{outcome: 1})
+    assert reconcile()["recorded"] == 1
+    assert newsroom.outcomes(edition) == ["sent"] * 4
+    assert newsroom.books(edition).missed == 0
+    assert newsroom.copies(edition)[1].provider_message_id == given_up.provider_message_id
+
+
+def test_a_hit_is_believed_by_its_key_not_its_tag(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition, other = newsroom.publish(2), newsroom.publish()
+    stranger = DeliveryKey(other.issue_id, 1, newsroom.copies(other)[0].recipient_id)
+    accept(newsroom, edition, str(stranger))
+    assert reconcile(str(edition.issue_id))["recorded"] == 0
+    assert newsroom.outcomes(other) == ["waiting"] * 2
+
+
+def test_versions_of_an_issue_are_told_apart(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    first = newsroom.publish(2)
+    newsroom.deliver_all()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE delivery SET outcome = 'waiting', sent_at = NULL, evidence = NULL,"
+            " provider_message_id = NULL, version = 2"
+        )
+        cursor.execute("UPDATE batch SET state = 'paused', sent = 0, waiting = 2")
+        cursor.execute("ALTER TABLE edition DISABLE TRIGGER USER")
+        cursor.execute("UPDATE edition SET version = 2")
+        cursor.execute("ALTER TABLE edition ENABLE TRIGGER USER")
+    first.refresh_from_db()
+    answer = reconcile()
+    assert (answer["recorded"], answer["found"]) == (0, 0)
+    assert newsroom.outcomes(first) == ["waiting"] * 2
+
+
+def test_an_unknown_version_is_said_and_told_apart(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    first = newsroom.publish(3)
+    newsroom.deliver_all()
+    backup = KeptRows()
+    correct(newsroom, first)
+    newsroom.deliver_all()
+    backup.put_back()
+    answer = reconcile("--restored")
+    assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (3, 3, 0)
+    assert (
+        f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}), which this "
+        "database does not know: it was published after the backup." in answer["said"]
+    )
+    # What it says to do is enough for nobody to get a second copy.
+    again = correct(newsroom, first, hold_s=600)
+    answer = reconcile(str(first.issue_id))
+    assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (0, 0, 3)
+    control.send_now(again.pk)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(again) == ["sent"] * 3
+    assert len(copies_by_key(newsroom)) == 6
+    assert set(copies_by_key(newsroom).values()) == {1}
+
+
+def test_a_known_version_not_walked_is_not_said(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    first = newsroom.publish(3)
+    newsroom.deliver_all()
+    second = correct(newsroom, first)
+    newsroom.step()
+    Attempt.objects.filter(edition=first).update(started_at="2020-01-01T00:00:00Z")
+    answer = reconcile()
+    assert (answer["exit"], answer["editions"], answer["of_unknown_versions"]) == (0, 1, 0)
+    assert answer["found"] == newsroom.books(second).sent
+
+
+def forget_at_the_provider(newsroom: Newsroom) -> Edition:
+    """An edition that is recorded as sent and that the provider lost; later mail it shows."""
+    edition = newsroom.publish(3)
+    newsroom.deliver_all()
+    newsroom.sandbox.outbox.clear()
+    let_time_pass(newsroom, 60)
+    newsroom.publish()
+    newsroom.deliver_all()
+    return edition
+
+
+def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition = forget_at_the_provider(newsroom)
+    # Mail of a moment ago may not be in the search yet.
+    assert reconcile()["missing"] == 0
+    until_silence_counts(newsroom)
+    # A search that does not show later mail either lags.
+    newsroom.sandbox.set_fault("search_delay", seconds=3600)
+    assert reconcile(str(edition.issue_id))["missing"] == 0
+    newsroom.sandbox.faults.clear()
+    for _ in range(2):
+        answer = reconcile()
+        assert answer["missing"] == 3
+        assert "not resent" in answer["said"]
+    alarms = Alarm.objects.filter(kind=Alarm.Kind.NOT_AT_PROVIDER, edition=edition)
+    about = {alarm.about for alarm in alarms}
+    assert about == {key_of(edition, reader) for reader in newsroom.recipients(edition)}
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert not about & copies_by_key(newsroom).keys()
+
+
+def test_fresh_copies_that_are_not_shown_are_judged_later(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    edition = forget_at_the_provider(newsroom)
+    last_sent_at = max(copy.sent_at for copy in newsroom.copies(edition) if copy.sent_at)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
+    again_at = datetime.fromisoformat(answer["again_at"])
+    assert again_at == last_sent_at + timedelta(seconds=LAST_LOOK_UP_S)
+    assert "3 copies are too fresh to judge" in answer["said"]
+    assert (
+        f"./homing reconcile {edition.issue_id} again after {again_at:%Y-%m-%d %H:%M:%S} UTC"
+        in (answer["said"])
+    )
+    until_silence_counts(newsroom)
+    # A search that lags is asked again after as long as the last look-up takes.
+    newsroom.sandbox.set_fault("search_delay", seconds=3600)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
+    assert datetime.fromisoformat(answer["again_at"]) > again_at
+    newsroom.sandbox.faults.clear()
+    answer = reconcile()
+    assert (answer["too_fresh"], answer["again_at"], answer["missing"]) == (0, None, 3)
+
+
+def test_a_run_that_waited_judges_the_whole_issue(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    edition = forget_at_the_provider(newsroom)
+    correct(newsroom, edition)
+    restored(newsroom)
+    # The first version has ended; only the second has to be reconciled.
+    Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["reconciled"], answer["missing"], answer["too_fresh"]) == (1, 3, 0)
+
+
+def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    newsroom.publish(4)
+    newsroom.step()
+    backup = KeptRows()
+    newsroom.step()
+    backup.put_back()
+    restored(newsroom)
+    # Asked for later mail first, it lags. Asked after the walk, it would have caught up.
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    answer = reconcile("--no-wait")
+    assert (answer["exit"], answer["reconciled"]) == (3, 0)
+    assert "lags" in answer["said"]
+    newsroom.deliver_all()
+    assert set(copies_by_key(newsroom).values()) == {1}
+
+
+def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition = newsroom.publish(4)
+    let_time_pass(newsroom, 46 * 86_400)
+    restored(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"]) == (3, 0)
+    assert "forgotten" in answer["said"]
+    control.cancel(edition.pk)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"]) == (0, 1)
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 4
+
+
+def test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    edition = newsroom.publish(4)
+    newsroom.step()
+    for _ in range(2):
+        accept(newsroom, edition, key_of(edition, newsroom.copies(edition)[3].recipient_id))
+    restored(newsroom)
+    answer = reconcile()
+    assert (answer["twice"], answer["reconciled"], answer["recorded"]) == (1, 1, 1)
+    assert Alarm.objects.get().kind == Alarm.Kind.ACCEPTED_TWICE
+    edition.refresh_from_db()
+    assert edition.control == "stopped"
+    assert "second copy" in edition.control_reason
+    assert control.resume(edition.pk)
+
+
+MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id"}]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_bare_mark_is_filled_in_where_the_provider_has_the_copy(
+    newsroom: Newsroom, reconcile: Reconcile, mark: dict[str, str]
+) -> None:
+    edition = newsroom.publish(2)
+    deliver_and_forget(newsroom)
+    changed(newsroom.copies(edition)[0], **mark)
+    assert reconcile()["recorded"] == 2
+    sent = newsroom.copies(edition)[0]
+    assert (sent.outcome, sent.evidence) == ("sent", "lookup")
+    assert sent.provider_message_id in map(newsroom.sandbox.outbox.id_of, range(2))
+    newsroom.books(edition)
+
+
+def test_a_bare_time_without_a_copy_is_cleared(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition = newsroom.publish(2)
+    key = changed(newsroom.copies(edition)[0], sent_at=Now())
+    for _ in range(2):
+        reconcile()
+    assert Alarm.objects.get(kind=Alarm.Kind.MARKED_UNSETTLED).about == key
+    assert newsroom.outcomes(edition) == ["unknown", "waiting"]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["unknown", "sent"]
+    for _ in range(3):
+        let_time_pass(newsroom, LAST_LOOK_UP_S)
+        newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert set(copies_by_key(newsroom).values()) == {1}
+    newsroom.books(edition)
+
+
+def test_from_a_search_that_fails_nothing_is_concluded_and_it_is_asked_again(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    edition = forget_at_the_provider(newsroom)
+    stopped = newsroom.publish()
+    restored(newsroom)
+    newsroom.sandbox.set_fault("search_503", calls=None)
+    with pytest.raises(CommandError, match=r"Postmark's search gave no answer 6 times\. Last:"):
+        reconcile()
+    stopped.refresh_from_db()
+    assert stopped.unreconciled_since is not None
+    assert not Alarm.objects.exists()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    newsroom.sandbox.faults.clear()
+    newsroom.sandbox.set_fault("search_503", calls=3)
+    assert reconcile()["reconciled"] == 1
+
+
+def test_an_id_that_is_no_issues_is_refused(db: None) -> None:
+    for command, name, said in (
+        ("reconcile", "17", "'17' is not the id of an issue"),
+        ("reconcile", "00000000-0000-0000-0000-000000000000", "There is no issue"),
+        # An empty id does not stand for all issues.
+        ("reconcile", "", "'' is not the id of an issue"),
+        ("audit", "", "'' is not the id of an issue"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command(command, name)
+
+
+def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    broken, sound = newsroom.publish(3), newsroom.publish()
+    deliver_and_forget(newsroom)
+    database_identity.declare_restored()
+    # Three rows wait, and the count says that none does.
+    Batch.objects.filter(edition=broken).update(waiting=0, failed=3)
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (3, 3, 1)
+    assert (
+        f"The books do not balance, so what Postmark shows could not be recorded. Run `./homing "
+        f"audit {broken.issue_id}`" in answer["said"]
+    )
+    assert newsroom.outcomes(sound) == ["sent"] * 3
+    broken.refresh_from_db()
+    assert broken.unreconciled_since is not None
+    assert newsroom.outcomes(broken) == ["waiting"] * 3
+    Batch.objects.filter(edition=broken).update(waiting=3, failed=0)
+    assert reconcile()["reconciled"] == 1
+    assert newsroom.books(broken).sent == 3
+
+
+MANY = 540
+
+
+def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_one_by_one(
+    newsroom: Newsroom,
+    reconcile: Reconcile,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A search shows ten thousand; less is enough to go past a smaller bound.
+    monkeypatch.setattr(walk, "LONGEST_SEARCH", 500)
+    edition = newsroom.publish(MANY, batch_size=500)
+    backup = KeptRows()
+    newsroom.deliver_all()
+    parcels = list(newsroom.sandbox.outbox.parcels_newest_first())
+    at_ns = min(parcel.at_ns for parcel in parcels)
+    for apart_ns in (7 * 10**9, 0):
+        # The provider has every copy, and none is on record here.
+        backup.put_back()
+        database_identity.declare_restored()
+        until_silence_counts(newsroom)
+        newsroom.sandbox.calls.clear()
+        for number, parcel in enumerate(parcels):
+            parcel.at_ns = at_ns - number * apart_ns
+
+        answer = reconcile()
+
+        assert (answer["found"], answer["recorded"]) == (MANY, MANY)
+        assert (answer["reconciled"], answer["exit"]) == (1, 0)
+        assert newsroom.books(edition).sent == MANY
+        if apart_ns:
+            # Pages and windows, and nothing one by one.
+            assert len(newsroom.sandbox.calls.newest_first()) < 200
+
+
+def test_reconciled_editions_are_what_they_were(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    running, paused = newsroom.publish(2, title="Swifts"), newsroom.publish(title="Herons")
+    stopped, held = newsroom.publish(), newsroom.publish(hold_s=86_400)
+    control.pause(paused.pk)
+    Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="A fault.")
+    restored(newsroom)
+    answer = reconcile()
+    assert answer["reconciled"] == 4
+    assert dict(Edition.objects.values_list("pk", "control")) == {
+        running.pk: "running",
+        paused.pk: "paused",
+        stopped.pk: "stopped",
+        held.pk: "running",
+    }
+    assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
+    # The backup does not know who paused it since.
+    assert f"Goes on: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
+    assert "do it again, before workers start." in answer["said"]
+    assert "Goes on: “Herons”" not in answer["said"]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(running) == ["sent"] * 2
+    assert newsroom.outcomes(paused) == newsroom.outcomes(held) == ["waiting"] * 2
+    assert newsroom.state(held) == "held"
+    assert "Goes on" not in reconcile()["said"]
+
+
+def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    # They are walked in the order of their ids.
+    first, second = sorted(
+        (newsroom.publish(3), newsroom.publish(0)), key=lambda edition: edition.issue_id
+    )
+    restored(newsroom)
+    newsroom.sandbox.calls.clear()
+    reconcile(str(first.issue_id))
+    asked = len(newsroom.sandbox.calls.newest_first())
+    restored(newsroom)
+    for _ in range(10):
+        # A call that met one fault is not counted by the next.
+        newsroom.sandbox.set_fault("search_503", nth=asked + 1)
+
+    errors = io.StringIO()
+    with pytest.raises(CommandError, match=r"What was found until then is recorded\."):
+        call_command("reconcile", stderr=errors)
+
+    assert f"version 1 of issue {first.issue_id}: sending." in errors.getvalue()
+    assert str(second.issue_id) not in errors.getvalue()
+    second.refresh_from_db()
+    assert second.unreconciled_since is not None
+
+
+def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition = newsroom.publish(3)
+    deliver_and_forget(newsroom)
+    database_identity.declare_restored()
+    assert control.cancel(edition.pk) == 3
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (0, 3, 1)
+    edition.refresh_from_db()
+    assert (edition.control, edition.unreconciled_since) == ("cancelled", None)
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.books(edition).sent == 3
+
+
+def test_a_restore_during_the_walk_is_reconciled_anew(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(2)
+    restored(newsroom)
+    (walked,) = editions_to_walk(None, retention_days=45)
+    database_identity.declare_restored()
+    assert not end_reconciliation(walked)
+    edition.refresh_from_db()
+    assert edition.unreconciled_since is not None

@@ -1,0 +1,235 @@
+"""A backup is restored while mail is going out: nobody gets a second copy, and nobody none."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from delivery.models import Batch, DatabaseIdentity, Edition
+from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.claim import claim
+from delivery.reconcile import database_identity
+from delivery.tasks import periodic_tasks
+from tests.delivery.edition_commands import copies_by_key, taken
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import Beside, at_once
+
+
+def restored_identity() -> None:
+    """What a backup brings along: the identity of another database."""
+    DatabaseIdentity.objects.update(database=1)
+
+
+def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3)
+    assert database_identity.notice().is_new
+    assert not database_identity.notice().is_new
+    assert newsroom.batch(edition).state == "ready"
+    known = DatabaseIdentity.objects.get()
+    assert known.system_identifier.isdecimal()
+    assert len(known.timeline) == 8
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
+        assert cursor.fetchone() == (known.database,)
+
+
+@pytest.mark.parametrize(
+    "other", [{"system_identifier": "7"}, {"timeline": "0000000A"}, {"database": 1}]
+)
+def test_another_database_gives_out_no_batch(newsroom: Newsroom, other: dict[str, object]) -> None:
+    newsroom.publish(3)
+    database_identity.notice()
+    DatabaseIdentity.objects.update(**other)
+    assert claim(newsroom.author.pk, lease_s=5) is None
+    assert claim(newsroom.author.pk, lease_s=5, rate_per_s=1000) is None
+    assert database_identity.notice().is_another
+    assert not database_identity.notice().is_another
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
+    database_identity.notice()
+    periodic_tasks.have_a_row("poll broadcast", due_in_s=3600)
+    periodic_tasks.have_a_row("poll brodcast", due_in_s=3600)
+    periodic_tasks.have_a_row("prune", due_in_s=3600)
+    if declared:
+        database_identity.declare_restored()
+    else:
+        DatabaseIdentity.objects.update(timeline="0000000A")
+        database_identity.notice()
+    assert periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+    # Of a stream that no setting names any more nobody would: it must not look as if one did.
+    assert periodic_tasks.take("poll brodcast", uuid.uuid4(), lease_s=5) is None
+    assert periodic_tasks.take("prune", uuid.uuid4(), lease_s=5) is None
+
+
+def test_the_log_names_the_known_database_and_the_present_one(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    database_identity.notice()
+    own = DatabaseIdentity.objects.get()
+    same = f"{own.system_identifier}/{own.timeline}"
+    restored_identity()
+    database_identity.notice()
+    assert f"({same}/1, now {same}/{own.database}): 0 open editions stop" in caplog.text
+
+
+@pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])
+def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, untold: dict[str, str]) -> None:
+    newsroom.publish(3)
+    database_identity.notice()
+    told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
+    DatabaseIdentity.objects.update(**untold)
+    assert not database_identity.notice().is_another
+    assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == told
+    assert claim(newsroom.author.pk, lease_s=5) is not None
+
+
+def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroom) -> None:
+    edition = newsroom.publish()
+    Edition.objects.update(control="stopped", control_reason="Restored.", unreconciled_since=Now())
+    assert not control.resume(edition.pk)
+    assert not control.close(edition.pk)
+    edition.refresh_from_db()
+    assert edition.control == "stopped"
+
+
+def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom) -> None:
+    role = f"reader_{secrets.token_hex(4)}"  # A role outlives a killed run.
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {role}")
+        try:
+            cursor.execute(f"SET ROLE {role}")
+            cursor.execute("SELECT * FROM this_database()")
+            plain = cursor.fetchone()
+            cursor.execute("RESET ROLE")
+            cursor.execute("SELECT * FROM this_database()")
+            assert plain == cursor.fetchone()
+            assert "" not in plain
+        finally:
+            cursor.execute("RESET ROLE")
+            cursor.execute(f"DROP ROLE {role}")
+
+
+def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    newsroom.publish(3)
+    database_identity.notice()
+    refused = "pg_control_system(), pg_walfile_name(pg_lsn)"
+    role = f"refused_reader_{secrets.token_hex(4)}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {role}")
+        try:
+            cursor.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
+            cursor.execute(f"REVOKE EXECUTE ON FUNCTION {refused} FROM PUBLIC")
+            cursor.execute(f"SET ROLE {role}")
+            noticed = database_identity.notice()
+            assert noticed.untold == ("system identifier", "timeline")
+            assert not noticed.is_another
+            restored_identity()
+            assert database_identity.notice().is_another
+            assert "this role may not set subscriber_id_seq" in caplog.text
+        finally:
+            cursor.execute("RESET ROLE")
+            cursor.execute(f"GRANT EXECUTE ON FUNCTION {refused} TO PUBLIC")
+            cursor.execute(f"DROP OWNED BY {role}")
+            cursor.execute(f"DROP ROLE {role}")
+
+
+def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom: Newsroom) -> None:
+    done = newsroom.publish(2)
+    newsroom.deliver_all()
+    running, held, paused, cancelled = (
+        newsroom.publish(),
+        newsroom.publish(hold_s=600),
+        newsroom.publish(),
+        newsroom.publish(),
+    )
+    control.pause(paused.pk)
+    control.cancel(cancelled.pk)
+    database_identity.notice()
+    restored_identity()
+    assert database_identity.notice().stopped == (running.pk, held.pk, paused.pk)
+    controls = dict(Edition.objects.values_list("pk", "control"))
+    assert controls == {
+        done.pk: "running",
+        running.pk: "stopped",
+        held.pk: "stopped",
+        paused.pk: "paused",
+        cancelled.pk: "cancelled",
+    }
+    assert "reconcile" in newsroom.books(running).control_reason
+    for edition in (running, held, paused):
+        assert not control.resume(edition.pk)
+    assert not newsroom.step()
+    assert len(copies_by_key(newsroom)) == 2
+
+
+def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(2, hold_s=600)
+    database_identity.notice()
+    restored_identity()
+    assert control.call_back(edition.pk) is None
+    assert control.cancel(edition.pk) == 2
+    assert newsroom.books(edition).unreconciled
+
+
+def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3)
+    held = taken()
+    database_identity.notice()
+    restored_identity()
+    database_identity.notice()
+    assert newsroom.batch(edition).epoch > held.epoch + 1000
+
+
+@pytest.mark.parametrize("seen_by", [database_identity.notice, database_identity.declare_restored])
+def test_after_a_restore_ids_are_new(newsroom: Newsroom, seen_by: Callable[[], object]) -> None:
+    database_identity.notice()
+    (last,) = newsroom.confirm(1)
+    restored_identity()
+    seen_by()
+    (next_one,) = newsroom.confirm(1, start=1)
+    assert next_one.pk > last.pk + 1_000_000
+
+
+def test_without_a_restore_ids_of_readers_leave_no_gap(newsroom: Newsroom) -> None:
+    (last,) = newsroom.confirm(1)
+    database_identity.notice()
+    database_identity.notice()
+    (next_one,) = newsroom.confirm(1, start=1)
+    assert next_one.pk == last.pk + 1
+
+
+def test_declaring_and_noticing_a_restore_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3)
+    database_identity.notice()
+    restored_identity()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        declaring = Beside[object](database_identity.declare_restored)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        noticing = Beside[object](database_identity.notice)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+    ended = [declaring.end(), noticing.end()]
+    # Whichever of them comes first to say so.
+    assert sorted(map(str, ended)) == sorted(map(str, [(edition.pk,), database_identity.Noticed()]))
+
+
+def test_workers_that_start_at_once_stop_the_editions_once(newsroom: Newsroom) -> None:
+    newsroom.publish(3)
+    database_identity.notice()
+    restored_identity()
+    noticed = at_once(8, database_identity.notice)
+    assert sum(one.is_another for one in noticed) == 1
+    assert Batch.objects.get().epoch == database_identity.EPOCHS_APART

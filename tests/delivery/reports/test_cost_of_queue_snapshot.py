@@ -1,0 +1,137 @@
+"""How everything stands is read without the batches that are over, and no fault hides another."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from delivery.models import Batch, Edition
+from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.reports.queue_snapshot import Standing
+from delivery.reports.read_queue_snapshot import MOST_EDITIONS, MOST_NAMED, standing
+from delivery.rules.edition_state import EditionState, state_of
+from tests.delivery.edition_factory import Newsroom
+
+OVER = 30_000
+
+
+def now_standing() -> Standing:
+    with connection.cursor() as cursor:
+        return standing(cursor)
+
+
+def states() -> list[EditionState]:
+    return [state_of(books) for books in now_standing().editions]
+
+
+def mail_that_was_requested() -> Batch:
+    with transaction.atomic():
+        request_mail("confirmation", 1, [(1, "ada@example.net")], ahead=True)
+    return Batch.objects.get(edition__kind="confirmation")
+
+
+def have_batches_that_are_over(edition: int, number: int) -> None:
+    """As many mails as were ever requested, all sent but for one that was given up."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                               lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
+                               failed, missed)
+            SELECT %(after)s + number, %(edition)s, 0, 'done', 1, now(), 0, 0, 0,
+                   0, '', 1, 0, (number > 1)::int, 0, 0, 0, (number = 1)::int, (number = 1)::int
+            FROM generate_series(1, %(number)s) AS number
+            """,
+            # Numbered above all that mail on request draws while a test goes on.
+            {
+                "edition": edition,
+                "after": first_batch_id(edition) + DRAWN_NUMBERS,
+                "number": number,
+            },
+        )
+        cursor.execute("ANALYZE batch, edition")
+
+
+def rows_read_by(plan: dict[str, Any]) -> int:
+    """The rows that the nodes of a plan took out of tables and indexes, used or not."""
+    own = sum(
+        plan.get(name, 0)
+        for name in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
+        if "Relation Name" in plan or "Index Name" in plan
+    )
+    return int(own * plan["Actual Loops"]) + sum(map(rows_read_by, plan.get("Plans", ())))
+
+
+def rows_read() -> int:
+    with CaptureQueriesContext(connection) as asked:
+        now_standing()
+    number = 0
+    for query in asked.captured_queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
+            found = cursor.fetchone()[0]
+        [plan] = json.loads(found) if isinstance(found, str) else found
+        number += rows_read_by(plan["Plan"])
+    return number
+
+
+def test_finished_mail_on_request_is_not_read_while_one_waits(newsroom: Newsroom) -> None:
+    batch = mail_that_was_requested()
+    have_batches_that_are_over(batch.edition_id, OVER)
+    assert states() == [EditionState.SENDING]
+    assert rows_read() < 100
+
+
+def test_finished_mail_on_request_is_not_read_after_one_given_up(newsroom: Newsroom) -> None:
+    batch = mail_that_was_requested()
+    have_batches_that_are_over(batch.edition_id, OVER)
+    Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=1)
+    assert states() == []
+    assert rows_read() < 100
+
+
+def test_the_books_of_a_newsletter_under_way_are_told_whole(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3, batch_size=2)
+    sent = newsroom.batches(edition)[0]
+    Batch.objects.filter(pk=sent.pk).update(state="done", waiting=0, sent=sent.size)
+    [books] = now_standing().letters
+    assert (books.audience, books.sent, books.waiting) == (3, sent.size, 3 - sent.size)
+
+
+def test_failed_test_letters_do_not_hide_an_issue_that_stopped(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    stopped = newsroom.publish(title="Stopped")
+    Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")
+    missed = newsroom.publish(title="Missed")
+    Batch.objects.filter(edition=missed).update(state="done", waiting=0, failed=1, missed=1)
+    for number in range(MOST_EDITIONS):
+        test = Edition.objects.get(pk=missed.pk)
+        test.pk, test.issue_id, test.idempotency_key = None, uuid.uuid4(), None
+        test.kind, test.title = Edition.Kind.TEST, f"Test letter {number}"
+        test.save(force_insert=True)
+        have_batches_that_are_over(test.pk, 1)
+    assert states() == [EditionState.NEEDS_ATTENTION] * 2
+
+
+def test_a_cancelled_issue_whose_calls_are_over_has_nothing_left_to_do(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(1)
+    Batch.objects.filter(edition=edition).update(state="done", waiting=0, failed=1, missed=1)
+    assert states() == [EditionState.NEEDS_ATTENTION]
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled")
+    assert states() == []
+
+
+def test_what_is_held_back_comes_before_the_newest(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    stopped = newsroom.publish(title="Stopped")
+    Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")
+    letters = [newsroom.publish(title=f"Letter {number}").pk for number in range(MOST_EDITIONS)]
+    now = now_standing()
+    assert stopped.pk in {books.edition for books in now.editions}
+    # Summing up all batches of an issue is expensive, so only the newest issues are named.
+    assert {books.edition for books in now.letters} == set(letters[-MOST_NAMED:])

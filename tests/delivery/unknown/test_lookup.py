@@ -1,0 +1,299 @@
+"""Nothing of an unknown attempt is sent again before the provider was asked."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from delivery.configuration import postmark_from_settings
+from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.queue.claim import claim_look_up
+from delivery.queue.settle import settle_call, settle_look_up
+from delivery.queue.start import start
+from delivery.rules import retries
+from delivery.rules.outcomes import Answered, NotNow, Unanswered
+from delivery.rules.settlement import Next, Settlement
+from delivery.unknown.lookup import look_up
+from delivery.unknown.lookup_context import doubt_of
+from tests.delivery.edition_commands import asked, begun, changed, taken, unheard
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.second_connection import Beside, at_once
+
+# How a call can be accepted without its worker learning of it.
+ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
+
+
+def a_call_whose_worker_is_lost(newsroom: Newsroom) -> uuid.UUID:
+    """The attempt is on record, and nobody will ever settle it."""
+    claimed = taken()
+    attempt = uuid.uuid4()
+    start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+    return attempt
+
+
+@pytest.mark.parametrize("fault", ACCEPTED_UNHEARD)
+def test_what_was_accepted_unheard_is_found_and_sent_once(newsroom: Newsroom, fault: str) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault(fault, calls=1)
+
+    newsroom.deliver_all()
+    assert newsroom.books(edition).unknown == 3
+    assert newsroom.sandbox.summary()["accepted"] == 3
+
+    # Before the first look-up is due nothing is asked, and nothing is sent.
+    newsroom.deliver_after(50)
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    assert newsroom.sandbox.summary()["calls"]["total"] == 1
+
+    newsroom.deliver_after(11)
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert {copy.evidence for copy in newsroom.copies(edition)} == {"lookup"}
+    assert newsroom.sandbox.summary()["accepted"] == 3
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_a_call_not_accepted_is_sent_again_after_the_last_look_up(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
+    newsroom.deliver_all()
+
+    for elapsed, looked_up, next_after in ((61, 1, 300), (240, 2, 900)):
+        newsroom.deliver_after(elapsed)
+        batch, (attempt,) = newsroom.batch(edition), newsroom.attempts(edition)
+        assert batch.lookups == looked_up
+        # Each look-up of the schedule counts from the beginning of the doubt.
+        assert batch.doubt_since <= attempt.finished_at
+        assert (batch.due_at - batch.doubt_since).total_seconds() == pytest.approx(next_after)
+        assert newsroom.outcomes(edition) == ["unknown"] * 3
+    newsroom.deliver_after(600)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.sandbox.summary()["accepted"] == 3
+    assert newsroom.batch(edition).tries == 1
+
+
+def test_only_the_rest_of_a_call_accepted_in_part_goes_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=5)
+    newsroom.sandbox.set_fault("accept_first_k_then_close", k=2, calls=1)
+    newsroom.deliver_all()
+
+    newsroom.deliver_after(61)
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 2 + ["unknown"] * 3
+    assert [attempt.accepted for attempt in newsroom.attempts(edition)] == [2]
+    for _ in range(2):
+        newsroom.deliver_after(900)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 5
+    summary = newsroom.sandbox.summary()
+    assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (5, 0)
+
+
+def test_a_look_up_that_fails_says_nothing_and_does_not_count(newsroom: Newsroom) -> None:
+    edition = unheard(newsroom)
+    newsroom.sandbox.set_fault("search_503", calls=None)
+
+    for _ in range(6):
+        newsroom.deliver_after(900)
+
+    assert newsroom.batch(edition).lookups == 0
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    newsroom.sandbox.faults.clear()
+    newsroom.deliver_after(900)
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.sandbox.summary()["accepted"] == 3
+
+
+def test_silence_of_a_search_that_lags_does_not_count(newsroom: Newsroom) -> None:
+    newsroom.sandbox.set_fault("search_delay", seconds=3600)
+    edition = newsroom.publish(readers=6, batch_size=3)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    # The deadline of the first call passes, and only then the second batch is accepted.
+    newsroom.deliver_after(30)
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
+
+    for _ in range(6):
+        newsroom.deliver_after(900)
+
+    assert newsroom.outcomes(edition).count("unknown") == 3
+    assert newsroom.sandbox.summary()["accepted"] == 6
+    newsroom.sandbox.faults.clear()
+    newsroom.deliver_after(900)
+    assert newsroom.outcomes(edition) == ["sent"] * 6
+    assert newsroom.sandbox.summary()["accepted"] == 6
+
+
+def test_a_lost_call_is_looked_up_from_its_deadline_on(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    a_call_whose_worker_is_lost(newsroom)
+    newsroom.let_time_pass(11)
+    assert newsroom.sweep() == 1
+    (attempt,) = newsroom.attempts(edition)
+    batch = newsroom.batch(edition)
+    assert (attempt.result, attempt.finished_at) == (Attempt.Result.UNKNOWN, None)
+    assert batch.doubt_since == attempt.deadline_at
+    assert (batch.due_at - attempt.deadline_at).total_seconds() == pytest.approx(60)
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+
+
+def test_a_search_that_catches_up_proves_nothing_early(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0,)  # type: ignore[attr-defined]
+    newsroom.publish(readers=6, batch_size=3)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(30)
+    newsroom.step()
+
+    # The first question of the look-up still meets the old index, the second meets the new one.
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    newsroom.deliver_after(31)
+
+    assert newsroom.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
+    assert newsroom.sandbox.summary()["accepted"] == 6
+
+
+def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, readers = begun()
+    policy = retries.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
+    mixed = retries.after_call(
+        Answered([Unanswered("Neither id nor error."), NotNow("Slower.")]),
+        readers,
+        tries=0,
+        setbacks=0,
+        jitter=0.5,
+        policy=policy,
+    )
+    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    newsroom.let_time_pass(61)
+    doubtful = asked()
+
+    look_up(doubtful, postmark_from_settings(), policy, jitter=0.5)
+    newsroom.deliver_all()
+
+    assert sorted(newsroom.outcomes(edition)) == ["sent", "unknown"]
+    assert sorted(batch.state for batch in newsroom.batches(edition)) == ["done", "parked"]
+
+
+@pytest.mark.parametrize("days", [43, 45])
+def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, days: int) -> None:
+    edition = newsroom.publish(readers=2)
+    a_call_whose_worker_is_lost(newsroom)
+    newsroom.let_time_pass(days * 86_400)
+    newsroom.sweep()
+    for _ in range(4):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(900)
+    if days < 45:
+        assert newsroom.outcomes(edition) == ["sent"] * 2
+        return
+    assert newsroom.batch(edition).state == "parked"
+    assert newsroom.sandbox.summary()["accepted"] == 0
+    assert "forgotten" in newsroom.books(edition).reason
+
+
+def all_in_doubt(edition: Edition) -> None:
+    """Every batch as if its call had no usable answer, and its look-up due."""
+    Batch.objects.filter(edition=edition).update(
+        state="unknown", unknown=F("waiting"), waiting=0, doubt_since=Now(), due_at=Now()
+    )
+
+
+def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom) -> None:
+    all_in_doubt(newsroom.publish(readers=10, batch_size=1))
+    found = at_once(20, lambda: claim_look_up(uuid.uuid4(), lease_s=30))
+    claimed = [one.batch for one in found if one]
+    assert len(claimed) == len(set(claimed)) == 10
+
+
+def test_doubt_that_another_transaction_is_claiming_is_passed_over(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, batch_size=2)
+    all_in_doubt(edition)
+    lower, higher = newsroom.batches(edition)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
+        # The lock is held until the other has its batch: were it waited for, this would not end.
+        claimed = Beside(lambda: claim_look_up(uuid.uuid4(), lease_s=30)).end()
+    assert claimed is not None
+    assert claimed.batch == higher.pk
+
+
+def test_a_look_up_that_lost_its_claim_changes_nothing(newsroom: Newsroom) -> None:
+    edition = unheard(newsroom)
+    newsroom.let_time_pass(61)
+    stale = claim_look_up(uuid.uuid4(), lease_s=5)
+    newsroom.let_time_pass(6)
+    newsroom.sweep()
+    current = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert stale is not None
+    assert current is not None
+
+    silence = Settlement(fates={}, next=Next.ASK, said_absent=True)
+    assert not settle_look_up(stale, silence)
+
+    assert newsroom.batch(edition).state == "looking_up"
+    assert newsroom.batch(edition).lookups == 0
+
+
+def test_a_failed_search_for_later_mail_proves_nothing(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0,)  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=6, batch_size=3)
+    newsroom.sandbox.set_fault("close_before_reading", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(30)
+    newsroom.step()
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
+
+    newsroom.sandbox.set_fault("search_503", calls=1)
+    newsroom.let_time_pass(31)
+    newsroom.step()
+
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
+
+
+def test_earlier_mail_that_is_shown_confirms_no_silence(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=6, batch_size=3)
+    newsroom.step()
+    newsroom.let_time_pass(30)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(61)
+    doubtful = asked()
+    assert doubt_of(doubtful).witness is None
+
+
+def test_a_search_by_key_that_fails_is_no_information(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    Delivery.objects.update(sent_at=edition.published_at)
+    newsroom.step()
+    assert newsroom.outcomes(edition) == ["unknown"]
+    newsroom.sandbox.set_fault("search_503", calls=1)
+    newsroom.step()
+    (asked,) = [batch for batch in newsroom.batches(edition) if batch.unknown]
+    assert (asked.lookups, asked.setbacks) == (0, 1)
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "not counted"])
+def test_doubt_that_was_put_into_a_queued_batch_is_asked_about_and_the_rest_goes(
+    newsroom: Newsroom, small_batches: None, counted: bool
+) -> None:
+    edition = newsroom.publish(readers=2)
+    changed(newsroom.copies(edition)[0], outcome="unknown", sent_at=edition.published_at)
+    if counted:
+        Batch.objects.filter(edition=edition).update(waiting=1, unknown=1)
+
+    newsroom.deliver_all()
+    assert newsroom.books(edition).sent == 1
+    for _ in range(4):
+        newsroom.deliver_after(1000)
+
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.sandbox.summary()["accepted"] == 2

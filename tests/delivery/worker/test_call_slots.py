@@ -1,0 +1,238 @@
+"""As many calls in the air as were wanted and no more, while the next batches are made ready."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from delivery.models import Attempt, Batch
+from delivery.postmark.client import now_s
+from delivery.queue.claim import claim
+from delivery.worker.call_slots import QUICK_S, CallsInFlight, Place, threads_for
+from delivery.worker.process import Worker
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.edition_factory import Newsroom
+from tests.faults.servers.waiting_for import eventually
+
+LONG_S = 20.0
+
+
+def goes_on() -> bool:
+    return False
+
+
+def stops() -> bool:
+    return True
+
+
+def comes(place: Place, *, within_s: float = LONG_S) -> bool:
+    return place.comes(until_s=now_s() + within_s, is_stopping=goes_on)
+
+
+def test_there_are_as_many_places_as_were_wanted() -> None:
+    calls = CallsInFlight(2)
+    first, second, third = (Place(calls) for _ in range(3))
+    assert [comes(first), comes(second), comes(third, within_s=0.05)] == [True, True, False]
+    first.free()
+    assert comes(third)
+
+
+def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
+    calls = CallsInFlight(1)
+    first, second, third = (Place(calls) for _ in range(3))
+    assert comes(first)
+    first.free()
+    first.free()
+    assert comes(second)
+    assert not comes(third, within_s=0.05)
+
+
+def test_a_place_that_is_free_is_had_however_late_it_is() -> None:
+    # Whether the call may still begin is asked when it is put on record.
+    assert comes(Place(CallsInFlight(1)), within_s=-1.0)
+
+
+def test_whoever_waits_gets_the_place_that_comes_free() -> None:
+    calls = CallsInFlight(1)
+    first, second = Place(calls), Place(calls)
+    assert comes(first)
+    with waits_for(lambda is_stopping: comes_while(second, is_stopping)) as got:
+        assert got == []
+        first.free()
+    assert got == [True]
+
+
+def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
+    calls = CallsInFlight(2)
+    held = calls.turn(goes_on)
+    assert held is not None
+    for place in (held, Place(calls)):
+        assert not place.comes(until_s=now_s() + LONG_S, is_stopping=stops)
+    assert calls.turn(stops) is None
+
+
+def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
+    calls, stopping = CallsInFlight(1), threading.Event()
+    first, second = Place(calls), Place(calls)
+    assert comes(first)
+    with waits_for(lambda is_stopping: comes_while(second, is_stopping), stopping) as got:
+        stopping.set()
+        first.free()
+    assert got == [False]
+
+
+@pytest.mark.parametrize(("calls", "threads"), [(1, 1), (2, 3), (4, 6), (8, 12)])
+def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, threads: int) -> None:
+    assert threads_for(calls) == threads
+
+
+def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
+    calls = CallsInFlight(1)
+    first = calls.turn(goes_on)
+    assert first is not None
+    assert comes(first)
+    began_s = now_s()
+    assert calls.turn(goes_on) is None
+    assert now_s() - began_s >= QUICK_S
+    first.free()
+    assert calls.turn(goes_on) is not None
+
+
+def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
+    calls = CallsInFlight(1)
+    calls.took(QUICK_S)
+    first, second = calls.turn(goes_on), calls.turn(goes_on)
+    assert first is not None
+    assert second is not None
+    assert comes(first)
+    assert not comes(second, within_s=0.05)
+
+
+def test_a_call_that_was_not_quick_ends_that() -> None:
+    calls = CallsInFlight(1)
+    calls.took(0.1)
+    assert comes(Place(calls))
+    calls.took(QUICK_S + 0.1)
+    assert calls.turn(goes_on) is None
+
+
+def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() -> None:
+    calls = CallsInFlight(1)
+    calls.took(0.1)
+    hangs = Place(calls)
+    assert comes(hangs)
+    began_s = now_s()
+    assert not comes(Place(calls))
+    assert QUICK_S <= now_s() - began_s < LONG_S
+    assert calls.turn(goes_on) is None
+    hangs.free()
+    calls.took(0.1)
+    assert comes(Place(calls))
+    assert calls.turn(goes_on) is not None
+
+
+def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None:
+    calls = CallsInFlight(1)
+    hangs, ready = Place(calls), Place(calls)
+    assert comes(hangs)
+    with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
+        hangs.free()
+        # This thread asks before the waiting one has woken up.
+        assert calls.turn(lambda: bool(got)) is None
+    assert got == [True]
+
+
+def comes_while(place: Place, is_stopping: Callable[[], bool]) -> bool:
+    return place.comes(until_s=now_s() + LONG_S, is_stopping=is_stopping)
+
+
+def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
+    """The same, and the event is set as soon as it is asked."""
+
+    def asked() -> bool:
+        event.set()
+        return is_stopping()
+
+    return asked
+
+
+@contextmanager
+def waits_for(
+    wait: Callable[[Callable[[], bool]], bool], stopping: threading.Event | None = None
+) -> Iterator[list[bool]]:
+    """A thread that waits by the beginning of the block, and has what it waited for by its end."""
+    stopping = stopping or threading.Event()
+    got: list[bool] = []
+    waits = threading.Event()
+    waiting = threading.Thread(target=lambda: got.append(wait(told(waits, stopping.is_set))))
+    waiting.start()
+    assert waits.wait(LONG_S)
+    yield got
+    waiting.join(LONG_S)
+
+
+@pytest.fixture
+def worker(newsroom: Newsroom, settings: Any) -> Worker:
+    settings.DELIVERY_HTTP_DEADLINE_S = LONG_S
+    settings.DELIVERY_LEASE_S = LONG_S
+    newsroom.publish(readers=20, batch_size=2)
+    return Worker(concurrency=2, poll_s=0.05)
+
+
+def states() -> Counter[str]:
+    return Counter(Batch.objects.values_list("state", flat=True))
+
+
+def run(worker: Worker) -> None:
+    worker.run()
+    connection.close()
+
+
+@contextmanager
+def running(worker: Worker, provider: SandboxServer) -> Iterator[None]:
+    """It runs beside the block and is stopped with it, when its calls are answered."""
+    thread = threading.Thread(target=run, args=[worker])
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        provider.sandbox.gate.release("answer")
+        thread.join(LONG_S)
+    assert not thread.is_alive()
+
+
+def test_a_stopping_worker_only_ends_its_calls(provider: SandboxServer, worker: Worker) -> None:
+    provider.sandbox.set_fault("hold", moment="before_accept", calls=2)
+    gate = provider.sandbox.gate
+    with running(worker, provider):
+        assert gate.wait_until(lambda: gate.held == 2, LONG_S)
+        assert Attempt.objects.count() == 2
+    assert states() == Counter(done=2, ready=8)
+
+
+def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Worker) -> None:
+    # The first call is quick, and the next two never end by themselves: each of the two rules holds
+    # the second call that the other one let pass.
+    for _ in range(2):
+        provider.sandbox.set_fault("hold", moment="before_accept", nth=2)
+    with running(worker, provider):
+        given_back = Batch.objects.filter(state="ready", epoch=1)
+        eventually(
+            lambda: given_back.exists() or Attempt.objects.count() > 3,
+            "a batch was claimed ahead of its call, and given back",
+        )
+        # No more calls than were wanted are on record, and no sweep had to take the batch away.
+        assert Attempt.objects.count() == 3
+        assert states() == Counter(done=1, sending=2, ready=7)
+        taken = claim(uuid.uuid4(), lease_s=LONG_S)
+        assert taken is not None
+        assert taken.epoch == 2
+    assert set(Batch.objects.values_list("crashes", flat=True)) == {0}

@@ -1,0 +1,68 @@
+"""
+The database's clock steps, by an hour and either way: safety holds, timeliness need not.
+
+A clock that steps forward is the same as stored times that all lie further back, and the other way
+round; so the stored times are moved.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from delivery.queue.claim import claim, claim_look_up
+from tests.delivery.edition_factory import Newsroom
+
+HOUR = 3600.0
+STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
+
+
+@STEPS
+@pytest.mark.parametrize("when", [1, 2, 5])
+def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, when: int) -> None:
+    """A claim that is lost, a reply that is lost, a 429, a plain call: and a step before each."""
+    edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
+    stages = [
+        lambda: newsroom.let_time_pass(61),
+        lambda: claim(uuid.uuid4(), lease_s=5),
+        lambda: (newsroom.sandbox.set_fault("accept_then_close"), newsroom.step()),
+        lambda: (newsroom.sandbox.set_fault("refuse_429"), newsroom.step()),
+        lambda: newsroom.step(),
+        lambda: claim_look_up(uuid.uuid4(), lease_s=5),
+    ]
+    for number, stage in enumerate(stages):
+        if number == when:
+            newsroom.let_time_pass(step)
+        stage()
+        newsroom.sweep()
+
+    # After a step back nothing is due for an hour; time passes all the same.
+    for _ in range(12):
+        newsroom.let_time_pass(HOUR)
+        newsroom.sweep()
+        newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.outcomes(edition) == ["sent"] * 8
+    summary = newsroom.sandbox.summary()
+    assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (8, 0)
+
+
+def test_a_step_forward_does_not_make_three_look_ups_one(newsroom: Newsroom) -> None:
+    """The search is late, and by the stepped clock the whole schedule is over at once."""
+    edition = newsroom.publish(readers=3)
+    newsroom.sandbox.set_fault("search_delay", seconds=3600)
+    newsroom.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    newsroom.let_time_pass(HOUR)
+
+    for _ in range(5):
+        newsroom.deliver_all()
+
+    assert newsroom.books(edition).unknown == 3
+    assert len(newsroom.attempts(edition)) == 1
+    newsroom.sandbox.faults.clear()
+    newsroom.deliver_after(HOUR)
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.sandbox.summary()["accepted"] == 3

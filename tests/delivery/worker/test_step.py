@@ -1,0 +1,160 @@
+"""What a worker does next, what its lines say of it, and what trouble does not cost."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from delivery import log_context
+from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
+from delivery.models import Delivery, Edition
+from delivery.worker.process import Worker
+from delivery.worker.step import Dispatcher
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.edition_commands import unheard
+from tests.delivery.edition_factory import Newsroom, steady_dice
+from tests.delivery.queue.test_start import a_call_held_by
+from tests.log_lines import Lines, log_lines
+
+
+def one_in_doubt_and_one_in_line(newsroom: Newsroom) -> tuple[Edition, Edition]:
+    """An edition whose look-up is due, and another whose call is."""
+    doubtful = unheard(newsroom, 2)
+    newsroom.let_time_pass(61)
+    return doubtful, newsroom.publish()
+
+
+def dispatcher(look_ups: threading.Lock) -> Dispatcher:
+    """One thread's hands; `look_ups` is shared with the other threads of its worker."""
+    return Dispatcher(
+        uuid.uuid4(),
+        postmark_from_settings(),
+        timing=Timing.from_settings(),
+        policy=policy_from_settings(),
+        roll=steady_dice,
+        look_ups=look_ups,
+    )
+
+
+def test_while_one_thread_looks_up_the_others_go_on_sending(newsroom: Newsroom) -> None:
+    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
+    look_ups = threading.Lock()
+    other_thread = dispatcher(look_ups)
+    with look_ups:
+        while other_thread.step():
+            pass
+    assert newsroom.outcomes(in_line) == ["sent"] * 2
+    assert newsroom.outcomes(doubtful) == ["unknown"] * 2
+    assert other_thread.step()
+    assert newsroom.outcomes(doubtful) == ["sent"] * 2
+
+
+def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
+    hands = dispatcher(threading.Lock())
+    hands.step()
+    hands.step()
+    # Neither has to wait until there is nothing left of the other.
+    assert "sent" in newsroom.outcomes(in_line)
+    assert "unknown" not in newsroom.outcomes(doubtful)
+    assert "waiting" in newsroom.outcomes(in_line)
+
+
+def test_a_cut_database_line_loses_no_answer(newsroom: Newsroom, provider: SandboxServer) -> None:
+    edition = newsroom.publish(readers=2)
+    with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND backend_type = 'client backend'"
+        )
+        # A session of an earlier test may not have ended yet.
+        assert (True,) in cursor.fetchall()
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}
+
+
+@pytest.mark.parametrize("given", ["0", "65", "many"])
+def test_a_concurrency_out_of_range_is_refused_with_one_sentence(given: str) -> None:
+    sentence = f"--concurrency is '{given}'; expected a whole number from 1 to 64."
+    with pytest.raises(CommandError, match=sentence):
+        call_command("deliver", "--concurrency", given)
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    with log_lines() as lines:
+        yield lines
+        log_context.bind(**dict.fromkeys(log_context.IDS))
+
+
+def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
+    """What stands on a line about the only batch of an edition."""
+    return {
+        "issue": str(edition.issue_id),
+        "version": edition.version,
+        "batch": newsroom.batch(edition).pk,
+        "attempt": newsroom.attempts(edition)[-1].pk.hex,
+    }
+
+
+def test_the_line_of_a_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.step()
+    (line,) = [line for line in lines() if line["logger"] == "delivery.worker.step"]
+    assert ids_of(newsroom, edition).items() <= line.items()
+    assert line["event"].endswith(": 2 copies, done")
+
+
+def test_the_line_of_a_look_up_names_its_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    log_context.bind(**dict.fromkeys(log_context.IDS))
+    newsroom.deliver_after(100)
+    (line,) = [line for line in lines() if line["logger"] == "delivery.unknown.lookup"]
+    assert ids_of(newsroom, edition).items() <= line.items()
+
+
+def test_the_line_of_the_sweep_alone_names_its_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.step()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE batch SET state = 'sending', owner = gen_random_uuid(), attempt = %s,"
+            " lease_until = clock_timestamp() - interval '1 s', sent = 0, waiting = size",
+            [newsroom.attempts(edition)[0].pk],
+        )
+        cursor.execute(
+            "UPDATE delivery SET outcome = 'waiting', sent_at = NULL,"
+            " provider_message_id = NULL, evidence = ''"
+        )
+    log_context.bind(**dict.fromkeys(log_context.IDS))
+    newsroom.sweep()
+
+    (line,) = [line for line in lines() if line["logger"] == "delivery.queue.lease_reaper"]
+    assert ids_of(newsroom, edition).items() <= line.items()
+    assert log_context.bound() == {}
+
+
+def test_the_line_of_a_broken_step_names_its_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE delivery ADD CONSTRAINT closed CHECK (false) NOT VALID")
+    try:
+        worker = Worker(concurrency=1, poll_s=0.05)
+        worker.run(until=lambda: any("a step failed" in line["event"] for line in lines()))
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE delivery DROP CONSTRAINT closed")
+
+    line = next(line for line in lines() if "a step failed" in line["event"])
+    assert (ids_of(newsroom, edition) | {"worker": worker.id.hex}).items() <= line.items()
+    assert line["fault"].endswith("CheckViolation 23514 closed")
+    assert "reader" not in line["fault"]

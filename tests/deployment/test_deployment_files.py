@@ -1,0 +1,135 @@
+"""Dockerfile, compose file, units and proxy: each is read by the program that it is for."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from newsletter_site import settings
+from tests.deployment.deployment_parts import certificate
+from tests.installed_programs import program
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+PROXY = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()
+SYSTEMD = ROOT / "deploy" / "systemd"
+UNITS = sorted(path.name for path in SYSTEMD.iterdir())
+SERVICES = [name for name in UNITS if name.endswith(".service")]
+BIN = Path(sys.executable).parent
+# `systemd-analyze security` counts what a service may do, from 0.0 (nothing) to 10.0 (all).
+MOST_EXPOSED = 20  # tenths
+
+
+def run(*command: str | Path) -> str:
+    """What a program says, which must find nothing wrong."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    return said
+
+
+def test_the_image_runs_as_a_user_without_rights_and_holds_the_production_lock_alone() -> None:
+    assert run(BIN / "hadolint", "Dockerfile") == ""
+    [user] = re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE)
+    assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", user)
+    assert re.findall(r"requirements/\w+\.txt", DOCKERFILE) == ["requirements/production.txt"] * 2
+    assert "--require-hashes" in DOCKERFILE
+
+
+def test_base_images_are_pinned_by_digest() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    bases += [service["image"] for service in COMPOSE.values() if "build" not in service]
+    assert len(bases) == 2
+    for base in bases:
+        assert re.fullmatch(r"[^@\s]+:[^@\s]+@sha256:[0-9a-f]{64}", base), base
+
+
+def test_the_compose_file_fits_the_schema_of_compose_files() -> None:
+    run(BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
+
+
+def test_a_container_of_ours_may_do_next_to_nothing_and_starts_when_it_can_work() -> None:
+    for name in ("migrate", "web", "worker"):
+        written = COMPOSE[name]
+        assert written["read_only"] is True
+        assert written["cap_drop"] == ["ALL"]
+        assert written["security_opt"] == ["no-new-privileges:true"]
+    for name in ("web", "worker"):
+        waits_for = COMPOSE[name]["depends_on"]["migrate"]
+        assert waits_for == {"condition": "service_completed_successfully"}
+    for name in ("postgres", "web", "worker"):
+        assert COMPOSE[name]["restart"] == "unless-stopped"
+        assert COMPOSE[name]["healthcheck"]["test"]
+    assert COMPOSE["web"]["ports"] == ["127.0.0.1:8000:8000"]
+    assert "ports" not in COMPOSE["postgres"]
+
+
+def directive(unit: str, name: str) -> str:
+    [found] = re.findall(rf"^{name}=(.*)$", (SYSTEMD / unit).read_text(), re.MULTILINE)
+    return str(found)
+
+
+def shortest_end_s(service: str, unit: str) -> int:
+    """The seconds after which it is killed, in a container or as a unit."""
+    written = (COMPOSE[service]["stop_grace_period"], directive(unit, "TimeoutStopSec"))
+    return min(int(one.removesuffix("s")) for one in written)
+
+
+def test_a_call_and_an_answer_may_end_before_the_process_is_killed() -> None:
+    worker = shortest_end_s("worker", "homing-worker@.service")
+    assert worker >= settings.DELIVERY_HTTP_DEADLINE_S + 10
+    server: dict[str, Any] = {}
+    exec((ROOT / "deploy" / "gunicorn.conf.py").read_text(), server)  # noqa: S102 -- ours
+    assert shortest_end_s("web", "homing-web.service") > server["graceful_timeout"]
+    assert server["timeout"] > settings.IDEMPOTENCY_WAIT_S
+
+
+def test_systemd_finds_nothing_wrong_and_a_service_may_do_next_to_nothing(tmp_path: Path) -> None:
+    analyze = program("systemd-analyze", package="systemd")
+    for name in UNITS:  # as they would be found, with programs that are on this machine
+        text = (SYSTEMD / name).read_text()
+        (tmp_path / name).write_text(re.sub(r"/opt/homing/\.venv/bin/\w+", "/bin/true", text))
+    units = [tmp_path / name.replace("@.service", "@1.service") for name in UNITS]
+    assert run(analyze, "verify", "--man=no", *units) == ""
+    services = [tmp_path / name for name in SERVICES]
+    run(analyze, "security", "--offline=yes", f"--threshold={MOST_EXPOSED}", *services)
+
+
+def test_a_service_has_a_user_of_its_own_and_is_part_of_the_target() -> None:
+    for service in SERVICES:
+        assert directive(service, "User") == "homing"
+        assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
+        assert directive(service, "PartOf") == "homing.target"
+        assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
+
+
+def test_the_proxy_lets_through_what_the_site_takes() -> None:
+    _, tls = PROXY.split("listen 443 ssl", 1)
+    forms, files = (int(size) * 1024 * 1024 for size in re.findall(r"max_body_size (\d+)m", tls))
+    assert forms > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    assert files > settings.IMPORT_MAX_MB * 1024 * 1024
+
+
+def test_nginx_accepts_the_proxys_configuration_as_it_is(tmp_path: Path) -> None:
+    nginx = program("nginx", package="nginx")
+    program("openssl", package="openssl")
+    certificate(tmp_path)
+    site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{tmp_path}/", PROXY)
+    # `nginx -t` opens the ports, and only root may open those below 1024.
+    site = re.sub(r"(listen .*?)(80|443)\b", r"\g<1>60\2", site)
+    (tmp_path / "site.conf").write_text(site.replace("/var/log/nginx/", f"{tmp_path}/"))
+    shutil.copy(ROOT / "deploy" / "nginx" / "homing-proxy.conf", tmp_path)
+    (tmp_path / "nginx.conf").write_text(
+        f"pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+        f"http {{ include {tmp_path}/site.conf; }}\n"
+    )
+    assert "[warn]" not in run(nginx, "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf")

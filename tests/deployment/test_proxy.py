@@ -1,0 +1,160 @@
+"""What nginx does in front of a site, and what a site believes of what its proxy says."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.deployment.conftest import Sites
+from tests.deployment.deployment_parts import free_port, proxy, takes_connections, wait_until
+from tests.deployment.served_site import PATIENCE_S, ServedSite
+from tests.installed_programs import program
+from tests.own_cluster import ROOT
+
+pytestmark = pytest.mark.django_db
+
+HOST = "letter.example.org"
+Plainly = Callable[..., requests.Response]
+
+
+@pytest.fixture(scope="module")
+def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plainly]:
+    """Ask nginx for something, without TLS unless said otherwise; a redirect is an answer."""
+    program("nginx", package="nginx")
+    program("openssl", package="openssl")
+    port, tls_port, its_port = free_port(), free_port(), int(sites().url.rpartition(":")[2])
+    folder = tmp_path_factory.mktemp("proxy")
+    nginx = proxy(tls_port, [its_port], folder, plain_port=port)
+    nginx.begin()
+
+    def ask(
+        method: str, path: str, body: Any = None, *, tls: bool = False, **headers: str
+    ) -> requests.Response:
+        place = f"https://127.0.0.1:{tls_port}" if tls else f"http://127.0.0.1:{port}"
+        return requests.request(
+            method,
+            place + path,
+            data=body,
+            headers={"Host": HOST, **headers},
+            verify=str(folder / "fullchain.pem"),
+            timeout=PATIENCE_S,
+            allow_redirects=False,
+        )
+
+    try:
+        wait_until(
+            lambda: all(map(takes_connections, (port, tls_port))) or not nginx.is_running,
+            "nginx listens",
+        )
+        assert nginx.is_running, nginx.last_words()
+        assert "[warn]" not in nginx.last_words()
+        yield ask
+    finally:
+        nginx.end()
+
+
+@pytest.mark.parametrize("size", [2, 30_000_000], ids=["small", "an import"])
+def test_a_call_in_the_clear_is_told_so_and_never_redirected(plainly: Plainly, size: int) -> None:
+    answer = plainly(
+        "POST",
+        "/api/v1/imports/",
+        b"a" * size,
+        **{"Authorization": "Bearer homing_seen", "Content-Type": "text/csv"},
+    )
+    assert answer.status_code == 403
+    assert answer.json()["type"] == "urn:homing:problem:use-https"
+    assert "revoke it" in answer.json()["detail"]
+    assert "Location" not in answer.headers
+
+
+def test_unsubscribing_with_one_click_is_not_redirected(plainly: Plainly) -> None:
+    answer = plainly("POST", "/unsubscribe/nobody/", {"List-Unsubscribe": "One-Click"})
+    assert answer.status_code not in range(300, 400)
+
+
+def test_a_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> None:
+    answer = plainly("GET", "/archive/?page=2")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        308,
+        f"https://{HOST}/archive/?page=2",
+    )
+
+
+def test_a_page_and_its_form_are_served_over_tls(plainly: Plainly) -> None:
+    page = plainly("GET", "/", tls=True)
+    assert page.status_code == 200
+    form = dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="([^"]*)"', page.text))
+    said = {"Origin": f"https://{HOST}", "Cookie": f"csrftoken={page.cookies['csrftoken']}"}
+
+    # A valid address would write to the database. A lost host or scheme would be a 403.
+    answer = plainly("POST", "/subscriptions/", form | {"email": "ada@"}, tls=True, **said)
+
+    assert answer.status_code == 422
+    assert "such as ada@example.org is expected" in answer.text
+
+
+def test_nginx_closes_an_idle_connection_before_gunicorn_does(tmp_path: Path) -> None:
+    program("nginx", package="nginx")
+    settings = (ROOT / "deploy" / "gunicorn.conf.py").read_text()
+    keepalive_s = int(re.findall(r"^keepalive = (\d+)$", settings, re.MULTILINE)[0])
+    port, tls_port = free_port(), free_port()
+    with socket.create_server(("127.0.0.1", 0)) as site:
+        nginx = proxy(tls_port, [site.getsockname()[1]], tmp_path, plain_port=port)
+        nginx.begin()
+        try:
+            wait_until(lambda: takes_connections(port), "nginx listens")
+            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as visitor:
+                visitor.sendall(f"GET /unsubscribe/x/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+                connection, _ = site.accept()
+                with connection:
+                    connection.settimeout(keepalive_s)
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                    assert b" 200 OK" in visitor.recv(65536)
+                    # It raises TimeoutError if nginx keeps the connection as long as gunicorn.
+                    assert connection.recv(1) == b""
+        finally:
+            nginx.end()
+
+
+PAGE, CALL = "/archive/", "/api/v1/issues/"
+SAID = ("X-Forwarded-Proto", "X-Forwarded-Protocol", "X-Forwarded-Ssl")
+
+
+@pytest.fixture(scope="module")
+def trusting(sites: Sites) -> ServedSite:
+    return sites(TRUST_PROXY="on")
+
+
+@pytest.fixture(scope="module")
+def distrustful(sites: Sites) -> ServedSite:
+    return sites(TRUST_PROXY="off")
+
+
+def test_without_a_trusted_proxy_nobody_is_believed(distrustful: ServedSite) -> None:
+    for name in SAID:
+        said = {"X-Forwarded-Proto": "", name: "on" if name.endswith("Ssl") else "https"}
+        answer = distrustful.get(PAGE, **said)
+        assert answer.status_code == 301, name
+        assert answer.headers["Location"] == f"https://letter.example.org{PAGE}"
+    refused = distrustful.get(CALL)
+    assert (refused.status_code, refused.json()["type"]) == (403, "urn:homing:problem:use-https")
+
+
+def test_a_trusted_proxy_is_believed(trusting: ServedSite) -> None:
+    assert trusting.get(PAGE).status_code == 200
+    assert trusting.get(PAGE, **{"X-Forwarded-Proto": "http"}).status_code == 301
+    assert trusting.get(CALL).status_code == 401
+
+
+def test_nobody_moves_the_site_to_another_path(
+    trusting: ServedSite, distrustful: ServedSite
+) -> None:
+    for site in (trusting, distrustful):
+        assert site.get("/health/live/", SCRIPT_NAME="/health").status_code == 200

@@ -1,0 +1,66 @@
+"""A real `manage.py deliver` whose every line is read as it comes, however much it has to say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.faults.processes.watched_process import ROOT, WatchedProcess
+
+# Short enough that what is lost comes back within the test, long enough for a busy machine.
+TIMES = {
+    "DELIVERY_HTTP_DEADLINE_S": "3",
+    "DELIVERY_LEASE_S": "2",
+    "DELIVERY_LOOKUP_AFTER_S": "0.5,1,2",
+    "DELIVERY_RETRY_BASE_S": "0.1",
+    "DELIVERY_RETRY_CAP_S": "1",
+    "DELIVERY_BATCH_SIZE": "50",
+    # On a busy machine, a worker with low priority is too slow for these times.
+    "DELIVERY_NICENESS": "0",
+}
+
+
+class WorkerProcess(WatchedProcess):
+    """One worker, of the code in `code`. `said` is all that it printed and logged."""
+
+    def __init__(
+        self,
+        database_url: str,
+        provider_url: str,
+        *options: str,
+        code: Path = ROOT,
+        **settings: str,
+    ) -> None:
+        where = {"DATABASE_URL": database_url, "POSTMARK_BASE_URL": provider_url}
+        super().__init__(
+            *("deliver", *options),
+            environment=where | {"POSTMARK_SERVER_TOKEN": "sandbox"} | settings,
+            code=code,
+            reads_output=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def totals(self) -> dict[str, Any]:
+        """The counts that it prints at its end."""
+        lines = (json.loads(line) for line in self.said.splitlines() if line.startswith("{"))
+        (totals,) = (line for line in lines if "audience" in line)
+        return dict(totals)
+
+
+class WatchedWorker(WorkerProcess):
+    """One worker with short times."""
+
+    def __init__(
+        self,
+        database_url: str,
+        provider_url: str,
+        *options: str,
+        code: Path = ROOT,
+        **settings: str,
+    ) -> None:
+        super().__init__(database_url, provider_url, *options, code=code, **TIMES | settings)

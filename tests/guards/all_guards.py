@@ -1,0 +1,15 @@
+"""All guards that docs/states.md, the decisions and the code's comments name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from tests.guards.notation import Guard
+
+FILES = sorted(Path(__file__).parent.glob("catalogue/*/*.py"))
+GUARDS: tuple[Guard, ...] = tuple(
+    guard
+    for file in FILES
+    for guard in import_module(f"tests.guards.catalogue.{file.parent.name}.{file.stem}").GUARDS
+)

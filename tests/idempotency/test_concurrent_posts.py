@@ -1,0 +1,207 @@
+"""What posts with one key do when they arrive at the same time: threads that really race."""
+
+from __future__ import annotations
+
+from threading import Barrier, Lock
+
+import pytest
+from django.db import connection
+
+from idempotency.claim import MOST_WAITING, seats
+from idempotency.models import PostedForm
+from tests.idempotency.lock_observer import PATIENCE_S
+from tests.idempotency.test_site import LeafletForm, titles, wait_at_the_gate
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PRINTED = [[25, "The leaflet is printed.", "paper success"]]
+
+
+def answers(futures):
+    return [future.result(timeout=PATIENCE_S) for future in futures]
+
+
+class FailingWork:
+    """Work that waits at a gate of its own, the n-th piece at gate n, and then fails or not."""
+
+    def __init__(self, *fails):
+        self.fails = fails
+        self.begun = 0
+        self._lock = Lock()
+
+    def __call__(self, request):
+        with self._lock:
+            number, self.begun = self.begun, self.begun + 1
+        wait_at_the_gate(request, number)
+        if self.fails[number]:
+            raise RuntimeError("The paper is out.")
+
+
+def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(window, posts):
+    start = Barrier(20, timeout=PATIENCE_S)
+
+    def post(window):
+        connection.ensure_connection()
+        start.wait()
+        return window.post("k")
+
+    windows = [window.another() for _ in range(20)]
+    first_answers = answers([posts.start(lambda w=each: post(w)) for each in windows])
+
+    assert titles() == ["Hello"]
+    assert {answer.status_code for answer in first_answers} <= {303, 409}
+    assert 303 in {answer.status_code for answer in first_answers}
+    for answer in first_answers:
+        if answer.status_code == 409:
+            assert int(answer["Retry-After"]) > 0
+            assert window.another().post("k").status_code == 303
+    assert len({a.content for a in first_answers if a.status_code == 303}) == 1
+    assert titles() == ["Hello"]
+
+
+def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
+    window, posts, onlooker, during_work
+):
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(window.another().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        others = [window.another() for _ in range(MOST_WAITING)]
+        waiting = [posts.start(other.post) for other in others]
+        onlooker.until(onlooker.waiting_for_the_first, MOST_WAITING)
+
+        # The first is still at work, so whoever has an answer has not waited for it.
+        late = answers([posts.start(window.another().post) for _ in range(4)])
+        assert onlooker.at_a_gate() == 1
+        assert onlooker.waiting_for_the_first() == MOST_WAITING
+
+    assert MOST_WAITING == 3
+    assert [answer.status_code for answer in late] == [409] * 4
+    assert [answer.status_code for answer in answers([first, *waiting])] == [303] * 4
+    assert titles() == ["Hello"]
+    assert [other.messages() for other in others] == [PRINTED] * 3
+
+
+def test_a_post_without_a_seat_gets_409_with_its_text_and_another_key_or_user_has_seats(
+    window, sign_in, onlooker
+):
+    take_all_seats(onlooker, window.author, "k")
+    answer = window.post("k", text="A long text")
+    assert answer.status_code == 409
+    assert answer["Retry-After"] == "1"
+    assert answer.json()["form"]["text"] == "A long text"
+    assert answer.json()["key"] == "k"
+    assert window.messages() == []
+    assert not PostedForm.objects.exists()
+
+    assert window.post("K").status_code == 303
+    assert sign_in().post("k").status_code == 303
+
+
+def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
+    window, posts, onlooker, during_work
+):
+    during_work(FailingWork(True, True, True, True, False))
+    with onlooker.closed_gate():
+        tries = [posts.start(window.another().post) for _ in range(4)]
+        onlooker.until(onlooker.waiting_for_the_first, 3)
+    assert [answer.status_code for answer in answers(tries)] == [500] * 4
+    assert titles() == []
+    assert window.post().status_code == 303
+    assert titles() == ["Hello"]
+
+
+@pytest.mark.parametrize("bound", ["ours", "a lock_timeout of the operator"])
+def test_a_post_waits_no_longer_than_allowed(window, posts, onlooker, during_work, settings, bound):
+    def second_post():
+        if bound == "ours":
+            settings.IDEMPOTENCY_WAIT_S = 0.25
+        else:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '100ms'")
+        return window.another().post()
+
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(window.another().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        second = posts.start(second_post).result(timeout=PATIENCE_S)
+        assert onlooker.at_a_gate() == 1
+
+    assert (second.status_code, second["Retry-After"]) == (409, "1")
+    assert second.json()["key"] == "a-key"
+    assert answers([first])[0].status_code == 303
+    assert window.another().post().status_code == 303
+
+
+def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
+    window, posts, onlooker, during_work, settings
+):
+    # The first takes two thirds of the wait, and so does the second: each wait alone is short
+    # enough, both together are not. Time is what this is about, so the database's clock runs.
+    settings.IDEMPOTENCY_WAIT_S = 3
+    work = FailingWork(True, True, True, True)
+    during_work(work)
+    onlooker.close_gate(0)
+    onlooker.close_gate(1)
+    first = posts.start(window.another().post)
+    onlooker.until(onlooker.at_a_gate, 1)
+    waiting = [posts.start(window.another().post) for _ in range(3)]
+    onlooker.until(onlooker.waiting_for_the_first, 3)
+
+    onlooker.one("SELECT pg_sleep(2)::text")
+    onlooker.open_gate(0)
+    assert first.result(timeout=PATIENCE_S).status_code == 500
+    onlooker.until(onlooker.at_a_gate, 1)
+    onlooker.one("SELECT pg_sleep(2)::text")
+    onlooker.open_gate(1)
+
+    assert sorted(answer.status_code for answer in answers(waiting)) == [409, 409, 500]
+    assert work.begun == 2
+
+
+def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
+    window, posts, onlooker, during_work
+):
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(lambda: window.post(title="First"))
+        onlooker.until(onlooker.at_a_gate, 1)
+        second = window.another()
+        waiting = posts.start(lambda: second.post(title="Second", text="Their edit"))
+        onlooker.until(onlooker.waiting_for_the_first, 1)
+
+    given = answers([first, waiting])
+    assert [answer.status_code for answer in given] == [303, 422]
+    assert given[1].json()["form"]["text"] == "Their edit"
+    assert second.messages() == []
+    assert titles() == ["First"]
+
+
+def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(
+    window, posts, onlooker, monkeypatch
+):
+    # The post has looked for a saved answer and found none. Before it asks for a seat another one
+    # commits, and those who waited for that one still hold the seats. A form that takes long to
+    # validate gives the test the time for it.
+    slow = [True]
+
+    def validate(value):
+        if slow and slow.pop():
+            wait_at_the_gate(None)
+
+    monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [validate])
+    with onlooker.closed_gate():
+        late = posts.start(window.another().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        assert window.another().post().status_code == 303
+        take_all_seats(onlooker, window.author, "a-key")
+
+    assert late.result(timeout=PATIENCE_S).status_code == 303
+    assert titles() == ["Hello"]
+
+
+def take_all_seats(onlooker, author, key):
+    """Hold every seat at a key, as the first post and three that wait do."""
+    for number in seats(author.pk, key):
+        onlooker.one("SELECT pg_advisory_lock(%s)::text", number)

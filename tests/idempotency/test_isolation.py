@@ -1,0 +1,63 @@
+"""A stricter isolation level is refused: at start-up by the settings, at the claim by the fact."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+from django.db import connection
+from psycopg import IsolationLevel
+
+from idempotency.isolation import WrongIsolationError, isolation_fault, refuse_wrong_isolation
+from tests.idempotency.test_site import titles
+
+
+def with_level(settings, level):
+    """Make the settings ask for a level, without any connection using it."""
+    databases = copy.deepcopy(settings.DATABASES)
+    databases["default"]["OPTIONS"]["isolation_level"] = level
+    settings.DATABASES = databases
+
+
+def test_the_settings_as_they_are_pass():
+    refuse_wrong_isolation()
+    assert list(run_checks(tags=["idempotency"])) == []
+
+
+@pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
+@pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
+def test_a_stricter_level_in_the_settings_is_refused_at_start_up_with_the_reason(settings, level):
+    with_level(settings, level)
+    with pytest.raises(WrongIsolationError, match="only READ COMMITTED allows"):
+        refuse_wrong_isolation()
+    with pytest.raises(SystemCheckError, match=r"idempotency\.E001"):
+        call_command("check")
+
+
+def test_no_level_in_the_settings_is_refused_because_the_servers_default_may_be_stricter():
+    assert "no isolation level" in str(isolation_fault({"default": {}}))
+
+
+@pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
+def test_the_fault_names_the_level_also_where_it_is_given_as_a_number(level):
+    def asking_for(asked):
+        return {"default": {"OPTIONS": {"isolation_level": asked.value}}}
+
+    assert level.name.replace("_", " ") in str(isolation_fault(asking_for(level)))
+    assert isolation_fault(asking_for(IsolationLevel.READ_COMMITTED)) is None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
+def test_the_claim_refuses_a_connection_with_a_stricter_level(window, level):
+    connection.ensure_connection()
+    connection.connection.isolation_level = level
+    try:
+        with pytest.raises(WrongIsolationError, match=level.name.replace("_", " ")):
+            window.post()
+    finally:
+        connection.close()
+    assert titles() == []

@@ -1,0 +1,119 @@
+"""
+A fuzzer asks the API whatever its document allows and forbids, and finds nothing against it.
+
+The site is real, on loopback, with the test database. Which checks are off, and why, stands in
+schemathesis.toml beside this file. `make proofs PROOFS=fuzz` asks for longer (`FUZZ_EXAMPLES`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from delivery.models import Edition
+from delivery.queue.control import cancel
+from newsletter_site.api.openapi_document import document
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber, SubscriberImport
+from tests.newsletter_site.api_caller import Program
+from tests.publishing.letters import letter
+from tests.publishing.scheduled_issues import tomorrow
+from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
+SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
+# It takes a minute; a busy machine may take many. It ends by itself.
+PATIENCE_S = 900 if EXAMPLES <= 2 else 7200
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+HOOKS = Path(__file__).with_name("api_fuzzing_hooks.py")
+# Each is used up by what is done to it, and there is more than one thing to do.
+OF_EACH = 30
+
+pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PATIENCE_S + 30)]
+
+
+@pytest.fixture
+def proxy(settings: Any) -> str:
+    """The live server speaks no TLS: the header by which a proxy says that it did."""
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    return "X-Forwarded-Proto: https"
+
+
+@pytest.fixture
+def everybody_s_program(transactional_db: None) -> Program:
+    root = get_user_model().objects.create_superuser("root", password="a long password")
+    for state in Subscriber.State:
+        SubscriberFactory(state=state)
+    for number in range(OF_EACH):
+        edition = publish(root.pk, f"a key {number}", letter(), hold_s=3600).edition
+        if number % 3 == 0:
+            cancel(edition.pk)  # one that has come to rest has a receipt
+        SubscriberFactory(state="confirmed")
+        SubscriberImportFactory(
+            state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
+        )
+    at = tomorrow("UTC")
+    for number in range(OF_EACH // 3):
+        publish(root.pk, f"a time {number}", letter(), hold_s=0, at=at)
+    return Program(root)
+
+
+def places() -> dict[str, list[str]]:
+    """What there is, by the name that it has in an address."""
+    issues = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    return {
+        "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
+        "scheduled": [str(edition.issue_id) for edition in issues.filter(control="scheduled")],
+        "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
+        "import_id": [str(record.pk) for record in SubscriberImport.objects.order_by("pk")],
+    }
+
+
+def never_done(report: Path) -> list[str]:
+    """The operations that were refused whatever was asked: of those the fuzzer saw nothing."""
+    done = set()
+    for line in report.read_text().splitlines():
+        recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
+        for case, exchange in recorder.get("interactions", {}).items():
+            if exchange["response"] and exchange["response"]["status_code"] < 300:
+                asked = recorder["cases"][case]["value"]
+                done.add((asked["method"].lower(), asked["path"]))
+    return sorted(
+        operation["operationId"]
+        for path, methods in document()["paths"].items()
+        for method, operation in methods.items()
+        if (method, path) not in done
+    )
+
+
+def test_a_fuzzer_finds_nothing(
+    proxy: str, everybody_s_program: Program, live_server: Any, tmp_path: Path
+) -> None:
+    report = tmp_path / "events.ndjson"
+    done = subprocess.run(
+        [
+            *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)),
+            *("run", f"{live_server.url}/api/v1/openapi.json"),
+            *("--header", f"Authorization: Bearer {everybody_s_program.token}"),
+            *("--header", proxy),
+            *("--seed", str(SEED), "--max-examples", str(EXAMPLES)),
+            *("--checks", "all", "--continue-on-failure", "--no-color"),
+            *("--report", "ndjson", "--report-ndjson-path", str(report)),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS), "FUZZ_PLACES": json.dumps(places())},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-100_000:] + done.stderr[-2000:]
+    assert never_done(report) == []

@@ -1,0 +1,52 @@
+"""What PostgreSQL writes into its own log: that something failed, and never of whom."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+import yaml
+from psycopg import errors
+from psycopg.conninfo import make_conninfo
+
+from newsletter_site.embedded_postgres import address
+from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres.server import SETTINGS
+from tests.newsletter_site.conftest import Program
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parents[3]
+ADA = "ada@posthouse.example.org"
+QUIET = ("log_min_error_statement", "log_error_verbosity")
+
+
+def test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way(
+    data_dir: Path, program: Callable[..., Program]
+) -> None:
+    assert program(data_dir).query("SELECT 1") == 1
+    cluster = cluster_in(data_dir, durable=False)
+    conninfo = make_conninfo(**address.parameters(cluster.socket_dir, "homing"))
+    with psycopg.connect(conninfo, autocommit=True) as session:
+        session.execute("CREATE TABLE reader (email text CONSTRAINT one_reader UNIQUE)")
+        session.execute("INSERT INTO reader VALUES (%s)", [ADA])
+        with pytest.raises(errors.UniqueViolation, match=ADA):
+            session.execute(f"INSERT INTO reader VALUES ('{ADA}')")
+        session.execute("SET statement_timeout = '1ms'")
+        with pytest.raises(errors.QueryCanceled):
+            session.execute(f"SELECT pg_sleep(60), '{ADA}'")
+    said = cluster.log.read_text()
+    assert "one_reader" in said
+    assert "statement timeout" in said
+    assert ADA not in said
+
+
+def test_the_server_of_the_compose_file_is_as_quiet_as_the_one_that_is_brought_along() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    program, *options = shlex.split(services["postgres"]["command"])
+    assert program == "postgres"
+    given = dict(text.split("=") for text in options if text != "-c")
+    assert given == {name: SETTINGS[name] for name in QUIET}

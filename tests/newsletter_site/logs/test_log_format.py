@@ -1,0 +1,242 @@
+"""A line of the log has the fields of docs/logs.md, and nothing of what must not stand in one."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import sys
+import uuid
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import Error, connection
+from structlog.contextvars import clear_contextvars
+
+from delivery import log_context
+from newsletter_site.logs.format import LineFormatter, StandardError
+from newsletter_site.logs.process_name import name_from
+from newsletter_site.logs.redact import Net
+
+SECRETS = ["s3cret-Key", "hunter2", "p@ss word/%", "a 'quoted' \\ one", "short"]
+
+
+@pytest.fixture(autouse=True)
+def no_ids() -> None:
+    clear_contextvars()
+
+
+def line(
+    message: Any, *arguments: Any, shape: str = "json", words: bool = False, **more: Any
+) -> str:
+    record = logging.LogRecord(
+        "some.library", logging.WARNING, "file.py", 1, message, arguments, more.pop("fault", None)
+    )
+    record.__dict__.update(more)
+    return LineFormatter(shape=shape, words=words, secrets=SECRETS).format(record)
+
+
+def event(message: Any, *arguments: Any, **more: Any) -> str:
+    said = json.loads(line(message, *arguments, **more))["event"]
+    assert isinstance(said, str)
+    return said
+
+
+def caught(error: BaseException) -> Any:
+    try:
+        raise error
+    except type(error):
+        return sys.exc_info()
+
+
+def test_a_line_has_what_every_line_has_and_the_ids_that_are_bound() -> None:
+    attempt, issue = uuid.uuid4(), uuid.uuid4()
+    log_context.bind(attempt=attempt, issue=issue, version=2, batch=None)
+    made = json.loads(line("A sentence."))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", made.pop("at"))
+    assert made.pop("host")
+    assert made.pop("process")
+    assert made.pop("pid") > 0
+    assert made == {
+        "level": "warning",
+        "logger": "some.library",
+        "event": "A sentence.",
+        "issue": str(issue),
+        "version": 2,
+        "attempt": attempt.hex,
+    }
+
+
+def test_what_a_library_hangs_on_a_line_and_an_unknown_id_are_not_written() -> None:
+    made = json.loads(line("A sentence.", request="GET /record/x/", author="Ada", password="x"))
+    assert not {"request", "author", "password"} & set(made)
+    with pytest.raises(ValueError, match="reader"):
+        log_context.bind(reader=4)
+
+
+def test_a_line_for_people_begins_with_its_sentence_and_bears_the_ids() -> None:
+    log_context.bind(version=2)
+    assert re.fullmatch(
+        r"\S+Z WARNING some\.library: A sentence\.  version=2", line("A sentence.", shape="lines")
+    )
+
+
+def test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back() -> None:
+    log_context.bind(worker=1, batch=2)
+
+    def break_off() -> None:
+        with log_context.scope():
+            log_context.bind(batch=3, attempt=4, worker=None)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert log_context.bound() == {"worker": 1, "batch": 2}
+
+
+def test_a_process_is_named_by_what_it_is() -> None:
+    for arguments, name in (
+        (["manage.py", "deliver", "--until-empty"], "worker"),
+        (["/srv/homing/manage.py", "runserver"], "web"),
+        (["manage.py", "import_subscribers", "ada@example.org.csv"], "import_subscribers"),
+        (["manage.py"], "manage"),
+        (["/usr/bin/gunicorn", "x"], "gunicorn"),
+        ([], "python"),
+    ):
+        assert name_from(arguments) == name
+
+
+def test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words() -> None:
+    try:
+        try:
+            raise KeyError("ada@example.org")
+        except KeyError as error:
+            raise ValueError("Ada Lovelace") from error
+    except ValueError:
+        said = line("It broke.", fault=sys.exc_info())
+    made = json.loads(said)
+    assert made["fault"] == "ValueError, from KeyError"
+    (place,) = made["places"]
+    assert place.startswith("tests/newsletter_site/logs/test_log_format.py:")
+    assert "Lovelace" not in said
+    assert "example.org" not in said
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_fault_of_the_database_its_code_and_its_constraint_are_written() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE person (address text CONSTRAINT one_address UNIQUE)")
+        cursor.execute("INSERT INTO person VALUES ('ada@example.org')")
+        try:
+            cursor.execute("INSERT INTO person VALUES ('ada@example.org')")
+        except Error:
+            said = line("It broke.", fault=sys.exc_info())
+        cursor.execute("DROP TABLE person")
+    assert json.loads(said)["fault"] == ("IntegrityError, from UniqueViolation 23505 one_address")
+    assert "example.org" not in said
+
+
+def test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind() -> None:
+    fault = psycopg.OperationalError("Ada Lovelace was here")
+    assert event("tried again: %s", fault) == "tried again: OperationalError"
+    assert event("tried again: %r", fault) == "tried again: 'OperationalError'"
+    assert event("%(what)s", {"what": fault}) == "OperationalError"
+    assert event(fault) == "OperationalError"
+    assert event(str(fault), fault=caught(fault)) == "OperationalError"
+
+
+@pytest.mark.parametrize("shape", ["json", "lines"])
+def test_in_development_the_words_of_a_fault_go_through_the_net_too(shape: str) -> None:
+    words = "postgres://me:hunter2@db/ of ada@example.org, “quoted\nand then Ada"
+    fault = caught(ValueError(words))
+    said = line("It broke.", fault=fault, shape=shape, words=True)
+    assert "ValueError: " in said
+    assert "hunter2" not in said
+    assert "ada@example.org" not in said
+    assert "[secret]" in said
+    # A quotation that begins somewhere takes none of the places with it.
+    assert "test_lines_of_the_log.py" in said
+    assert "and then Ada" in said
+
+
+def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
+    one, two = ValueError(), KeyError()
+    one.__cause__, two.__cause__ = two, one
+    made = json.loads(line("It broke.", fault=(ValueError, one, None)))
+    assert made["fault"].count("from") == 9
+
+
+def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
+    stream = io.StringIO()
+    handler = StandardError(stream)
+    handler.setFormatter(LineFormatter(shape="json", words=False, secrets=[]))
+    record = logging.LogRecord(
+        "some.library", logging.INFO, "folder/file.py", 7, "%d readers", ("Ada",), None
+    )
+    handler.handle(record)
+    made = json.loads(stream.getvalue())
+    assert made["event"] == "a line of the log could not be made: TypeError in file.py, line 7"
+    assert "Ada" not in stream.getvalue()
+
+
+def test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor() -> None:
+    def of_gunicorn(message: str, *arguments: object) -> str:
+        record = logging.LogRecord("gunicorn.error", logging.ERROR, "", 1, message, arguments, None)
+        made = json.loads(LineFormatter(shape="json", words=False, secrets=[]).format(record))
+        return str(made["event"])
+
+    refused = "Invalid request from ip=203.0.113.7: Invalid HTTP request line: 'GET /record/x/'"
+    assert of_gunicorn(refused) == "a request was refused that is none by HTTP's rules"
+    assert of_gunicorn("Error handling request %s %s", "GET", "/record/x/") == (
+        "Error handling request GET /…"
+    )
+
+
+TAKEN_OUT = [
+    ("the key s3cret-Key is wrong", "the key [secret] is wrong"),
+    ("postgres://me:hunter2@db:5432/homing", "postgres://me:[secret]@db:5432/…"),
+    ("password p@ss word/% or p%40ss%20word%2F%25", "password [secret] or [secret]"),
+    (repr({"x": "a 'quoted' \\ one"}), "{'x': \"[secret]\"}"),
+    ("a short word", "a short word"),
+    ("mail to Ada.Lovelace+x@example.org, please", "mail to [address], please"),
+    ("<åda@exämple.org>", "<[address]>"),
+    ("email=ada%40example.org&name=Ada", "email=[address]&name=Ada"),
+    ("https://letter.example/unsubscribe/x/?y=z is gone", "https://letter.example/… is gone"),
+    ("Listening at: http://127.0.0.1:8000 (12)", "Listening at: http://127.0.0.1:8000 (12)"),
+    ("token AbCdEfGh-jKlMnOp_rStUvWxYz12", "token [token]"),
+    ("session k3jx8vq0w9zt2m5n7b1c4d6f8g0h2j4k", "session [token]"),
+    ("signed x:1vM2aB:Zk3fUq9-PwLx0RtYvB2nMe_5sHdGj7KcQ1oWi8AzX", "signed x:1vM2aB:[token]"),
+    ("hash " + "0a" * 32, "hash [token]"),
+    ("Postmark refuses: “no “Ada” here” (code 300).", "Postmark refuses: “…” (code 300)."),
+    ("Postmark refuses: “Ada Love", "Postmark refuses: “…”"),
+    ("padded QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "padded [token]"),
+]
+
+
+def test_secrets_addresses_and_tokens_are_taken_out() -> None:
+    for told, written in TAKEN_OUT:
+        assert event(told) == written
+        assert event("%s", told) == written
+
+
+def test_a_text_without_spaces_is_gone_through_however_long_it_is() -> None:
+    """Its time must not grow with the square of its length: then this would take minutes."""
+    assert Net([]).through("x" * 200_000 + " ada@example.org").endswith("x [address]")
+
+
+def test_words_names_and_ids_stay() -> None:
+    for harmless in (
+        "attempt 7d8f2c7ea0f84b0c93a3bd1f5f0d52f1 of batch 4711: 200 copies, done",
+        "issue 3f2b6a3e-5c0a-4b0f-9a57-0f6f3c1f8a11",
+        "3f2b6a3e5c0a4b0f9a570f6f3c1f8a11.1.1234567",
+        "POSTMARK_WEBHOOK_PASSWORD",
+        "migrations 0021_an_issue_that_waits_for_its_time",
+        "subscriber_email_key_is_unique",
+        "UserWithPermissions, IdempotencyIsolationError",
+        "12345678901234567890123",
+        "SIGTERM, 3:15 and 50 % of 1,000,000",
+        "Content-Security-Policy-Report-Only",
+    ):
+        assert event(harmless) == harmless

@@ -1,0 +1,167 @@
+"""Which faults of the database mean that it is away, and questions that wait only so long."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import DatabaseError, connection
+from django.http import HttpResponse
+from django.test import Client
+
+from newsletter_site.middleware.database_unavailable import is_away
+from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
+from tests.faults.servers.waiting_for import PATIENCE_S, eventually
+from tests.publishing.second_connection import at_once, beside
+
+with_database = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def other(transactional_db: None) -> Iterator[psycopg.Connection]:
+    beside = connection.copy()
+    beside.ensure_connection()
+    with beside.connection.transaction(force_rollback=True):
+        yield beside.connection
+    beside.close()
+
+
+def visit(method: str = "get", path: str = "/", **form: str) -> HttpResponse:
+    client = Client(raise_request_exception=False)
+    answer: HttpResponse = getattr(client, method)(path, form, secure=True)
+    return answer
+
+
+def set_for_the_session(setting: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET {setting}")
+
+
+def a_session_was_ended() -> bool:
+    """End what waits for a lock; in no transaction, which would see the same sessions again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same(
+    other: psycopg.Connection,
+) -> None:
+    other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
+    page = beside(visit)
+    eventually(a_session_was_ended, "the page waits")
+    assert page.result(PATIENCE_S).status_code == 503
+
+
+@with_database
+def test_a_database_that_takes_no_writes_is_away_for_whoever_writes() -> None:
+    try:
+        set_for_the_session("default_transaction_read_only = on")
+        assert visit().status_code == 200
+        assert visit("post", "/subscriptions/", email="ada@example.org").status_code == 503
+    finally:
+        connection.close()
+
+
+def test_a_statement_that_took_too_long_stays_a_fault(other: psycopg.Connection) -> None:
+    try:
+        set_for_the_session("statement_timeout = '100ms'")
+        other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
+        assert visit().status_code == 500
+    finally:
+        connection.close()
+
+
+def test_a_table_that_is_locked_hangs_no_probe(other: psycopg.Connection) -> None:
+    other.execute("LOCK TABLE django_migrations, worker IN ACCESS EXCLUSIVE MODE")
+    for check in ("ready", "workers"):
+        answer = visit(path=f"/health/{check}/")
+        assert answer.status_code == 503
+        assert json.loads(answer.content)["reasons"] == ["The database does not answer."]
+
+
+@with_database
+def test_the_server_itself_ends_what_takes_too_long() -> None:
+    """Else every probe that gave up would leave a session behind."""
+    ended: list[str] = []
+    is_over = threading.Event()
+
+    def long_one(cursor: Any) -> None:
+        try:
+            cursor.execute("SELECT pg_sleep(20)")
+        except DatabaseError as error:
+            ended.append(str(error))
+            raise
+        finally:
+            is_over.set()
+
+    with pytest.raises(NoAnswerError):
+        AskedInTime(long_one, within_s=0.2).answer()
+
+    assert is_over.wait(PATIENCE_S)
+    assert ended == ["canceling statement due to statement timeout"]
+
+
+@with_database
+def test_probes_that_come_at_once_put_one_question() -> None:
+    asks = threading.Lock()
+    another_asks = threading.Event()
+
+    def slow(cursor: Any) -> int:
+        if not asks.acquire(blocking=False):
+            another_asks.set()
+            return 0
+        another_asks.wait(0.5)
+        asks.release()
+        return 7
+
+    question = AskedInTime(slow, within_s=PATIENCE_S)
+    assert at_once(*[question.answer] * 5) == [7] * 5
+
+
+@pytest.mark.parametrize(
+    ("fault", "away"),
+    [
+        (psycopg.errors.TooManyConnections("x"), True),
+        (psycopg.errors.AdminShutdown("x"), True),
+        (psycopg.errors.CannotConnectNow("x"), True),
+        (psycopg.errors.ReadOnlySqlTransaction("x"), True),
+        (psycopg.errors.ProtocolViolation("x"), True),  # PgBouncer, which reaches no server
+        (psycopg.OperationalError("connection refused"), True),
+        (psycopg.InterfaceError("the connection is closed"), True),
+        (psycopg.InternalError("got no result from the query"), True),
+        (psycopg.errors.DataCorrupted("x"), False),
+        (psycopg.errors.QueryCanceled("x"), False),
+        (psycopg.errors.DeadlockDetected("x"), False),
+        (psycopg.errors.DiskFull("x"), False),
+        (psycopg.errors.UniqueViolation("x"), False),
+        (psycopg.errors.UndefinedTable("x"), False),
+        (psycopg.ProgrammingError("x"), False),
+        (ConnectionRefusedError("x"), False),  # Postmark's, or any other server's
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_which_faults_mean_that_the_database_is_away(fault: Any, away: bool) -> None:
+    assert is_away(fault) is away
+    wrapped = RuntimeError("a page broke")
+    wrapped.__cause__ = fault
+    assert is_away(wrapped) is away
+
+
+def test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault() -> None:
+    def page() -> None:
+        try:
+            raise psycopg.OperationalError("connection refused")
+        except psycopg.OperationalError:
+            raise RuntimeError("a page broke") from None
+
+    with pytest.raises(RuntimeError) as later:
+        page()
+    assert not is_away(later.value)

@@ -1,0 +1,506 @@
+"""/metrics: what it tells, to whom, and that it costs the same however much was ever sent."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from prometheus_client.parser import text_string_to_metric_families
+
+from delivery.feedback import event_inbox
+from delivery.models import Alarm, Batch, Edition, Tally
+from delivery.monitoring import metrics_table, worker_heartbeat
+from delivery.monitoring.alarms import raise_alarm
+from delivery.monitoring.metrics_buffer import BEYOND, key_of, tallies
+from delivery.reconcile import database_identity
+from delivery.reports.read_queue_snapshot import standing
+from newsletter_site.operations.metrics import site_metrics
+from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind
+from newsletter_site.operations.metrics.prometheus_text import DATABASE
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.edition_factory import Newsroom
+from tests.newsletter_site.every_url import every_address
+
+__all__ = ["newsroom", "provider"]
+
+FROM_HERE = {"REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "127.0.0.1:8000"}
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted_before(settings: Any) -> Iterator[None]:
+    """What other tests of this process counted is not counted here. Batches are of two."""
+    settings.DELIVERY_BATCH_SIZE = 2
+    tallies.take()
+    yield
+    tallies.take()
+
+
+def scraped() -> Samples:
+    """A real answer, as Prometheus reads it; what this process counted is in the table first."""
+    metrics_table.flush()
+    answer = Client().get("/metrics", headers={"host": "localhost:8000"})
+    assert answer.status_code == 200, answer.content
+    return {
+        (sample.name, tuple(sorted(_without_the_database(sample.labels).items()))): sample.value
+        for family in text_string_to_metric_families(answer.content.decode())
+        for sample in family.samples
+    }
+
+
+def _without_the_database(labels: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in labels.items() if name != DATABASE}
+
+
+def value(name: str, **labels: str) -> float:
+    return scraped()[name, tuple(sorted(labels.items()))]
+
+
+def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_own() -> None:
+    names = [metric.name for metric in CATALOGUE]
+    assert len(names) == len(set(names)) > 30
+    for metric in CATALOGUE:
+        assert metric.name.startswith("homing_")
+        assert metric.help.endswith(".")
+        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+        if "age" in metric.name or metric.kind is Kind.HISTOGRAM:
+            assert metric.name.endswith("_seconds")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_real_answer_names_every_metric_and_no_other() -> None:
+    answer = Client().get("/metrics", headers={"host": "127.0.0.1"})
+    assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert answer["Cache-Control"] == "no-store"
+    told = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
+    assert told == [metric.name for metric in CATALOGUE]
+    # What can be named is there before its first time, so that Prometheus sees it grow to one.
+    found = scraped()
+    for outcome in ("sent", "unknown", "failed"):
+        assert found["homing_copies_total", (("outcome", outcome),)] == 0
+    assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
+    assert found["homing_forms_total", (("ended", "replay"),)] == 0
+    assert found["homing_call_duration_seconds_count", ()] == 0
+
+
+def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
+    """One that does not fit would keep all counts of its process from the table."""
+    routes = [f"/{address.route}" for address in every_address()]
+    most = Tally._meta.get_field("labels").max_length
+    for metric in CATALOGUE:
+        labels = {
+            name: max(routes if name == "route" else map(str, values), key=len, default="")
+            for name, values in metric.labels.items()
+        }
+        assert len(key_of(metric.name, labels | {"le": BEYOND})[1]) <= most, metric.name
+
+
+def test_what_became_of_copies_and_calls_is_counted_once(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(3, addresses={1: "invalid@bounce.example"})
+    newsroom.publish()
+    newsroom.deliver_all()
+    found = scraped()
+    assert found["homing_copies_total", (("outcome", "sent"),)] == 2
+    assert found["homing_copies_total", (("outcome", "failed"),)] == 1
+    assert found["homing_calls_total", (("result", "answered"),)] == 2
+    assert found["homing_call_duration_seconds_count", ()] == 2
+    assert found["homing_call_duration_seconds_sum", ()] > 0
+    for phase in ("claim", "render", "wait", "start", "serialise", "call", "settle"):
+        assert found["homing_phase_seconds_total", (("phase", phase),)] > 0
+        assert found["homing_phase_work_seconds_total", (("phase", phase),)] > 0
+    # A call waits for its answer. Where nothing waits, the two clocks differ by chance.
+    took = found["homing_phase_seconds_total", (("phase", "call"),)]
+    assert found["homing_phase_work_seconds_total", (("phase", "call"),)] < took
+
+
+def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(2)
+    provider.sandbox.set_fault("accept_then_close")
+    newsroom.publish()
+    newsroom.step()
+    newsroom.let_time_pass(50)
+    found = scraped()
+    assert found["homing_copies_unknown", ()] == 2
+    assert found["homing_oldest_doubt_age_seconds", ()] > 49
+    assert found["homing_calls_total", (("result", "unknown"),)] == 1
+    newsroom.let_time_pass(1000)
+    newsroom.deliver_all()
+    found = scraped()
+    assert found["homing_look_ups_total", (("answer", "found"),)] == 1
+    assert found["homing_copies_total", (("outcome", "sent"),)] == 2
+    assert found["homing_oldest_doubt_age_seconds", ()] == 0
+
+
+@pytest.mark.parametrize("control", ["closed", "cancelled"])
+def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
+    newsroom: Newsroom, provider: SandboxServer, control: str
+) -> None:
+    newsroom.confirm(2)
+    provider.sandbox.set_fault("accept_then_close")
+    edition = newsroom.publish()
+    newsroom.step()
+    newsroom.let_time_pass(50)
+    Batch.objects.filter(edition=edition).update(state="parked")
+    assert scraped()["homing_oldest_doubt_age_seconds", ()] > 49
+    Edition.objects.filter(pk=edition.pk).update(control=control, control_at=Now())
+    assert scraped()["homing_oldest_doubt_age_seconds", ()] == 0
+    assert scraped()["homing_copies_unknown", ()] == 0
+
+
+def test_a_429_and_the_pace_that_follows_are_told(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(2)
+    provider.sandbox.set_fault("refuse_429")
+    newsroom.publish()
+    newsroom.step()
+    newsroom.let_time_pass(-60)  # Otherwise the slow pace may end first, after 4 seconds.
+    found = scraped()
+    assert found["homing_calls_too_fast_total", ()] == 1
+    assert found["homing_slowed", ()] == 1
+    assert found["homing_slowed_to_copies_per_second", ()] > 0
+
+
+def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_for(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(2)
+    Batch.objects.update(
+        state="claimed", owner=uuid.uuid4(), lease_until="2020-01-01T00:00:00+00:00"
+    )
+    newsroom.sweep()
+    assert value("homing_leases_recovered_total", state="claimed") == 1
+
+
+def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(1)
+    with transaction.atomic(), connection.cursor() as cursor:
+        raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "one", "One.")
+        transaction.set_rollback(True)
+    with transaction.atomic(), connection.cursor() as cursor:
+        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", "Two.")
+        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", "Two.")
+    found = scraped()
+    assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
+    assert found["homing_alarms_total", (("kind", "not_at_provider"),)] == 1
+    assert found["homing_alarms_unseen", (("kind", "not_at_provider"),)] == 1
+
+
+def databases_of_counters() -> set[str]:
+    """Under which databases the counters of a real answer stand; no gauge does."""
+    answer = Client().get("/metrics", headers={"host": "localhost:8000"})
+    families = list(text_string_to_metric_families(answer.content.decode()))
+    for family in families:
+        for sample in family.samples:
+            assert (DATABASE in sample.labels) == (family.type != "gauge"), sample.name
+    return {
+        sample.labels[DATABASE] for one in families for sample in one.samples if one.type != "gauge"
+    }
+
+
+def test_counters_of_a_database_that_was_restored_are_others_than_before(
+    transactional_db: None,
+) -> None:
+    """Prometheus would take what went back for a counter that began anew, and count it twice."""
+    database_identity.notice()
+    [before] = databases_of_counters()
+    assert databases_of_counters() == {before}
+    database_identity.declare_restored()
+    [after] = databases_of_counters()
+    assert after != before
+
+
+def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(3, hold_s=3600)
+    found = scraped()
+    assert found["homing_copies_waiting", ()] == 3
+    assert found["homing_batches", (("state", "ready"),)] == 2
+    assert found["homing_oldest_due_batch_age_seconds", ()] == 0
+    assert found["homing_editions", (("state", "held"),)] == 1
+    newsroom.let_time_pass(3700)
+    found = scraped()
+    assert 90 < found["homing_oldest_due_batch_age_seconds", ()] < 200
+    assert found["homing_editions", (("state", "sending"),)] == 1
+    # An open issue is told by its id, and one that has ended no more.
+    which = {"issue": str(edition.issue_id), "version": "1"}
+    assert value("homing_edition_copies", **which, outcome="waiting") == 3
+    newsroom.deliver_all()
+    assert not [name for name, _ in scraped() if name == "homing_edition_copies"]
+
+
+def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
+    assert ("homing_worker_heard_age_seconds", ()) not in scraped()
+    worker = uuid.uuid4()
+    worker_heartbeat.arrive(worker, host="mail-1", pid=7)
+    assert value("homing_workers") == 1
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")
+    found = scraped()
+    assert found["homing_workers", ()] == 0
+    assert 299 < found["homing_worker_heard_age_seconds", ()] < 400
+
+
+def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
+    database_url: str, transactional_db: None
+) -> None:
+    with psycopg.connect(database_url) as other:
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM batch")
+        found = scraped()
+    assert found["homing_database_oldest_snapshot_seconds", ()] > 0
+    assert found["homing_database_oldest_transaction_seconds", ()] > 0
+    # A forgotten change keeps dead rows as a forgotten look does.
+    with psycopg.connect(database_url) as other:
+        other.execute("INSERT INTO tally (name, labels, value) VALUES ('forgotten', '{}', 1)")
+        found = scraped()
+        other.rollback()
+    assert found["homing_database_oldest_snapshot_seconds", ()] > 0
+
+
+def test_a_database_that_is_another_one_is_told(transactional_db: None) -> None:
+    assert value("homing_database_identity_differs") == 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO database_identity (id, system_identifier, timeline, database, since) "
+            "VALUES (1, '7', '1', 7, clock_timestamp())"
+        )
+    assert value("homing_database_identity_differs") == 1
+
+
+def test_requests_are_counted_by_route_and_never_by_address(transactional_db: None) -> None:
+    client = Client()
+    client.get("/unsubscribe/a-secret-token/", secure=True)
+    client.get("/nowhere/at/all/", secure=True)
+    client.get("/health/live/")
+    told = {
+        (labels["route"], labels["status"]): number
+        for (name, pairs), number in scraped().items()
+        for labels in [dict(pairs)]
+        if name == "homing_http_requests_total"
+    }
+    assert told["/unsubscribe/<str:token>/", "4xx"] == 1
+    assert told["(none)", "4xx"] == 1
+    assert not [route for route, _ in told if "secret" in route or "health" in route]
+
+
+def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings: Any) -> None:
+    settings.LOGIN_FAILURES = 3
+    get_user_model().objects.create_user("edith", password="a long password", is_staff=True)
+    before = scraped()
+    for name, password in [("edith", "a long password"), *[("nobody", "wrong")] * 5]:
+        fields = {"username": name, "password": password}
+        Client().post("/admin/login/", fields, secure=True)
+    after = scraped()
+    counted = {
+        result: after["homing_sign_ins_total", (("result", result),)]
+        - before["homing_sign_ins_total", (("result", result),)]
+        for result in ("right", "wrong", "refused")
+    }
+    assert counted == {"right": 1, "wrong": 3, "refused": 2}
+
+
+def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
+    assert value("homing_oldest_pending_event_age_seconds") == 0
+    for minutes in (20, 1):
+        event = event_inbox.keep(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE provider_event SET received_at = received_at - make_interval(mins => %s) "
+                "WHERE id = %s",
+                [minutes, event],
+            )
+    found = scraped()
+    assert found["homing_events_pending", ()] == 2
+    assert 1199 < found["homing_oldest_pending_event_age_seconds", ()] < 1300
+
+
+def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
+    """A database that was away is no reason to wake somebody about pages when it is back."""
+    for status in (503, 500, 502):
+        site_metrics.request("/somewhere/", status, 0.1)
+    found = scraped()
+    of_the_route = {
+        dict(labels)["status"]: number
+        for (name, labels), number in found.items()
+        if name == "homing_http_requests_total" and dict(labels)["route"] == "/somewhere/"
+    }
+    assert of_the_route == {"503": 1, "5xx": 2}
+
+
+def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None) -> None:
+    """Else Prometheus would not see its first faults as an increase."""
+    site_metrics.request("/somewhere/", 200, 0.1)
+    assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 0
+    site_metrics.request("/somewhere/", 500, 0.1)
+    assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 1
+
+
+@pytest.fixture
+def much_history(newsroom: Newsroom) -> None:
+    """Thousands of editions, batches and events that are over, and little that is not."""
+    over = newsroom.publish(1)
+    Batch.objects.filter(edition=over).update(state="done", waiting=0, sent=1)
+    columns = [one.attname for one in Edition._meta.local_concrete_fields if not one.primary_key]
+    facts = {column: getattr(over, column) for column in columns} | {"idempotency_key": None}
+    Edition.objects.bulk_create(Edition(**facts | {"issue_id": uuid.uuid4()}) for _ in range(3000))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                               lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
+                               failed, missed)
+            SELECT edition.id * 1048576 + number, edition.id, number, 'done', 1, now(), 0, 0, 0,
+                   0, '', 1, 0, 1, 0, 0, 0, 0, 0
+            FROM edition, generate_series(1, 10) AS number
+            WHERE edition.id <> %s
+            """,
+            [over.pk],
+        )
+        cursor.execute(
+            """
+            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                                 started_at, deadline_at, finished_at, result, detail, accepted)
+            SELECT gen_random_uuid(), id, edition_id, 'broadcast', 1, gen_random_uuid(), 1,
+                   now() - interval '2 days', now() - interval '2 days',
+                   now() - interval '2 days', 'answered', '', 1
+            FROM batch WHERE state = 'done'
+            """
+        )
+        cursor.execute(
+            """
+            INSERT INTO provider_event (body_hash, kind, body, applied_at)
+            SELECT sha256(number::text::bytea), 'Delivery', '{}', now()
+            FROM generate_series(1, 20000) AS number
+            """
+        )
+    newsroom.publish(3)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE batch, edition, provider_event, alarm, attempt")
+
+
+GROWS = ("batch", "edition", "provider_event", "attempt", "delivery", "evidence")
+
+
+def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None:
+    with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
+        found = standing(cursor)
+    assert (found.waiting, found.batches) == (4, {"ready": 2})
+    assert [books.waiting for books in found.editions] == [4]
+    assert len(asked.captured_queries) == 9
+    read_whole: list[str] = []
+    for query in asked.captured_queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {query['sql']}")
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+        read_whole += [table for table in GROWS if re.search(rf"Seq Scan on {table}\b", plan)]
+    assert read_whole == []
+
+
+def test_without_a_token_a_program_on_this_machine_is_told() -> None:
+    for address in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
+        for host in ("localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"):
+            told = who_may_measure({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
+            assert told is Shown.YES, (address, host)
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [
+        {"REMOTE_ADDR": "10.0.0.7"},
+        {"REMOTE_ADDR": "128.0.0.1"},
+        {"REMOTE_ADDR": ""},  # a socket of the file system: whoever stands behind it
+        {"HTTP_X_FORWARDED_FOR": "127.0.0.1"},
+        {"HTTP_X_FORWARDED_FOR": ""},
+        {"HTTP_FORWARDED": "for=127.0.0.1"},
+        {"HTTP_X_REAL_IP": "127.0.0.1"},
+        {"HTTP_VIA": "1.1 proxy"},
+        {"HTTP_HOST": "letter.example.org"},  # a proxy that adds nothing, or a page that rebinds
+        {"HTTP_HOST": "127.0.0.1.evil.example"},
+        {"HTTP_HOST": "localhost.evil.example:8000"},
+        {"HTTP_HOST": ""},
+        {"HTTP_AUTHORIZATION": "Bearer ", "REMOTE_ADDR": "10.0.0.7"},
+    ],
+)
+def test_without_a_token_nobody_else_is(differs: dict[str, str]) -> None:
+    assert who_may_measure(FROM_HERE | differs, "") is Shown.NOT_FROM_HERE
+
+
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic s3cret", "bearers3cret"])
+def test_with_a_token_it_alone_counts_wherever_one_comes_from(given: str) -> None:
+    assert who_may_measure(FROM_HERE | {"HTTP_AUTHORIZATION": given}, "s3cret") is Shown.WRONG_TOKEN
+    with_it = {"REMOTE_ADDR": "10.0.0.7", "HTTP_AUTHORIZATION": "Bearer s3cret"}
+    assert who_may_measure(with_it, "s3cret") is Shown.YES
+
+
+@pytest.mark.django_db
+def test_a_refusal_says_nothing_and_asks_nobody(
+    settings: Any, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(0):
+        refused = Client(REMOTE_ADDR="10.0.0.7").get("/metrics")
+        settings.METRICS_TOKEN = "s3cret"
+        wrong = Client().get("/metrics", headers={"host": "localhost"})
+    assert (refused.status_code, refused.content) == (403, b"")
+    assert (wrong.status_code, wrong.content) == (401, b"")
+    assert wrong["WWW-Authenticate"] == "Bearer"
+    assert "homing" not in str(wrong.headers).lower()
+
+
+def measured() -> tuple[int, str]:
+    answer = Client().get("/metrics", headers={"host": "localhost"})
+    return answer.status_code, answer.content.decode()
+
+
+@pytest.fixture
+def a_table_less(transactional_db: None) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE subscriber_import RENAME TO not_there_yet")
+        yield
+        cursor.execute("ALTER TABLE not_there_yet RENAME TO subscriber_import")
+
+
+def test_where_it_cannot_be_measured_because_migrations_lack_that_is_said(
+    one_migration_less: str, a_table_less: None
+) -> None:
+    status, said = measured()
+    assert status == 503
+    assert json.loads(said)["reasons"] == [
+        "1 migration is not applied yet; until then this version must not be sent visitors."
+    ]
+
+
+def test_what_can_be_measured_without_the_migrations_that_lack_is_measured(
+    one_migration_less: str,
+) -> None:
+    status, said = measured()
+    assert status == 200
+    assert "\nhoming_migrations_pending 1" in said
+
+
+def test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks(
+    a_table_less: None,
+) -> None:
+    status, said = measured()
+    assert status == 503
+    assert json.loads(said) == {
+        "status": "unavailable",
+        "reasons": ["The database does not answer."],
+    }

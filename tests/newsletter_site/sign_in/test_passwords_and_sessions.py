@@ -1,0 +1,187 @@
+"""Passwords are long, hashed with Argon2 and changed with the old one; sessions end with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import PBKDF2PasswordHasher, identify_hasher
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.test import Client
+
+from newsletter_site.settings import PASSWORD_HASHERS
+from tests.delivery.edition_factory import Newsroom
+from tests.publishing.second_connection import PATIENCE_S, beside
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOGIN = "/admin/login/"
+DESK = "/admin/newsletters/issues/"
+PASSWORD = "swifts over the hedge"
+NEW = "reed and heron"
+OWN = "/admin/password_change/"
+
+
+@pytest.fixture(autouse=True)
+def edith(settings: LazySettings) -> Any:
+    """Edith, who may do everything; five failures are borne, then waits are long."""
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    return get_user_model().objects.create_superuser("edith", password=PASSWORD)
+
+
+def signed_in(password: str = PASSWORD) -> Client:
+    window = Client()
+    window.post(LOGIN, {"username": "edith", "password": password}, secure=True)
+    return window
+
+
+def is_in(window: Client) -> bool:
+    return window.get(DESK, secure=True).status_code == 200
+
+
+def test_a_password_that_is_short_or_common_or_a_number_or_the_name_is_refused() -> None:
+    edith = get_user_model()(username="edith.marlow", first_name="Edith", last_name="Marlow")
+    for password in ("elevensigns", "password1234", "918273645546", "edith.marlow"):
+        with pytest.raises(ValidationError):
+            validate_password(password, edith)
+    validate_password("heron & reed", edith)
+
+
+def test_a_hash_of_older_days_becomes_one_of_argon2_when_its_owner_signs_in(
+    edith: Any, settings: LazySettings
+) -> None:
+    settings.PASSWORD_HASHERS = PASSWORD_HASHERS
+    edith.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=1000)
+    edith.save()
+    assert is_in(signed_in())
+    edith.refresh_from_db()
+    assert identify_hasher(edith.password).algorithm == "argon2"
+    assert is_in(signed_in())
+
+
+def test_signing_in_makes_a_new_session_key(edith: Any) -> None:
+    window = Client()
+    session = window.session
+    session["something"] = "from before"
+    session.save()
+    planted = session.session_key
+    window.cookies["sessionid"] = planted
+    window.post(LOGIN, {"username": "edith", "password": PASSWORD}, secure=True)
+    assert is_in(window)
+    assert window.cookies["sessionid"].value != planted
+    planted_one = Client()
+    planted_one.cookies["sessionid"] = planted
+    assert not is_in(planted_one)
+
+
+def test_a_new_password_signs_out_everywhere_but_where_it_was_set(edith: Any) -> None:
+    hers, stolen = signed_in(), signed_in()
+    assert is_in(stolen)
+    own(hers, PASSWORD)
+    assert is_in(hers)
+    assert not is_in(stolen)
+    assert not is_in(signed_in())
+    assert is_in(signed_in(NEW))
+
+
+def test_signing_out_ends_the_session_itself(edith: Any) -> None:
+    window = signed_in()
+    key = window.cookies["sessionid"].value
+    window.post("/admin/logout/", secure=True)
+    again = Client()
+    again.cookies["sessionid"] = key
+    assert not is_in(again)
+
+
+@pytest.fixture
+def ines() -> Any:
+    return get_user_model().objects.create_user("ines", password="a long password", is_staff=True)
+
+
+@pytest.fixture
+def window(edith: Any) -> Client:
+    """A session of hers that was left open, in a browser that is not known."""
+    window = Client()
+    window.force_login(edith)
+    return window
+
+
+def own(window: Client, old: str, new: str = NEW) -> Any:
+    fields = {"old_password": old, "new_password1": new, "new_password2": new}
+    return window.post(OWN, fields, secure=True)
+
+
+def of(person: Any, window: Client, proof: str) -> Any:
+    fields = {
+        "proof": proof,
+        "usable_password": "true",
+        "password1": NEW,
+        "password2": NEW,
+        "set-password": "1",
+    }
+    address = f"/admin/newsletter_site/user/{person.pk}/password/"
+    return window.post(address, fields, secure=True)
+
+
+def test_guessing_the_old_password_counts_like_guessing_at_the_door(
+    window: Client, edith: Any
+) -> None:
+    assert [own(window, "wrong").status_code for _ in range(6)] == [200] * 5 + [429]
+    assert own(window, PASSWORD).status_code == 429
+    edith.refresh_from_db()
+    assert edith.check_password(PASSWORD)
+
+
+def test_what_is_wrong_with_the_new_password_alone_is_no_failure(window: Client) -> None:
+    assert [own(window, PASSWORD, new="short").status_code for _ in range(7)] == [200] * 7
+    assert own(window, PASSWORD)["Location"] == f"{OWN}done/"
+    # Whoever changed their password is told to look at their tokens.
+    page = window.get(f"{OWN}done/", secure=True).content.decode()
+    assert 'href="/admin/newsletters/tokens/"' in page
+
+
+def test_nobody_gives_themselves_a_password_without_the_old_one(window: Client, edith: Any) -> None:
+    answer = of(edith, window, PASSWORD)
+    assert answer["Location"] == OWN
+    edith.refresh_from_db()
+    assert edith.check_password(PASSWORD)
+
+
+def test_somebody_elses_password_takes_ones_own(window: Client, ines: Any) -> None:
+    refused = of(ines, window, "not it")
+    page = window.get(refused["Location"], secure=True).content.decode()
+    assert "This is not your password. Nothing was changed." in page
+    assert "Your own password" in page
+    ines.refresh_from_db()
+    assert not ines.check_password(NEW)
+    of(ines, window, PASSWORD)
+    ines.refresh_from_db()
+    assert ines.check_password(NEW)
+
+
+def test_guessing_ones_own_password_there_counts_too(window: Client, ines: Any) -> None:
+    assert [of(ines, window, "wrong").status_code for _ in range(6)] == [302] * 5 + [429]
+    assert of(ines, window, PASSWORD).status_code == 429
+    ines.refresh_from_db()
+    assert not ines.check_password(NEW)
+
+
+def test_of_two_windows_that_change_it_at_once_the_second_is_told_that_its_old_one_is_no_more(
+    window: Client, edith: Any
+) -> None:
+    with transaction.atomic():
+        edith.set_password("set by the first")
+        edith.save(update_fields=["password"])
+        second = beside(lambda: own(window, PASSWORD))
+        Newsroom().wait_for_a_backend_that_waits_for_a_lock()
+    answer = second.result(PATIENCE_S)
+
+    assert answer.status_code == 200
+    assert "Your old password was entered incorrectly" in answer.content.decode()
+    edith.refresh_from_db()
+    assert edith.check_password("set by the first")

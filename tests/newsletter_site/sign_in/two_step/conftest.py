@@ -1,0 +1,34 @@
+"""Edith, with and without a second factor."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from tests.newsletter_site.sign_in.two_step_browser import (
+    PAGE,
+    PASSWORD,
+    Browser,
+    code_now,
+    time_goes_by,
+)
+
+
+@pytest.fixture(autouse=True)
+def author(transactional_db: None) -> Any:
+    """Edith, who may do everything."""
+    return get_user_model().objects.create_superuser("edith", password=PASSWORD)
+
+
+@pytest.fixture
+def codes(author: Any) -> list[str]:
+    """Edith has a second factor; these are her recovery codes."""
+    window = Browser()
+    window.sign_in()
+    window.send(PAGE, do="begin", proof=PASSWORD)
+    page = window.send(PAGE, do="confirm", code=code_now())
+    time_goes_by()
+    return re.findall(r"<li><code>(.+?)</code>", page.content.decode())

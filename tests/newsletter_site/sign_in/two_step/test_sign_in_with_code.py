@@ -1,0 +1,177 @@
+"""Whoever set up a second factor signs in with the password and a code that is good for once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from tests.newsletter_site.sign_in.two_step_browser import (
+    DESK,
+    LOGIN,
+    Browser,
+    code_now,
+    time_goes_by,
+)
+from tests.publishing.second_connection import at_once
+
+
+def test_the_right_password_alone_gives_no_session(codes: list[str]) -> None:
+    window = Browser()
+    page = window.sign_in()
+    assert page.status_code == 200
+    assert "Your code" in page.content.decode()
+    assert not window.is_signed_in
+    # Begin again leads back to the password.
+    assert "Your code" in window.at(LOGIN).content.decode()
+    assert "User name" in window.at(f"{LOGIN}?again").content.decode()
+    assert "User name" in window.at(LOGIN).content.decode()
+    # A code without a password before it is worth nothing.
+    assert window.send(LOGIN, code=code_now())["Location"] == LOGIN
+    assert not window.is_signed_in
+
+
+def test_password_and_code_sign_in_and_lead_where_one_wanted_to_go(codes: list[str]) -> None:
+    window = Browser()
+    assert window.sign_in(code_now(), next=DESK)["Location"] == DESK
+    assert window.is_signed_in
+    for elsewhere in ("https://evil.example/", "//evil.example", "javascript:x"):
+        time_goes_by()
+        window = Browser()
+        page = window.sign_in(next=elsewhere)
+        answer = window.send(f"{LOGIN}?next={elsewhere}", code=code_now(), next=elsewhere)
+        assert "evil" not in page.content.decode()
+        assert answer["Location"] == "/admin/"
+
+
+def test_nothing_tells_who_has_one_before_the_password_was_right(codes: list[str]) -> None:
+    get_user_model().objects.create_user("ines", password="another password", is_staff=True)
+    pages = {
+        re.sub(
+            rf'value="{name}"|name="csrfmiddlewaretoken" value=".*?"',
+            "",
+            Browser().send(LOGIN, username=name, password="wrong").content.decode(),
+        )
+        for name in ("edith", "ines", "nobody")
+    }
+    assert len(pages) == 1
+
+
+def test_who_changes_the_password_meanwhile_ends_the_waiting_for_a_code(
+    codes: list[str], author: Any
+) -> None:
+    window = Browser()
+    window.sign_in()
+    author.refresh_from_db()
+    author.set_password("quite another one")
+    author.save()
+    assert window.send(LOGIN, code=code_now())["Location"] == LOGIN
+    assert not window.is_signed_in
+
+
+def test_who_lost_staff_status_meanwhile_is_not_signed_in(codes: list[str], author: Any) -> None:
+    window = Browser()
+    window.sign_in()
+    get_user_model().objects.update(is_staff=False)
+    assert window.send(LOGIN, code=code_now())["Location"] == LOGIN
+
+
+def test_a_code_of_either_kind_is_good_for_once_however_it_is_typed(codes: list[str]) -> None:
+    code = code_now()
+    assert Browser().sign_in(code).status_code == 302
+    assert Browser().sign_in(code).status_code != 302
+    time_goes_by()
+    assert Browser().sign_in(codes[0]).status_code == 302
+    assert Browser().sign_in(codes[0]).status_code == 200
+    time_goes_by()
+    assert Browser().sign_in(f" {codes[1].replace('-', ' ').upper()} ").status_code == 302
+    assert StaticToken.objects.count() == 8
+
+
+def test_no_recovery_code_and_no_secret_stands_anywhere_to_be_read(codes: list[str]) -> None:
+    stored = [row.token for row in StaticToken.objects.all()]
+    window = Browser()
+    window.sign_in(code_now())
+    assert not {code.replace("-", "") for code in codes} & set(stored)
+    for address in ("otp_totp/totpdevice/", "otp_static/staticdevice/", "axes/accessattempt/"):
+        assert window.at(f"/admin/{address}").status_code == 404
+    person = f"/admin/newsletter_site/user/{get_user_model().objects.get().pk}/change/"
+    key = TOTPDevice.objects.get().key
+    for address in ("/admin/", "/admin/newsletter_site/user/", person):
+        assert key not in window.at(address).content.decode()
+
+
+def test_wrong_codes_count_as_failed_sign_ins_and_end_in_a_wait(
+    codes: list[str], settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    window = Browser()
+    window.sign_in()
+    answers = []
+    for _ in range(6):
+        time_goes_by()
+        answers.append(window.send(LOGIN, code="000000").status_code)
+    assert answers == [200] * 5 + [429]
+    time_goes_by()
+    assert window.send(LOGIN, code=code_now()).status_code == 429
+    assert not window.is_signed_in
+
+
+def test_the_right_password_does_not_free_a_name_of_its_failures(
+    codes: list[str], settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 3
+    settings.LOGIN_COOL_OFF_S = 600.0
+    for _ in range(3):
+        time_goes_by()
+        window = Browser()
+        assert window.sign_in("000000").status_code == 200
+    assert Browser().sign_in().status_code == 429
+
+
+@pytest.mark.parametrize("wrong", ["000000", "abcd-efgh-jkmn"])
+def test_no_pause_between_codes_is_longer_than_seventeen_minutes(
+    codes: list[str], wrong: str
+) -> None:
+    for devices in (TOTPDevice.objects, StaticDevice.objects):
+        devices.update(throttling_failure_count=40)
+    window = Browser()
+    window.sign_in()
+    assert window.send(LOGIN, code=wrong).status_code == 200
+    page = window.send(LOGIN, code=wrong)
+    assert page.status_code == 429
+    assert 900 < int(page["Retry-After"]) <= 1024
+    assert "somebody else knows your password" in page.content.decode()
+
+
+def test_an_operator_who_lets_an_author_in_ends_their_pauses_and_the_code_is_still_asked_for(
+    codes: list[str],
+) -> None:
+    TOTPDevice.objects.update(throttling_failure_count=5)
+    window = Browser()
+    window.sign_in("000000")
+    page = window.send(LOGIN, code=code_now())
+    assert page.status_code == 429
+    assert int(page["Retry-After"]) > 20
+    assert "only after a pause" in page.content.decode()
+    call_command("let_in", "edith")
+    assert not window.is_signed_in
+    assert window.send(LOGIN, code=code_now()).status_code == 302
+
+
+@pytest.mark.parametrize("kind", ["app", "recovery"])
+def test_of_two_who_send_one_code_at_once_one_gets_in(codes: list[str], kind: str) -> None:
+    code = code_now() if kind == "app" else codes[0]
+    windows = [Browser(), Browser()]
+    for window in windows:
+        window.sign_in()
+
+    answers = at_once(*(lambda w=w: w.send(LOGIN, code=code).status_code for w in windows))
+    assert answers.count(302) == 1

@@ -1,0 +1,97 @@
+"""Whatever is done with a second factor, by its owner or an operator, stands in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from tests.newsletter_site.sign_in.two_step_browser import PAGE, PASSWORD, Browser, code_now
+
+
+def test_what_is_done_with_it_stands_in_the_log(codes: list[str]) -> None:
+    window = Browser()
+    window.sign_in(codes[0])
+    window.send(PAGE, do="new-codes", proof=PASSWORD)
+    window.send(PAGE, do="remove", proof=PASSWORD)
+    said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
+    assert [words.partition(",")[0] for words in said] == [
+        "Signed in from a browser that was not known yet",
+        "Set up a second factor.",
+        "Signed in from a browser that was not known yet",
+        "Made new recovery codes.",
+        "Took the second factor away.",
+    ]
+    assert "with a recovery code" in said[2]
+
+
+def last_line() -> LogEntry:
+    return LogEntry.objects.order_by("pk").last()
+
+
+@pytest.mark.parametrize("typed", ["{}{}", "{}-{}", " {} {} "])
+def test_a_code_of_the_app_is_not_taken_for_a_recovery_code_however_it_is_typed(
+    codes: list[str], typed: str
+) -> None:
+    code = code_now()
+    assert Browser().sign_in(typed.format(code[:3], code[3:])).status_code == 302
+    assert "recovery" not in last_line().change_message
+
+
+def test_what_an_operator_does_with_the_shell_stands_there_however_many_superusers_there_are(
+    codes: list[str],
+) -> None:
+    get_user_model().objects.create_superuser("ola")
+    window = Browser()
+    window.sign_in(code_now())
+    call_command("let_in", "edith")
+    assert last_line().change_message == (
+        "An operator forgot the failed sign-ins, from the command line."
+    )
+    call_command("remove_second_factor", "edith")
+    assert last_line().object_repr == "edith"
+    assert last_line().change_message == (
+        "An operator took the second factor away, from the command line."
+    )
+    assert not window.is_signed_in
+    assert Browser().sign_in().status_code == 302
+    with pytest.raises(CommandError, match="has no second factor"):
+        call_command("remove_second_factor", "edith")
+    with pytest.raises(CommandError, match="no author"):
+        call_command("remove_second_factor", "nobody")
+
+
+@pytest.fixture
+def log_that_takes_no_line(transactional_db: None) -> Iterator[None]:
+    """The log can be read, and nothing can be written to it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "ALTER TABLE django_admin_log ADD CONSTRAINT no_room CHECK (false) NOT VALID"
+        )
+        yield
+        cursor.execute("ALTER TABLE django_admin_log DROP CONSTRAINT no_room")
+
+
+def by_its_owner() -> None:
+    window = Browser()
+    window.force_login(get_user_model().objects.get())
+    window.send(PAGE, do="remove", proof=PASSWORD)
+
+
+def by_an_operator() -> None:
+    call_command("remove_second_factor", "edith")
+
+
+@pytest.mark.parametrize("take_away", [by_its_owner, by_an_operator])
+def test_it_is_not_taken_away_without_its_line(
+    codes: list[str], take_away: Callable[[], None], log_that_takes_no_line: None
+) -> None:
+    with pytest.raises(IntegrityError):
+        take_away()
+    assert TOTPDevice.objects.exists()
+    assert get_user_model().objects.get().second_factor_since is not None

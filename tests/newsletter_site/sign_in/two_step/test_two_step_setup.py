@@ -1,0 +1,219 @@
+"""A second factor is set up, taken away and demanded: with the password or a code alone."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db.models import F
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from newsletter_site.sign_in import two_step_devices
+from tests.newsletter_site.sign_in.two_step_browser import (
+    DESK,
+    PAGE,
+    PASSWORD,
+    PICTURE,
+    Browser,
+    code_now,
+    time_goes_by,
+)
+
+
+def test_setting_it_up_shows_picture_and_secret_and_then_ten_codes_once() -> None:
+    window = Browser()
+    window.sign_in()
+    assert "Set it up" in window.at(PAGE).content.decode()
+    assert window.send(PAGE, do="begin", proof=PASSWORD)["Location"] == PAGE
+    page = window.at(PAGE).content.decode()
+    secret = re.search(r'<code class="secret">(.+?)</code>', page)[1].replace(" ", "")
+    assert base64.b32decode(secret) == TOTPDevice.objects.get().bin_key
+    assert f'src="{PICTURE}"' in page
+    shown = window.send(PAGE, do="confirm", code=code_now()).content.decode()
+    codes = re.findall(r"<li><code>(.+?)</code>", shown)
+    assert len(set(codes)) == 10
+    afterwards = window.at(PAGE).content.decode()
+    assert not any(code in afterwards for code in codes)
+    assert secret not in afterwards.replace(" ", "")
+    assert "You have 10 recovery codes left" in afterwards
+    assert window.is_signed_in
+
+
+def test_the_picture_is_drawn_without_styles_or_scripts_and_kept_nowhere() -> None:
+    window = Browser()
+    window.sign_in()
+    assert window.at(PICTURE).status_code == 404
+    window.send(PAGE, do="begin", proof=PASSWORD)
+    picture = window.at(PICTURE)
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert "no-store" in picture["Cache-Control"]
+    assert "no-store" in window.at(PAGE)["Cache-Control"]
+    assert b"<svg" in picture.content
+    assert b"style" not in picture.content
+    assert b"script" not in picture.content
+    assert Browser().at(PICTURE).status_code == 302
+    # A wrong code switches nothing on; the right one ends the picture.
+    assert 'role="alert"' in window.send(PAGE, do="confirm", code="000000").content.decode()
+    assert Browser().sign_in().status_code == 302
+    time_goes_by()
+    window.send(PAGE, do="confirm", code=code_now())
+    assert window.at(PICTURE).status_code == 404
+    assert window.is_signed_in
+
+
+def test_it_is_not_begun_without_the_password(author: Any) -> None:
+    window = Browser()
+    window.sign_in()
+    page = window.send(PAGE, do="begin", proof="not it")
+    assert "This is not your password" in page.content.decode()
+    assert not TOTPDevice.objects.exists()
+
+
+def test_sessions_of_before_it_was_set_up_do_not_survive_it() -> None:
+    stolen, own = Browser(), Browser()
+    stolen.sign_in()
+    own.sign_in()
+    assert stolen.is_signed_in
+    own.send(PAGE, do="begin", proof=PASSWORD)
+    own.send(PAGE, do="confirm", code=code_now())
+    assert own.is_signed_in
+    assert not stolen.is_signed_in
+
+
+def begun(window: Browser) -> str:
+    """A set-up begun in this window; what its app will show."""
+    window.sign_in()
+    window.send(PAGE, do="begin", proof=PASSWORD)
+    return code_now()
+
+
+def nothing_is_set_up_at(window: Browser, code: str) -> bool:
+    """Neither secret nor picture is seen here, and the right code switches nothing on."""
+    assert "secret" not in window.at(PAGE).content.decode()
+    assert window.at(PICTURE).status_code == 404
+    page = window.send(PAGE, do="confirm", code=code)
+    assert "Begin again" in page.content.decode()
+    return not TOTPDevice.objects.filter(confirmed=True).exists()
+
+
+def test_only_the_session_that_began_it_sees_the_secret_and_ends_the_set_up() -> None:
+    own, left_open = Browser(), Browser()
+    left_open.sign_in()
+    code = begun(own)
+    assert nothing_is_set_up_at(left_open, code)
+    assert "recovery codes" in own.send(PAGE, do="confirm", code=code).content.decode()
+
+
+def test_a_set_up_that_was_not_ended_within_fifteen_minutes_is_worth_nothing() -> None:
+    window = Browser()
+    code = begun(window)
+    TOTPDevice.objects.update(created_at=F("created_at") - timedelta(minutes=15))
+    assert nothing_is_set_up_at(window, code)
+
+
+def test_a_new_password_ends_a_set_up_that_was_begun_with_the_old_one() -> None:
+    window = Browser()
+    code = begun(window)
+    window.send(
+        "/admin/password_change/",
+        old_password=PASSWORD,
+        new_password1="swifts over the hedge",
+        new_password2="swifts over the hedge",
+    )
+    assert nothing_is_set_up_at(window, code)
+
+
+def test_none_is_begun_beside_one_that_is_on(codes: list[str], author: Any) -> None:
+    assert two_step_devices.begin(author) is None
+    assert TOTPDevice.objects.get().confirmed
+
+
+def test_whoever_has_only_the_open_session_cannot_take_it_away(codes: list[str]) -> None:
+    window = Browser()
+    window.sign_in(code_now())
+    time_goes_by()
+    for do in ("remove", "new-codes"):
+        page = window.send(PAGE, do=do, proof="not it")
+        assert "neither your password nor one of your codes" in page.content.decode()
+    assert Browser().sign_in().status_code == 200
+
+
+@pytest.fixture
+def thief(codes: list[str], settings: LazySettings) -> Browser:
+    """Somebody who has Edith's session, and neither her password nor the mark of her browser."""
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    window = Browser()
+    window.sign_in(code_now())
+    return window.session_alone()
+
+
+def test_guessing_at_an_open_session_counts_like_guessing_at_the_door(thief: Browser) -> None:
+    answers = [thief.send(PAGE, do="remove", proof="wrong").status_code for _ in range(6)]
+    assert answers == [200] * 5 + [429]
+    assert thief.send(PAGE, do="remove", proof=PASSWORD).status_code == 429
+    assert TOTPDevice.objects.exists()
+
+
+def test_a_pause_between_codes_makes_no_guess_at_the_password_free(thief: Browser) -> None:
+    # Of the shape of a recovery code, so that both are looked at; after the first codes pause.
+    answers = [thief.send(PAGE, do="remove", proof="abcdefghjkmn").status_code for _ in range(6)]
+    assert answers == [200] * 5 + [429]
+
+
+@pytest.mark.parametrize("proof", ["app", "recovery"])
+def test_its_owner_takes_it_away_with_a_code(codes: list[str], proof: str) -> None:
+    window = Browser()
+    window.sign_in(code_now())
+    time_goes_by()
+    given = {"app": code_now(), "recovery": codes[0]}[proof]
+    assert window.send(PAGE, do="remove", proof=given)["Location"] == PAGE
+    assert window.is_signed_in
+    assert Browser().sign_in().status_code == 302
+    assert not StaticToken.objects.exists()
+
+
+def test_new_recovery_codes_make_the_old_ones_worthless(codes: list[str]) -> None:
+    window = Browser()
+    window.sign_in(code_now())
+    page = window.send(PAGE, do="new-codes", proof=PASSWORD).content.decode()
+    fresh = re.findall(r"<li><code>(.+?)</code>", page)
+    assert len(fresh) == 10
+    assert not set(fresh) & set(codes)
+    assert Browser().sign_in(codes[0]).status_code == 200
+    time_goes_by()
+    assert Browser().sign_in(fresh[0]).status_code == 302
+
+
+def test_where_it_is_demanded_whoever_has_none_sees_no_other_page(settings: LazySettings) -> None:
+    settings.REQUIRE_SECOND_FACTOR = True
+    window = Browser()
+    window.sign_in()
+    for address in ("/admin/", DESK, "/admin/newsletters/write/", "/admin/newsletter_site/user/"):
+        assert window.at(address)["Location"] == PAGE
+    refused = window.send("/admin/newsletters/", title="x")
+    assert refused.status_code == 403
+    assert "second factor" in refused.content.decode()
+    assert "asked of everybody here" in window.at(PAGE).content.decode()
+    leaving = window.session_alone()
+    assert leaving.send("/admin/logout/").status_code in {200, 302}
+    assert leaving.at(PAGE).status_code == 302
+    window.sign_in()
+    window.send(PAGE, do="begin", proof=PASSWORD)
+    window.send(PAGE, do="confirm", code=code_now())
+    assert window.is_signed_in
+
+
+def test_asking_whether_a_code_is_demanded_costs_a_page_no_statement(
+    settings: LazySettings, django_assert_num_queries: Any
+) -> None:
+    window = Browser()
+    window.sign_in()
+    window.at("/admin/password_change/")
+    with django_assert_num_queries(2):  # the session, and its author
+        window.at("/admin/password_change/")

@@ -1,0 +1,71 @@
+"""Commands as a shell starts them: one line for Ctrl-C, a wrong setting, and what is no text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from subscribers.models import SubscriberImport
+from tests.newsletter_site.read_settings import ROOT
+from tests.typed_commands import typed
+
+pytestmark = pytest.mark.process
+
+
+def started(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ctrl_c_while_a_command_begins_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    command = ["manage.py", "shell", "-v", "0", "-c", "raise KeyboardInterrupt"]
+    process = started(*command, HOMING_DATA_DIR=str(tmp_path))
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (130, "Broken off.\n")
+
+
+def test_a_program_ends_with_the_sentence_and_without_a_traceback(tmp_path: Path) -> None:
+    wrong = {"HOMING_DATA_DIR": str(tmp_path), "DELIVERY_BATCH_SIZE": "many"}
+    process = started("manage.py", "deliver", **wrong)
+    sentence = "DELIVERY_BATCH_SIZE is 'many'; expected a whole number from 1 to 500."
+    assert process.communicate() == ("", f"homing: {sentence}\n")
+    assert process.returncode == 1
+
+
+def test_processes_that_start_together_agree_on_one_secret_key(tmp_path: Path) -> None:
+    program = "from newsletter_site.settings import SECRET_KEY; print(SECRET_KEY)"
+    together = [started("-c", program, HOMING_DATA_DIR=str(tmp_path / "data")) for _ in range(3)]
+    keys = {process.communicate()[0] for process in together}
+    assert len(keys) == 1
+    assert len(keys.pop()) >= 50
+
+
+def test_what_is_no_text_gets_one_sentence(database_url: str) -> None:
+    done = typed(database_url, "token", "create", b"bo\xff", "--name", "x", "--scope", "status")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "homing: “bo\\xff” on the command line is no UTF-8 text; give it as UTF-8.\n"
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_whose_name_is_no_text_is_read_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/bo\xff.csv")
+    Path(name).write_bytes(b"email\nada@posthouse.example.org\n")
+    for _ in range(2):
+        call_command("import_subscribers", name, "--confirmed")
+    assert SubscriberImport.objects.get().filename == "bo\ufffd.csv"
+    assert "The content of bo\ufffd.csv was imported before" in capsys.readouterr().out

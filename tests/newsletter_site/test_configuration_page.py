@@ -1,0 +1,45 @@
+"""docs/configuration.md lists every variable that settings read, and nothing else reads any."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.newsletter_site.read_settings import ROOT, SETTINGS
+
+PAGE = (ROOT / "docs" / "configuration.md").read_text()
+
+
+def variables_read() -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(SETTINGS.read_text())):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="env")), args=[ast.Constant(value=name), *_]
+            ):
+                found.add(str(name))
+            case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()]):
+                found.add(name)
+    return found
+
+
+def test_the_page_lists_exactly_what_settings_read() -> None:
+    listed = re.findall(r"^\| `([A-Z][A-Z0-9_]*)` \|", PAGE, re.MULTILINE)
+    assert len(listed) > 25
+    assert sorted(listed) == sorted(variables_read())
+
+
+def reads_the_environment(path: Path) -> bool:
+    return bool(re.search(r"(?<!`)\bos\.(environ|getenv)\b", path.read_text()))
+
+
+def test_nothing_but_settings_reads_the_environment() -> None:
+    site = ROOT / "newsletter_site"
+    # Two name the settings module to Django, which asks for it this way; one hands the whole
+    # environment on to the processes of the demonstration.
+    others = {ROOT / "manage.py", site / "wsgi.py", site / "demo" / "processes" / "environment.py"}
+    packages = ["newsletter_site", "publishing", "subscribers", "api", "idempotency", "delivery"]
+    sources = {path for package in packages for path in (ROOT / package).rglob("*.py")}
+    assert len(sources) > 50
+    assert {path for path in sources | others if reads_the_environment(path)} <= {SETTINGS} | others

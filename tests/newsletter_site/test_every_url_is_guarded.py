@@ -1,0 +1,167 @@
+"""What SPEC 15 asks of the whole site is asked of every address there is, also of those to come."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from delivery.models import Edition
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from tests.newsletter_site.every_url import Address, every_address
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# A form from elsewhere may come in here, and why.
+TAKES_FORMS_FROM_ELSEWHERE = {
+    "webhooks/postmark/",  # a password of its own
+    "webhooks/postmark",
+    "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission
+    "unsubscribe/<str:token>",
+    "subscriptions/embedded/",  # opens our own form, filled in, and does nothing
+}
+# Probes and metrics: no cookies are read, and nothing is done (newsletter_site/operating/).
+OPERATING = {"health/live/", "health/ready/", "health/workers/", "metrics"}
+API = "api/v1/"
+# A letter as it will arrive: its styles are in its elements. Its frame runs nothing.
+LETTERS = {
+    "admin/newsletters/preview/",
+    "admin/newsletters/drafts/<uuid:draft>/preview/",
+    "admin/newsletters/write/preview/",
+    "archive/<slug:slug>/",
+}
+
+
+@pytest.fixture
+def people() -> dict[str, Client]:
+    """Nobody, somebody who may do nothing, and somebody who may do everything."""
+    users = get_user_model().objects
+    clients = {name: Client(raise_request_exception=False) for name in ("nobody", "ines", "ola")}
+    clients["ines"].force_login(users.create_user("ines", is_staff=True))
+    clients["ola"].force_login(users.create_superuser("ola"))
+    return clients
+
+
+@pytest.fixture
+def addresses(people: dict[str, Client]) -> list[Address]:
+    """Every address, with an issue and a draft that are there."""
+    ola = get_user_model().objects.get(username="ola")
+    publish(ola.pk, "a key", letter(), hold_s=0)
+    edition = Edition.objects.get()
+    draft = Draft.objects.create(title="A draft", begun_by=ola, saved_by=ola)
+    return every_address(issue=str(edition.issue_id), draft=str(draft.pk))
+
+
+def test_no_form_is_taken_without_the_token_of_its_session(people: Any) -> None:
+    ola = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    ola.cookies = people["ola"].cookies
+    answers = {
+        one.route: ola.post(
+            one.path,
+            {"title": "x", "email": "a@b.example"},
+            secure=True,
+            HTTP_REFERER="https://testserver/",
+        )
+        for one in every_address()
+    }
+    taken = {route for route, answer in answers.items() if answer.status_code != 403}
+    # It gives the form back, and there is none without its link.
+    taken.remove("subscriptions/confirm/")
+    assert answers["subscriptions/confirm/"].status_code >= 400
+    of_the_api = {route for route in taken if route.startswith(API)}
+    assert taken - of_the_api - OPERATING == TAKES_FORMS_FROM_ELSEWHERE
+    # The API reads no cookie: whoever is signed in by one is nobody there.
+    assert {answers[route].status_code for route in of_the_api} <= {401, 404, 405}
+    assert {answers[route].status_code for route in OPERATING} <= {404, 405, 401}
+
+
+def test_every_answer_says_what_a_browser_may_do_with_it(people: Any, addresses: Any) -> None:
+    for name, client in people.items():
+        for one in addresses:
+            if one.route in OPERATING:
+                continue
+            answer = client.get(one.path, secure=True)
+            told = answer.headers
+            assert answer.status_code < 500, (name, one)
+            if one.route.startswith(API):  # no pages: JSON and files
+                assert told["X-Content-Type-Options"] == "nosniff", (name, one)
+                continue
+            assert "Content-Security-Policy" in told, (name, one, answer)
+            policy = told["Content-Security-Policy"]
+            if one.route in LETTERS and "unsafe" in policy:
+                assert (
+                    "sandbox" in policy
+                    or "script-src 'none'" in policy
+                    or ("default-src 'none'" in policy and "script-src" not in policy)
+                ), (name, one)
+                assert "allow-scripts" not in policy
+                assert "unsafe-eval" not in policy
+            else:
+                assert "unsafe" not in policy, (name, one)
+            assert told["X-Content-Type-Options"] == "nosniff", (name, one)
+            assert told["Referrer-Policy"] in {"same-origin", "no-referrer"}, (name, one)
+            assert told["Cross-Origin-Opener-Policy"] == "same-origin", (name, one)
+            assert "camera=()" in told["Permissions-Policy"], (name, one)
+            # Other names of the operator's below this one are theirs to decide about.
+            assert told["Strict-Transport-Security"] == "max-age=31536000", (name, one)
+
+
+def test_every_cookie_is_for_https_alone_and_stays_on_this_site(people: Any) -> None:
+    ola = get_user_model().objects.get(username="ola")
+    ola.set_password("a long password")
+    ola.save()
+    window = Client()
+    window.get("/admin/login/", secure=True)
+    window.post("/admin/login/", {"username": "ola", "password": "a long password"}, secure=True)
+    assert {name.partition("_")[0] for name in window.cookies} == {
+        "csrftoken", "sessionid", "browser",
+    }  # fmt: skip
+    for name, cookie in window.cookies.items():
+        assert cookie["secure"], name
+        assert cookie["samesite"] == "Lax", name
+        assert cookie["httponly"] or name == "csrftoken", name
+    assert int(window.cookies["sessionid"]["max-age"]) <= 7 * 24 * 3600
+
+
+LEADING = ("next", "redirect", "redirect_to", "return", "url", "to")
+ELSEWHERE = ("https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x")
+
+
+def test_no_address_leads_to_another_site(people: Any, addresses: Any) -> None:
+    """Each is asked with one of them in turn, and the login with all."""
+    turn = itertools.cycle(ELSEWHERE)
+    for name, client in people.items():
+        for one in addresses:
+            if one.route == "admin/logout/":
+                continue
+            for elsewhere in ELSEWHERE if "login" in one.route else (next(turn),):
+                asked = dict.fromkeys(LEADING, elsewhere)
+                for ask in (client.get, client.post):
+                    where = urlsplit(ask(one.path, asked, secure=True).headers.get("Location", ""))
+                    assert where.hostname in {None, "testserver", "letter.example.org"}, (name, one)
+                    assert where.scheme in {"", "https"}, (name, one)
+    for elsewhere in ELSEWHERE:
+        out = people["ola"].post("/admin/logout/", {"next": elsewhere}, secure=True)
+        assert "evil" not in out.headers.get("Location", "")
+
+
+def test_whatever_is_too_large_is_refused_everywhere(people: Any, settings: LazySettings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 50_000
+    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = "us", "a password"
+    large = b"title=" + b"x" * 200_000
+    for name, client in people.items():
+        for one in every_address():
+            answer = client.post(
+                one.path, large, content_type="application/x-www-form-urlencoded", secure=True
+            )
+            assert answer.status_code in {302, 303, *range(400, 500)} or (
+                one.route in TAKES_FORMS_FROM_ELSEWHERE
+            ), (name, one)
+            assert answer.status_code < 500, (name, one)

@@ -1,0 +1,263 @@
+"""What becomes of the environment: defaults that fit together, and one sentence for a mistake."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsletter_site.environment import Environment, is_mailbox
+from tests.newsletter_site.read_settings import REAL, ReadSettings, read_settings
+
+
+@pytest.fixture
+def settings_under(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadSettings:
+    def read(**variables: str) -> dict[str, Any]:
+        found: dict[str, Any] = read_settings(tmp_path / "data", monkeypatch, **variables)
+        return found
+
+    return read
+
+
+def refusal_of(settings_under: ReadSettings, **variables: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        settings_under(**variables)
+    sentence = stopped.value.code
+    assert isinstance(sentence, str)
+    assert len(sentence.splitlines()) == 1
+    assert sentence.startswith("homing: ")
+    return sentence.removeprefix("homing: ")
+
+
+def test_a_bare_checkout_is_for_development(settings_under: ReadSettings) -> None:
+    bare = settings_under()
+    assert bare["DEBUG"] is True
+    assert bare["SITE_URL"] == "http://127.0.0.1:8000"
+    assert bare["POSTMARK_BASE_URL"] == "http://127.0.0.1:8025"
+    assert bare["DATABASES"]["default"]["ENGINE"] == "newsletter_site.embedded_postgres"
+    assert not bare["SESSION_COOKIE_SECURE"]
+
+
+def test_a_blank_variable_counts_as_unset(settings_under: ReadSettings) -> None:
+    blank = settings_under(**dict.fromkeys(REAL, " "), PUBLISH_HOLD_S="", DEBUG=" ")
+    assert blank["DEBUG"] is True
+    assert blank["PUBLISH_HOLD_S"] == 30
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_a_blank_secret_counts_as_unset(settings_under: ReadSettings, blank: str) -> None:
+    for name in ("METRICS_TOKEN", "POSTMARK_WEBHOOK_PASSWORD"):
+        assert settings_under(**REAL, **{name: blank})[name] == ""
+
+
+def test_the_secret_key_of_a_checkout_is_made_once_and_shown_to_nobody(
+    settings_under: ReadSettings, tmp_path: Path
+) -> None:
+    first, second = settings_under()["SECRET_KEY"], settings_under()["SECRET_KEY"]
+    assert first == second
+    assert len(first) >= 50
+    kept = tmp_path / "data" / "secret_key"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    # Others may at most pass through, as the embedded PostgreSQL's user does.
+    assert kept.parent.stat().st_mode & 0o066 == 0
+    assert [path.name for path in kept.parent.iterdir()] == ["secret_key"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as stopped:
+        read_settings(tmp_path / "file" / "data", monkeypatch)
+    sentence = str(stopped.value.code)
+    assert str(tmp_path / "file" / "data") in sentence
+    assert "set HOMING_DATA_DIR to a folder that this user may write to" in sentence
+
+
+def test_the_home_of_nobody_is_no_folder(settings_under: ReadSettings) -> None:
+    sentence = refusal_of(settings_under, HOMING_DATA_DIR="~nobody-of-that-name/homing")
+    assert sentence.startswith("HOMING_DATA_DIR is '~nobody-of-that-name/homing'; expected")
+
+
+def test_run_for_real_everything_is_strict(settings_under: ReadSettings) -> None:
+    real = settings_under(**REAL)
+    assert real["DEBUG"] is False
+    assert real["POSTMARK_BASE_URL"] == "https://api.postmarkapp.com"
+    assert real["DATABASES"]["default"]["ENGINE"] == "django.db.backends.postgresql"
+    assert real["SESSION_COOKIE_SECURE"]
+    assert real["CSRF_COOKIE_SECURE"]
+    assert real["SECURE_SSL_REDIRECT"]
+    assert "letter.example.org" in real["ALLOWED_HOSTS"]
+    assert real["CSRF_TRUSTED_ORIGINS"] == ["https://letter.example.org"]
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
+def test_one_sign_of_a_real_run_leaves_debug_and_what_it_needs_is_asked_for(
+    settings_under: ReadSettings, name: str
+) -> None:
+    sentence = refusal_of(settings_under, **{name: REAL[name]})
+    assert sentence.startswith("SITE_URL is not set; expected an https address, ")
+    given = {other: value for other, value in REAL.items() if other != name}
+    sentence = refusal_of(settings_under, **given)
+    assert sentence.startswith(f"{name} is not set; expected ")
+    assert sentence.endswith(", because DEBUG is off.")
+
+
+def test_debug_and_a_database_of_its_own_can_be_had_beside_all_else(
+    settings_under: ReadSettings,
+) -> None:
+    given = {name: value for name, value in REAL.items() if name != "DATABASE_URL"}
+    for debug in ("on", "off"):
+        asked = settings_under(**given, DEBUG=debug)
+        assert asked["DATABASES"]["default"]["ENGINE"] == "newsletter_site.embedded_postgres"
+    asked = settings_under(**REAL, DEBUG="on")
+    assert asked["DEBUG"] is True
+    assert asked["DATABASES"]["default"]["HOST"] == "db.example.org"
+    assert asked["POSTMARK_BASE_URL"] == "https://api.postmarkapp.com"
+
+
+def test_every_connection_asks_for_read_committed_and_survives_a_pooler(
+    settings_under: ReadSettings,
+) -> None:
+    for found in (settings_under(), settings_under(**REAL)):
+        database = found["DATABASES"]["default"]
+        assert database["OPTIONS"]["isolation_level"].name == "READ_COMMITTED"
+        assert database["OPTIONS"]["prepare_threshold"] is None
+        assert database["DISABLE_SERVER_SIDE_CURSORS"] is True
+
+
+YES_OR_NO = "one of 1, true, yes, on, 0, false, no, off"
+AN_ADDRESS = "an address such as https://letter.example.org"
+ONE_ADDRESS = "one address such as Homing <letter@example.org>, at most 255 characters"
+SECONDS = "a number of seconds, such as 30 or 0.5"
+
+# Variables and what is wrong for them, by what is expected.
+MISTAKES: dict[str, list[tuple[str, ...]]] = {
+    YES_OR_NO: [("DEBUG", "maybe"), ("TRUST_PROXY", "2")],
+    AN_ADDRESS: [
+        ("SITE_URL", "letter.example.org", "ftp://letter.example.org", "https://", "https://[::1"),
+        ("SITE_URL", "https://letter.example.org/?x=1", "https://letter.example.org/#top"),
+        ("SITE_URL", "https://letter example.org", "https://brevkort.åland.example"),
+        ("SITE_URL", "https://letter.example.org:port", "https://letter.example.org:99999"),
+        ("POSTMARK_BASE_URL", "localhost:8025"),
+    ],
+    ONE_ADDRESS: [
+        ("FROM_EMAIL", "letter", "a@example.org, b@example.org", "Ada <a@example.org> and more"),
+        ("FROM_EMAIL", "Ada Letter, Jr. <a@example.org>", f"{'x' * 250} <a@example.org>"),
+        ("FROM_EMAIL", "Ada <a@localhost>", "Ada <a@åland.example>"),
+        ("FROM_EMAIL", "Ada\r\nBcc: b@example.org <a@example.org>"),
+    ],
+    SECONDS: [
+        ("PUBLISH_HOLD_S", "-1", "half a minute", "1e3", "nan", "٣", "99999999"),
+        ("DELIVERY_LOOKUP_AFTER_S", "60;300", "60,,300"),
+        ("DELIVERY_RETRY_BASE_S", "soon"),
+    ],
+    "a number of seconds of at least 0.1, such as 30 or 0.5": [
+        ("DELIVERY_HTTP_DEADLINE_S", "0"),
+        ("DELIVERY_LEASE_S", "0.05"),
+    ],
+    # The last is more milliseconds than PostgreSQL takes for a timeout.
+    "a number of seconds of at least 0.05 and at most 300, such as 30 or 0.5": [
+        ("IDEMPOTENCY_WAIT_S", "0", "301", "2147484")
+    ],
+    "seconds that grow, such as 60,300,900": [("DELIVERY_LOOKUP_AFTER_S", "300,60", "60,60")],
+    "at least DELIVERY_RETRY_BASE_S, which is 5": [("DELIVERY_RETRY_CAP_S", "4")],
+    "messages per second above 0, or unset for no ceiling": [("DELIVERY_RATE_PER_S", "0", "fast")],
+    "per cent, above 0 and at most 100, such as 4 or 0.1": [
+        ("DELIVERY_SURGE_BOUNCES_PERCENT", "101", "100.5", "0", "0.0", "-4", "4 %", "nan", "1e1"),
+        ("DELIVERY_SURGE_COMPLAINTS_PERCENT", "101", "0", "four"),
+    ],
+    "own or postmark": [("UNSUBSCRIBE_HANDLING", "custom")],
+    "resend or hold": [("DELIVERY_UNKNOWN_POLICY", "ask")],
+    "a whole number from 1 to 500": [("DELIVERY_BATCH_SIZE", "0", "501", "2.5", "9" * 5_000)],
+    "a whole number from 1 to 64": [("DELIVERY_CONCURRENCY", "65")],
+    "a whole number from 0 to 19": [("DELIVERY_NICENESS", "20")],
+    "a whole number from 1 to 1000": [("DELIVERY_MAX_ATTEMPTS", "0")],
+    "a whole number from 7 to 365": [("POSTMARK_RETENTION_DAYS", "6")],
+    "a whole number from 1 to 3650": [("IDEMPOTENCY_TTL_DAYS", "0")],
+}
+
+
+@pytest.mark.parametrize("expected", MISTAKES)
+def test_a_wrong_value_is_answered_with_one_sentence(
+    settings_under: ReadSettings, expected: str
+) -> None:
+    for name, *values in MISTAKES[expected]:
+        for value in values:
+            sentence = refusal_of(settings_under, **{name: value})
+            assert sentence.startswith(f"{name} is '"), value
+            assert sentence.endswith(f"; expected {expected}."), value
+
+
+SECRET_MISTAKES = {
+    "DATABASE_URL": [
+        *("mysql://homing:hunter2@db.example.org/homing", "nonsense://homing:hunter2@db/homing"),
+        *("postgres://homing:hunter2@db.example.org:port/homing", "hunter2"),
+        *("postgres://homing:hunter2@127.0.0.1:5432", "postgres://homing:hunter2@127.0.0.1:5432/"),
+    ],
+    "SITE_URL": ["https://ada:hunter2@letter.example.org"],
+    "POSTMARK_BASE_URL": [
+        *("ftp://ada:hunter2@postmark.example", "https://hunter2@postmark.example"),
+        "https://ada:hunter2@postmark.example:99999",
+    ],
+    "POSTMARK_SERVER_TOKEN": ["hunter2\nX-Other: header", "hunter2…"],
+    "SECRET_KEY": ["hunter2\x7f"],
+    "METRICS_TOKEN": ["hunter2\t"],
+    "POSTMARK_WEBHOOK_PASSWORD": ["hunter2\r\n"],
+}
+
+
+@pytest.mark.parametrize("name", SECRET_MISTAKES)
+def test_a_wrong_value_that_may_hold_a_secret_is_not_repeated(
+    settings_under: ReadSettings, name: str
+) -> None:
+    for value in SECRET_MISTAKES[name]:
+        sentence = refusal_of(settings_under, **REAL | {name: value})
+        assert sentence.startswith(f"{name} is "), value
+        assert "hunter2" not in sentence
+
+
+RIGHT: list[tuple[str, str, object]] = [
+    ("PUBLISH_HOLD_S", "0", 0.0),
+    ("PUBLISH_HOLD_S", " 0.5 ", 0.5),
+    ("DELIVERY_LOOKUP_AFTER_S", "0.2", (0.2,)),
+    ("DELIVERY_LOOKUP_AFTER_S", "1, 2.5 ,10", (1.0, 2.5, 10.0)),
+    ("DELIVERY_RATE_PER_S", "0.5", 0.5),
+    ("DELIVERY_SURGE_BOUNCES_PERCENT", "100", 100.0),
+    ("DELIVERY_SURGE_COMPLAINTS_PERCENT", " 0.05 ", 0.05),
+    ("DELIVERY_BATCH_SIZE", "500", 500),
+    ("TRUST_PROXY", "YES", True),
+    ("DEBUG", "Off", False),
+    ("POSTMARK_BASE_URL", "http://127.0.0.1:9000/", "http://127.0.0.1:9000"),
+    ("POSTMARK_BASE_URL", "https://postmark.example/api", "https://postmark.example/api"),
+    ("FROM_EMAIL", "letter@example.org", "letter@example.org"),
+    ("FROM_EMAIL", '"Ada, Jr." <a@example.org>', '"Ada, Jr." <a@example.org>'),
+    ("FROM_EMAIL", "Åsa <a@example.org>", "Åsa <a@example.org>"),
+    ("ALLOWED_HOSTS", "a.example, b.example,", ["a.example", "b.example"]),
+    ("ALLOWED_HOSTS", " , ", ["letter.example.org", "127.0.0.1", "localhost", "[::1]"]),
+    ("SECRET_KEY_FALLBACKS", "one,two", ["one", "two"]),
+    ("SECRET_KEY_FALLBACKS", "one, two two ,, ", ["one", "two two"]),
+    ("IDEMPOTENCY_WAIT_S", "300", 300.0),
+    ("UNSUBSCRIBE_HANDLING", "postmark", "postmark"),
+]
+
+
+def test_a_right_value_becomes_what_it_means(settings_under: ReadSettings) -> None:
+    for name, value, becomes in RIGHT:
+        assert settings_under(**REAL | {name: value})[name] == becomes, (name, value)
+
+
+def test_a_site_at_an_ipv6_address_answers_to_it(settings_under: ReadSettings) -> None:
+    found = settings_under(**REAL | {"SITE_URL": "https://[2001:db8::1]:8443"})
+    assert "[2001:db8::1]" in found["ALLOWED_HOSTS"]
+
+
+def test_a_secret_keeps_its_blanks() -> None:
+    assert Environment({"SECRET_KEY": " spaced "}).secret("SECRET_KEY") == " spaced "
+
+
+def test_what_is_no_address_is_no_mailbox() -> None:
+    for value in ("", "@", "a@", "@b.example", "a b@c.example", "a@b@c.example"):
+        assert not is_mailbox(value), value

@@ -1,0 +1,222 @@
+"""Tokens of the API: shown once, good for what their person may, and for no more."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+
+from newsletter_site.models import ApiToken
+from newsletter_site.tokens.manage import TokenRefusedError, make, revoke, tokens_of
+from newsletter_site.tokens.secret import hash_of, is_well_formed, token_of
+from newsletter_site.tokens.token_state import standing_of
+from tests.failed_statements import failed_statements
+from tests.newsletter_site.api_caller import Program
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def somebody(transactional_db: None) -> Callable[..., Any]:
+    def made(username: str, *codenames: str, **facts: Any) -> Any:
+        person = get_user_model().objects.create_user(username, is_staff=True, **facts)
+        person.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+        return person
+
+    return made
+
+
+@pytest.fixture
+def edith(somebody: Callable[..., Any]) -> Any:
+    """Edith, who may publish."""
+    return somebody("edith", "publish_edition")
+
+
+def status_of(program: Program) -> int:
+    return int(program.get("/issues/").status_code)
+
+
+def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: Any) -> None:
+    made = make(edith, "the press", ["status"])
+    assert re.fullmatch(r"homing_[A-Za-z0-9_-]{43}[0-9a-f]{8}", made.token)
+    row = ApiToken.objects.values().get()
+    assert bytes(row["hash"]) == hash_of(made.token)
+    rest = " ".join(str(value) for name, value in row.items() if name != "hash")
+    assert made.token[len("homing_") + 4 :] not in rest
+    assert made.token not in str(list(LogEntry.objects.values()))
+    assert make(edith, "the press", ["status"]).token != made.token
+
+
+def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
+    program = Program(edith)
+    good = program.token
+    flipped = "a" if good[20] != "a" else "b"
+    wrong = [f"{good[:20]}{flipped}{good[21:]}", good[:-1], f"{good}0", "homing_", "x" * 150]
+    for program.token in wrong:
+        assert not is_well_formed(program.token)
+        with CaptureQueriesContext(connection) as queries:
+            assert status_of(program) == 401
+        assert len(queries) == 0
+    program.token = token_of("a" * 43)  # One that nobody made costs one look, by its hash.
+    with CaptureQueriesContext(connection) as queries:
+        assert status_of(program) == 401
+    assert len(queries) == 1
+
+
+def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
+    program = Program(edith)
+    program.client.force_login(edith)  # A session is no token.
+    for header in ("", "Basic ZWRpdGg6eA==", "Bearer", "Bearer ", "Token x"):
+        headers = {"Authorization": header} if header else {}
+        answer = program.client.get("/api/v1/issues/", secure=True, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="homing"'
+        assert answer.json()["type"] == "urn:homing:problem:not-signed-in"
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
+    program = Program(edith)
+    assert status_of(program) == 200
+    revoke(program.row.pk, edith.pk, among=tokens_of(edith))
+    assert status_of(program) == 401
+
+
+def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable[..., Any]) -> None:
+    program = Program(edith)
+    other = somebody("basil", "publish_edition")
+    with pytest.raises(TokenRefusedError):
+        revoke(program.row.pk, other.pk, among=tokens_of(other))
+    assert status_of(program) == 200
+
+
+def test_an_expired_token_is_not_accepted_any_more(edith: Any) -> None:
+    program = Program(edith)
+    ApiToken.objects.update(expires_at=Now() + timedelta(days=1))
+    assert status_of(program) == 200
+    ApiToken.objects.update(
+        created_at=F("created_at") - timedelta(days=9), expires_at=Now() - timedelta(seconds=1)
+    )
+    assert status_of(program) == 401
+
+
+@pytest.mark.parametrize("lost", ["is_active", "is_staff"])
+def test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once(edith: Any, lost: str) -> None:
+    program = Program(edith)
+    assert status_of(program) == 200
+    setattr(edith, lost, False)
+    edith.save()
+    assert status_of(program) == 401
+
+
+def test_who_lost_a_permission_lost_it_for_their_tokens_at_once(edith: Any) -> None:
+    program = Program(edith)
+    assert status_of(program) == 200
+    edith.user_permissions.clear()
+    answer = program.get("/issues/")
+    assert answer.status_code == 403
+    assert "a permission that the person of this token lacks" in answer.json()["detail"]
+
+
+def test_a_token_does_what_it_was_made_for_and_nothing_else(edith: Any) -> None:
+    program = Program(edith, "status")
+    assert status_of(program) == 200
+    answer = program.post("/issues/", {"title": "Swifts", "text": "Gone."})
+    assert answer.status_code == 403
+    assert 'error="insufficient_scope", scope="publish"' in answer.headers["WWW-Authenticate"]
+
+
+def test_nobody_makes_a_token_for_more_than_they_may(edith: Any) -> None:
+    with pytest.raises(TokenRefusedError, match="takes a permission that edith lacks"):
+        make(edith, "a", ["readers"])
+    with pytest.raises(TokenRefusedError, match="nothing that a token is for"):
+        make(edith, "a", ["everything"])
+    with pytest.raises(TokenRefusedError, match="Choose what the token is for"):
+        make(edith, "a", [])
+
+
+def test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database(edith: Any) -> None:
+    form = uuid.uuid4()
+    made = make(edith, "the press", ["status"], form=form)
+    with failed_statements() as failed, pytest.raises(TokenRefusedError, match="before"):
+        make(edith, "the press", ["status"], form=form)
+    assert ApiToken.objects.get() == made.row
+    assert LogEntry.objects.count() == 1
+    assert failed == []
+
+
+def test_use_is_noted_to_the_minute(edith: Any) -> None:
+    program = Program(edith)
+    status_of(program)
+    noted = ApiToken.objects.get().last_used_at
+    assert noted is not None
+    status_of(program)
+    assert ApiToken.objects.get().last_used_at == noted
+    ApiToken.objects.update(last_used_at=F("last_used_at") - timedelta(seconds=61))
+    status_of(program)
+    assert ApiToken.objects.get().last_used_at > noted
+    assert standing_of(ApiToken.objects.get()).is_good
+
+
+def test_making_and_revoking_stand_in_the_audit_trail(edith: Any) -> None:
+    program = Program(edith, "status", "publish")
+    revoke(program.row.pk, edith.pk, among=tokens_of(edith))
+    revoke(program.row.pk, edith.pk, among=tokens_of(edith))
+    assert [line.get_change_message() for line in LogEntry.objects.order_by("pk")] == [
+        "Made a token for publish, status.",
+        "Revoked the token.",
+    ]
+
+
+def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    program = Program(edith)
+    status_of(program)
+    program.post("/issues/", b"{")
+    for kind, secure in (("Bearer", False), ("Basic", True)):
+        headers = {"Authorization": f"{kind} {program.token}"}
+        program.client.get("/api/v1/issues/", secure=secure, headers=headers)
+    assert program.token[7:] not in caplog.text
+    # Each of the calls left the line in which it could have stood.
+    answered = [line.getMessage()[-3:] for line in caplog.records if "was answered" in line.msg]
+    assert answered == ["200", "400", "403", "401"]
+
+
+def test_the_command_makes_lists_and_revokes(edith: Any) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    call_command(
+        *("token", "create", "edith", "--name", "the press", "--scope", "status"),
+        stdout=out,
+        stderr=err,
+    )
+    token = out.getvalue().splitlines()[-1]
+    assert is_well_formed(token)
+    assert token not in err.getvalue()
+    listed = io.StringIO()
+    call_command("token", "list", stdout=listed)
+    assert "edith  “the press”  status  never used, without an end" in listed.getvalue()
+    assert token not in listed.getvalue()
+    call_command("token", "revoke", str(ApiToken.objects.get().pk), stdout=io.StringIO())
+    assert ApiToken.objects.get().revoked_at is not None
+    assert "from the command line" in LogEntry.objects.latest("pk").get_change_message()
+    for said, wrong in (
+        ("There is nobody called 'x'", ("create", "x", "--name", "a", "--scope", "status")),
+        ("a permission that edith lacks", ("create", "edith", "--name", "a", "--scope", "readers")),
+        ("There is no token 7", ("revoke", "7")),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command("token", *wrong)

@@ -1,0 +1,135 @@
+"""The desk's page of tokens: made once, shown once, taken back by whose they are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+
+from newsletter_site.models import ApiToken
+from newsletter_site.tokens.manage import make
+from newsletter_site.tokens.secret import is_well_formed
+from tests.newsletter_site.api_caller import Program
+from tests.publishing.author_browser import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "/admin/newsletters/tokens/"
+PASSWORD = "swifts over the hedge"
+
+
+@pytest.fixture
+def edith(transactional_db: None) -> Any:
+    """Edith, who may publish."""
+    person = get_user_model().objects.create_user("edith", password=PASSWORD, is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="publish_edition"))
+    return person
+
+
+@pytest.fixture
+def window(edith: Any) -> WindowOf:
+    return WindowOf(edith)
+
+
+def form_on(page: Any) -> str:
+    found = re.search(r'name="form" value="([0-9a-f-]{36})"', page.html)
+    assert found is not None
+    return found[1]
+
+
+def asked(page: Any, **facts: Any) -> dict[str, Any]:
+    form = {"form": form_on(page), "name": "the press", "scope": "status", "days": "30"}
+    return {**form, "proof": PASSWORD, **facts}
+
+
+def token_on(page: Any) -> str:
+    found = re.search(r"homing_[A-Za-z0-9_-]{50,}", page.html)
+    return found[0] if found else ""
+
+
+def test_a_token_is_shown_in_the_answer_that_made_it_and_nowhere_else(window: WindowOf) -> None:
+    form = asked(window.get(PAGE))
+    page = window.post(PAGE, **form)
+    assert page.status == 200
+    assert is_well_formed(token_on(page))
+    assert page.answer.headers["Cache-Control"] == "no-store"
+    row = ApiToken.objects.get()
+    assert row.scopes == ["status"]
+    assert row.expires_at is not None
+    again = window.post(PAGE, **form)
+    assert ApiToken.objects.count() == 1
+    assert token_on(again) == ""
+    assert "was posted before" in again.words
+    later = window.get(PAGE)
+    assert token_on(later) == ""
+    assert "the press" in later.words
+
+
+def test_only_what_one_may_is_offered(window: WindowOf) -> None:
+    page = window.get(PAGE)
+    assert 'value="publish"' in page.html
+    assert 'value="readers"' not in page.html
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"name": " "}, "Give it a name"),
+        ({"scope": ""}, "is nothing that a token is for"),
+        ({"days": "7"}, "Choose for how long"),
+        ({"form": "x"}, "without its key"),
+        ({"proof": "not it"}, "This is not your password."),
+        ({"scope": "readers"}, "takes a permission that edith lacks"),
+    ],
+)
+def test_what_is_wrong_is_said_and_the_words_stay(
+    window: WindowOf, facts: dict[str, str], said: str
+) -> None:
+    page = window.post(PAGE, **asked(window.get(PAGE), **facts))
+    assert said in page.words
+    assert not ApiToken.objects.exists()
+
+
+def test_guessing_the_password_there_counts_like_guessing_at_the_door(
+    window: WindowOf, settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    form = asked(window.get(PAGE))
+    answers = [window.post(PAGE, **{**form, "proof": "wrong"}).status for _ in range(6)]
+    assert answers == [200] * 5 + [429]
+    assert window.post(PAGE, **form).status == 429
+    assert not ApiToken.objects.exists()
+
+
+def test_a_token_is_revoked_by_whose_it_is(window: WindowOf, edith: Any) -> None:
+    program = Program(edith)
+    address = f"{PAGE}{program.row.pk}/revoke/"
+    assert "cannot be undone" in window.get(address).words
+    assert program.get("/issues/").status_code == 200
+    assert window.post(address).status == 303
+    assert program.get("/issues/").status_code == 401
+    assert window.post(address).status == 303
+
+
+def test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser(edith: Any) -> None:
+    made = make(edith, "the press", ["status"])
+    address = f"{PAGE}{made.row.pk}/revoke/"
+    basil = WindowOf(get_user_model().objects.create_user("basil", is_staff=True))
+    assert "the press" not in basil.get(PAGE).words
+    assert basil.get(address).status == 404
+    assert basil.post(address).status == 404
+    # Users who have lost staff status cannot even use their own tokens.
+    edith.is_staff = False
+    edith.save()
+    window = WindowOf(edith)
+    assert [window.get(PAGE).status, window.post(address).status] == [302, 302]
+    made.row.refresh_from_db()
+    assert made.row.revoked_at is None
+    root = WindowOf(get_user_model().objects.create_superuser("root"))
+    assert "the press" in root.get(PAGE).words
+    assert root.post(address).status == 303

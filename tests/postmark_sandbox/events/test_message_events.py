@@ -1,0 +1,120 @@
+"""The part “Events” of a message: what happened to it, and what one lets happen there."""
+
+import re
+
+import pytest
+
+from postmark_sandbox.http.server import SandboxServer
+from tests.postmark_sandbox.caller import Caller, Reply, a_message
+from tests.postmark_sandbox.test_inbox import read
+from tests.postmark_sandbox.webhook_receiver import Receiver
+
+
+def shown(caller: Caller, message: str) -> Reply:
+    """The page with this part; well formed and without scripts."""
+    reply = caller.get("/", message=message, part="events")
+    read(reply)
+    return reply
+
+
+def log(caller: Caller, message: str) -> list[str]:
+    """The words of the log, line by line."""
+    lines = re.findall(r"<li>(<span class=\"quiet\">.*?)</li>", shown(caller, message).text, re.S)
+    return [re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", line)).strip() for line in lines]
+
+
+def let(caller: Caller, message: str, event: str, address: str = "reader1@example.net") -> Reply:
+    reply = caller.form(f"/message/{message}/events", event=event, address=address)
+    assert reply.headers.get("location") == f"/?message={message}&part=events", reply.text
+    return reply
+
+
+@pytest.fixture
+def message(caller: Caller) -> str:
+    return str(caller.send(a_message(1))[0]["MessageID"])
+
+
+@pytest.mark.parametrize(
+    ("button", "word", "told", "reason"),
+    [
+        ("delivered", "Delivered again", ["Delivery"], None),
+        ("hard_bounce", "Hard bounce", ["Bounce", "SubscriptionChange"], "HardBounce"),
+        ("soft_bounce", "Soft bounce", ["Bounce"], None),
+        ("complaint", "Spam complaint", ["SpamComplaint", "SubscriptionChange"], "SpamComplaint"),
+        ("unsubscribe", "Unsubscribed", ["SubscriptionChange"], "ManualSuppression"),
+    ],
+)
+def test_a_button_lets_it_happen_tells_the_webhooks_and_is_in_the_log(
+    caller: Caller,
+    receiver: Receiver,
+    message: str,
+    button: str,
+    word: str,
+    told: list[str],
+    reason: str | None,
+) -> None:
+    caller.post("/__sandbox__/webhooks", {"url": receiver.url})
+    let(caller, message, button)
+    assert [event["RecordType"] for event in receiver.events(len(told))] == told
+    assert "Delivered reader1@example.net" in log(caller, message)[1]
+    assert word in log(caller, message)[-1]
+    dump = caller.get("/message-streams/broadcast/suppressions/dump").json["Suppressions"]
+    assert [entry["SuppressionReason"] for entry in dump] == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("button", "origin"), [("hard_bounce", "Customer"), ("unsubscribe", "Recipient")]
+)
+def test_who_is_suppressed_comes_back_and_the_webhook_says_by_whose_hand(
+    caller: Caller, receiver: Receiver, message: str, button: str, origin: str
+) -> None:
+    assert 'value="reactivate"' not in shown(caller, message).text
+    let(caller, message, button)
+    assert 'value="reactivate"' in shown(caller, message).text
+    caller.post("/__sandbox__/webhooks", {"url": receiver.url})
+    let(caller, message, "reactivate")
+    change = receiver.events(1)[0]
+    assert (change["SuppressSending"], change["Origin"]) == (False, origin)
+    assert "Reactivated" in log(caller, message)[-1]
+    assert caller.get("/message-streams/broadcast/suppressions/dump").json["Suppressions"] == []
+
+
+def test_who_complained_does_not_come_back(caller: Caller, message: str) -> None:
+    let(caller, message, "complaint")
+    assert 'value="reactivate"' not in shown(caller, message).text
+    reply = caller.form(f"/message/{message}/events", event="reactivate")
+    assert reply.status == 400
+    assert "complained: Postmark never lifts that." in reply.text
+
+
+def test_of_several_recipients_one_is_chosen(caller: Caller) -> None:
+    sent = a_message(1, Cc="copy@example.net")
+    message = caller.send(sent)[0]["MessageID"]
+    assert "<option>copy@example.net</option>" in shown(caller, message).text
+    let(caller, message, "hard_bounce", "copy@example.net")
+    assert log(caller, message)[-1].endswith("Hard bounce copy@example.net")
+
+
+def test_a_form_with_something_else_in_it_changes_nothing(caller: Caller, message: str) -> None:
+    stranger = {"event": "complaint", "address": "other@example.net"}
+    for fields in ({"event": "fire"}, {}, stranger, {"event": "reactivate"}):
+        assert caller.form(f"/message/{message}/events", **fields).status == 400
+    assert [line.split()[-1] for line in log(caller, message)] == [
+        *("broadcast", "reader1@example.net")
+    ]
+    gone = "00000000-0000-4000-8000-000000000000"
+    for what in ("events", "one-click"):
+        assert caller.form(f"/message/{gone}/{what}", event="complaint").status == 404
+
+
+def test_page_names_what_is_wrong_with_unsubscribe_headers(caller: Caller, message: str) -> None:
+    page = shown(caller, message).text
+    assert "There is no List-Unsubscribe header; expected exactly one." in page
+    assert f"/message/{message}/one-click" not in page
+    mail = str(caller.send(a_message(1, MessageStream="outbound"))[0]["MessageID"])
+    assert "not valid" not in shown(caller, mail).text
+    own = [{"Name": "List-Unsubscribe", "Value": "<https://example.org/u/>"}]
+    with SandboxServer(unsubscribe_handling="Postmark") as server:
+        other = Caller(server.url)
+        letter = str(other.send(a_message(1, Headers=own))[0]["MessageID"])
+        assert "There are 2 List-Unsubscribe headers" in shown(other, letter).text

@@ -1,0 +1,332 @@
+"""Pause, call back, cancel and the rest: on the page and the command line the same table."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.management import CommandError, call_command
+from django.db import transaction
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.utils import timezone
+
+from delivery.models import Batch, Delivery, Edition
+from delivery.queue.short_transaction import short_transaction
+from publishing.actions.edition_actions import ACTIONS, applicable, perform
+from publishing.editions.status import status_of
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber
+from tests.delivery.edition_commands import begun, taken
+from tests.publishing.author_browser import address
+from tests.publishing.letters import letter
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def publish_letter(author, settings):
+    """Publish a letter to six readers in three batches."""
+    settings.DELIVERY_BATCH_SIZE = 2
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(6))
+
+    def make(hold_s=0.0):
+        return publish(author.pk, "k", letter("On the patience of herons"), hold_s=hold_s).edition
+
+    return make
+
+
+def first_batch(edition):
+    return Batch.objects.filter(edition=edition).order_by("pk")[0]
+
+
+def went_out(batch):
+    """Every copy of this batch was sent."""
+    Delivery.objects.filter(batch=batch).update(
+        outcome="sent", sent_at=timezone.now(), evidence="reply",
+        provider_message_id=Concat(Value("m-"), Cast("recipient", TextField())),
+    )  # fmt: skip
+    Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=2)
+
+
+def sent(edition):
+    """Its first batch was sent."""
+    went_out(first_batch(edition))
+
+
+def missed(edition):
+    """Its first batch used up all its tries; the others went out."""
+    first, *others = Batch.objects.filter(edition=edition).order_by("pk")
+    Delivery.objects.filter(batch=first).update(
+        outcome="failed", missed=True, reason="All 10 tries are used up."
+    )
+    Batch.objects.filter(pk=first.pk).update(state="done", waiting=0, failed=2, missed=2)
+    for batch in others:
+        went_out(batch)
+
+
+def parked(edition):
+    """Its first batch is in doubt for good; the others went out."""
+    missed(edition)
+    Delivery.objects.filter(batch=first_batch(edition)).update(
+        outcome="unknown", missed=None, reason=None
+    )
+    Batch.objects.filter(pk=first_batch(edition).pk).update(
+        state="parked", unknown=2, failed=0, missed=0, doubt_since=timezone.now()
+    )
+
+
+def being_sent(edition):
+    """Its first batch went out, its second is in a call, its third waits."""
+    sent(edition)
+    begun()
+
+
+def asked_and_parked(edition):
+    """Its first batch is in doubt for good, its second is still being asked about."""
+    parked(edition)
+    second = Batch.objects.filter(edition=edition).order_by("pk")[1]
+    Delivery.objects.filter(batch=second).update(
+        outcome="unknown", sent_at=None, evidence=None, provider_message_id=None
+    )
+    Batch.objects.filter(pk=second.pk).update(
+        state="unknown", unknown=2, sent=0, doubt_since=timezone.now()
+    )
+
+
+def control(edition, **facts):
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.filter(pk=edition.pk).update(**facts)
+
+
+def names(edition):
+    return {action.name for action in applicable(status_of(edition.pk))}
+
+
+@pytest.mark.parametrize(
+    ("hold_s", "becomes", "expected"),
+    [
+        (60, None, {"send-now", "call-back", "pause", "cancel"}),
+        (60, {"control": "paused"}, {"call-back", "resume", "cancel"}),
+        (0, sent, {"pause", "cancel"}),
+        (0, {"control": "paused"}, {"resume", "cancel"}),
+        (0, {"control": "stopped", "control_reason": "Refused."}, {"resume", "cancel"}),
+        (
+            0,
+            {"control": "stopped", "control_reason": "Restored.", "unreconciled_since": True},
+            {"cancel"},
+        ),
+        (0, missed, {"send-to-missed", "close"}),
+        (0, parked, {"ask-again", "send-doubtful", "close", "cancel"}),
+        (0, {"control": "cancelled"}, set()),
+        (0, {"control": "closed"}, set()),
+    ],
+)
+def test_what_may_be_done_follows_from_how_it_stands(publish_letter, hold_s, becomes, expected):
+    edition = publish_letter(hold_s)
+    if callable(becomes):
+        becomes(edition)
+    elif becomes:
+        if becomes.get("unreconciled_since"):
+            becomes = becomes | {"unreconciled_since": timezone.now()}
+        control(edition, **becomes)
+
+    assert names(edition) == expected
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line(
+    publish_letter, window, name
+):
+    edition = publish_letter()
+    control(edition, control="closed")
+
+    with pytest.raises(CommandError, match=r"^“On the patience of herons”: .*\.$"):
+        call_command("edition", name, str(edition.issue_id))
+    for ask in (window.get, window.post):
+        assert ask(address(edition, f"{name}/")).status == 303
+        assert "“On the patience of herons”: " in window.get(address(edition)).words
+    assert not LogEntry.objects.filter(action_flag=CHANGE).exists()
+
+
+@pytest.mark.parametrize(
+    ("hold_s", "becomes", "name", "numbers", "state"),
+    [
+        (0, sent, "pause", "2 readers .* 4 copies", "paused"),
+        (60, None, "send-now", "6 copies", "sending"),
+        (60, None, "call-back", "6 readers", "cancelled"),
+        (0, sent, "cancel", "2 readers .* 4 copies", "cancelled"),
+        (0, missed, "send-to-missed", "2 readers", "sending"),
+        (0, missed, "close", "2 readers", "closed"),
+        (0, parked, "ask-again", "2 copies", "sending"),
+        (0, parked, "send-doubtful", "second", "sending"),
+        (0, parked, "close", "2 copies", "closed"),
+    ],
+)
+def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
+    publish_letter, window, hold_s, becomes, name, numbers, state
+):
+    edition = publish_letter(hold_s)
+    if becomes:
+        becomes(edition)
+    before = status_of(edition.pk).as_json()
+
+    sheet = window.get(address(edition, f"{name}/"))
+    assert re.search(numbers, sheet.words)
+    assert status_of(edition.pk).as_json() == before
+
+    assert window.post(address(edition, f"{name}/")).status == 303
+    after = status_of(edition.pk).as_json()
+    assert after["state"] == state
+    window.post(address(edition, f"{name}/"))
+    assert status_of(edition.pk).as_json() == after
+    (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
+    recorded = ACTIONS[name].recorded
+    assert entry.get_change_message() == f"{recorded.capitalize()}, version 1."
+
+
+@pytest.mark.parametrize(
+    ("name", "asks", "answers"),
+    [
+        (
+            "pause",
+            "At least 2 will wait; up to 2 are being sent now",
+            "Paused. 2 copies wait until you resume; 2 copies are being sent and may still go.",
+        ),
+        (
+            "cancel",
+            "At least 2 will be withdrawn for good; up to 2 are being sent now",
+            "Cancelled. 2 copies withdrawn; 2 copies are being sent and may still go.",
+        ),
+    ],
+)
+def test_a_dialog_parts_what_waits_from_what_is_being_sent(
+    publish_letter, window, name, asks, answers
+):
+    edition = publish_letter()
+    being_sent(edition)
+
+    assert asks in window.get(address(edition, f"{name}/")).words
+    window.post(address(edition, f"{name}/"))
+
+    page = window.get(address(edition)).words
+    assert answers in page
+    assert "4 copies" not in page
+
+
+def test_a_claimed_batch_may_still_go(publish_letter, window):
+    edition = publish_letter()
+    taken()
+
+    words = window.get(address(edition, "pause/")).words
+    assert "At least 4 will wait; up to 2 are being sent now" in words
+    window.post(address(edition, "pause/"))
+
+    # Its call had not begun, so it waits with the others.
+    assert "Paused. 6 copies wait until you resume." in window.get(address(edition)).words
+
+
+@pytest.mark.parametrize("unlisted", [False, True])
+def test_cancel_asks_whether_the_issue_stays_in_the_archive(publish_letter, window, unlisted):
+    edition = publish_letter()
+    sent(edition)
+
+    form = window.get(address(edition, "cancel/"))
+    assert "Take it out of the archive" in form.words
+    window.post(address(edition, "cancel/"), **({"unlisted": "on"} if unlisted else {}))
+
+    edition.issue.refresh_from_db()
+    assert edition.issue.unlisted is unlisted
+    assert LogEntry.objects.filter(action_flag=CHANGE).count() == 1 + unlisted
+
+
+def test_cancel_does_not_ask_about_an_issue_that_reached_nobody(publish_letter, window):
+    edition = publish_letter()
+
+    assert "Take it out" not in window.get(address(edition, "cancel/")).words
+
+
+@pytest.mark.parametrize("name", ["ask-again", "send-doubtful"])
+def test_a_dialog_about_doubt_counts_what_waits_for_a_person(publish_letter, window, name):
+    edition = publish_letter()
+    asked_and_parked(edition)
+
+    assert "2 copies" in window.get(address(edition, f"{name}/")).words
+    window.post(address(edition, f"{name}/"))
+
+    assert "2 copies" in window.get(address(edition)).words
+
+
+def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
+    edition = publish_letter(60)
+
+    html = window.get(address(edition)).html
+
+    offered = {
+        name
+        for name, hidden in re.findall(r'data-shown="([a-z-]+)"( hidden)?>[^<]*…</a>', html)
+        if not hidden and name in ACTIONS
+    }
+    assert offered == {"send-now", "call-back", "pause", "cancel"}
+    assert window.get(address(edition, "explode/")).status == 404
+
+
+def test_the_command_prints_the_new_state_and_acts_as_the_only_superuser(
+    publish_letter, author, capsys
+):
+    author.is_superuser = True
+    author.save()
+    edition = publish_letter()
+
+    call_command("edition", "pause", str(edition.issue_id))
+
+    status = json.loads(capsys.readouterr().out)
+    assert status["state"] == "paused"
+    assert (status["waiting"], status["audience"]) == (6, 6)
+    (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
+    assert entry.get_change_message() == "Paused from the command line, version 1."
+    assert entry.user == author
+
+
+class _PowerCutError(Exception):
+    """The process was gone at this very place."""
+
+
+@pytest.mark.parametrize("name", ["pause", "send-now", "call-back", "cancel"])
+def test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction(publish_letter, name):
+    edition = publish_letter(hold_s=600)
+    before = status_of(edition.pk).as_json()
+
+    def cut(verb: str) -> None:
+        raise _PowerCutError
+
+    with pytest.raises(_PowerCutError):
+        perform(name, edition, status_of(edition.pk), record=cut)
+
+    assert status_of(edition.pk).as_json() == before
+    assert not Draft.objects.exists()
+
+
+def test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit(
+    publish_letter,
+):
+    edition = publish_letter(hold_s=600)
+    status = status_of(edition.pk)
+
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        perform("pause", edition, status, record=lambda _: None)
+
+    assert status_of(edition.pk).as_json() == status.as_json()
+
+
+def test_only_what_is_done_together_joins_a_transaction(publish_letter):
+    edition = publish_letter(hold_s=600)
+
+    perform("pause", edition, status_of(edition.pk), record=lambda _: None)
+
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic(), short_transaction():
+        pass

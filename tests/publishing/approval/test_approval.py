@@ -1,0 +1,305 @@
+"""Publishing takes two: somebody else who may publish has approved exactly these words."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+
+from delivery.models import Delivery, Edition, Newsletter
+from idempotency.models import PostedForm
+from publishing.approval.approval import (
+    CannotApproveError,
+    NeedsApprovalError,
+    approval_of,
+    approve,
+    hash_to_approve,
+    needs_approval,
+    why_not,
+)
+from publishing.content.draft_content import Written, content_of
+from publishing.models import Draft, KeptForm
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import FORM, WindowOf
+from tests.publishing.letters import letter
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TAKES_TWO = "Publishing takes two here"
+
+
+@pytest.fixture
+def two(transactional_db):
+    """A newsletter whose publishing takes two."""
+    newsletter = Newsletter.objects.the_one()
+    newsletter.second_person = True
+    newsletter.save()
+    return newsletter
+
+
+@pytest.fixture
+def basil(new_author):
+    """Basil Reed, who may publish as well."""
+    return new_author("basil", first_name="Basil", last_name="Reed")
+
+
+@pytest.fixture
+def draft(author):
+    """Edith's draft."""
+    return Draft.objects.create(
+        title="Swifts", letter="They have *gone*.", begun_by=author, saved_by=author
+    )
+
+
+def approved(draft, by):
+    approve(draft.pk, by.pk, hash_to_approve(draft))
+    draft.refresh_from_db()
+    return draft
+
+
+def content_of_draft(draft):
+    return content_of(Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text))
+
+
+def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
+    assert not needs_approval()
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
+
+    assert edition.approved_by_id is None
+    assert Delivery.objects.count() == 3
+    with (
+        pytest.raises(IntegrityError, match="nobody_approves_what_they_publish"),
+        transaction.atomic(),
+    ):
+        Edition.objects.filter(pk=edition.pk).update(approved_by=author.pk)
+
+    # Once it takes two, it is still answered, and the next version is refused.
+    Newsletter.objects.update(second_person=True)
+    again = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
+    assert (again.created, again.edition) == (False, edition)
+    with pytest.raises(NeedsApprovalError):
+        publish(author.pk, "k", letter(text="Two."), hold_s=0, issue=edition.issue_id, version=2)
+
+
+def test_where_it_takes_two_nothing_is_published_without_a_second(two, author, three_readers):
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(author.pk, "key", letter(), hold_s=0)
+
+    assert not Edition.objects.exists()
+    assert not Delivery.objects.exists()
+
+
+def test_the_edition_names_the_second_and_so_does_the_log(two, author, basil, three_readers):
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk).edition
+
+    edition.refresh_from_db()
+    assert edition.approved_by_id == basil.pk
+    assert LogEntry.objects.get().change_message == (
+        "Published version 1 to 3 readers, approved by Basil Reed."
+    )
+
+
+def test_nobody_is_their_own_second(two, author):
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
+
+    assert not Edition.objects.exists()
+
+
+@pytest.mark.parametrize("gone", ["permission", "account"])
+def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
+    if gone == "permission":
+        basil.user_permissions.clear()
+    else:
+        basil.is_active = False
+        basil.save()
+
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk)
+
+
+def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused(author):
+    Newsletter.objects.the_one()
+    with transaction.atomic():
+        Newsletter.objects.update(second_person=True)
+        publishing = beside(lambda: publish(author.pk, "key", letter(), hold_s=0))
+        wait_until_somebody_waits()
+
+    with pytest.raises(NeedsApprovalError):
+        publishing.result(PATIENCE_S)
+    assert not Edition.objects.exists()
+
+
+def test_who_switches_it_on_waits_for_what_is_being_published(author):
+    Newsletter.objects.the_one()
+    with transaction.atomic():
+        publish(author.pk, "key", letter(), hold_s=0)
+        switching = beside(lambda: Newsletter.objects.update(second_person=True))
+        wait_until_somebody_waits()
+        assert not switching.done()
+
+    assert switching.result(PATIENCE_S) == 1
+    assert Edition.objects.count() == 1
+
+
+def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, window, three_readers):
+    fields = window.open_form()
+    KeptForm.objects.create(writer=window.author, key=fields["idempotency_key"], title="Old")
+
+    page = window.post(**fields)
+
+    assert page.status == 200
+    assert "The form has one error" in page.words
+    assert KeptForm.objects.get().title == fields["title"]
+    again = page.form_with("title").fields
+    assert {name: again[name] for name in ("title", "html_content", "text_content")} == {
+        name: fields[name] for name in ("title", "html_content", "text_content")
+    }
+    assert again["idempotency_key"] == fields["idempotency_key"]
+    assert not PostedForm.objects.exists()
+    assert not Edition.objects.exists()
+
+    Newsletter.objects.update(second_person=False)
+    assert window.post(**again).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_a_form_that_was_published_before_it_took_two_is_replayed(window, three_readers):
+    fields = window.open_form()
+    assert window.post(**fields).status == 303
+    Newsletter.objects.update(second_person=True)
+
+    assert window.post(**fields).status == 303
+    PostedForm.objects.all().delete()  # as after their expiry
+    assert window.post(**fields).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
+    text = tmp_path / "letter.txt"
+    text.write_text("They have gone.")
+
+    with pytest.raises(CommandError, match=TAKES_TWO):
+        call_command("publish", "--title", "Swifts", "--text-file", str(text), "--author", "edith")
+
+    assert not Edition.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"title": "Swallows"},
+        {"preheader": "They have gone"},
+        {"letter": "They have gone."},
+        {"text": "Gone."},
+        {"format": "html"},
+        {"goes_to": "reached"},
+        {"unlisted": True},
+    ],
+)
+def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basil, draft, edit):
+    assert why_not(draft, author.pk)
+    approved(draft, basil)
+    assert (approval_of(draft).by, approval_of(draft).name) == (basil.pk, "Basil Reed")
+    assert why_not(draft, author.pk) == ""
+    before = {name: getattr(draft, name) for name in edit}
+
+    Draft.objects.filter(pk=draft.pk).update(**edit, revision=2)
+    draft.refresh_from_db()
+    assert approval_of(draft) is None
+    assert "Basil Reed" in why_not(draft, author.pk)
+
+    Draft.objects.filter(pk=draft.pk).update(**before, revision=3)
+    draft.refresh_from_db()
+    assert approval_of(draft) is not None
+
+
+def test_nobody_approves_words_that_they_did_not_see(two, author, basil, draft):
+    seen = hash_to_approve(draft)
+    Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
+
+    with pytest.raises(CannotApproveError, match="changed after you looked"):
+        approve(draft.pk, basil.pk, seen)
+    # Nor such as are an issue by now.
+    edition = publish(basil.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
+    Draft.objects.filter(pk=draft.pk).update(edition=edition)
+    with pytest.raises(CannotApproveError):
+        approve(draft.pk, basil.pk, hash_to_approve(Draft.objects.get(pk=draft.pk)))
+
+    draft.refresh_from_db()
+    assert draft.approved_by_id is None
+
+
+def test_who_may_not_publish_may_not_approve(two, new_author, draft):
+    willa = new_author("willa", "write_draft")
+
+    with pytest.raises(CannotApproveError, match="permission to publish"):
+        approve(draft.pk, willa.pk, hash_to_approve(draft))
+    page = WindowOf(willa).post(address_of(draft), seen=hash_to_approve(draft).hex())
+    assert page.status == 403
+
+
+def test_who_approved_does_not_publish(two, author, basil, draft):
+    approved(draft, basil)
+    approved(draft, basil)
+    entry = LogEntry.objects.get()
+    assert (entry.user, "revision 1" in entry.change_message) == (basil, True)
+
+    assert why_not(draft, basil.pk)
+    with pytest.raises(NeedsApprovalError):
+        publish(basil.pk, "key", content_of_draft(draft), hold_s=0, approved_by=basil.pk)
+
+
+@pytest.mark.parametrize("gone", ["permission", "account", "person"])
+def test_an_approval_goes_with_the_right_of_its_giver(two, author, basil, draft, gone):
+    approved(draft, basil)
+    if gone == "permission":
+        basil.user_permissions.clear()
+    elif gone == "account":
+        get_user_model().objects.filter(pk=basil.pk).update(is_active=False)
+    else:
+        LogEntry.objects.all().delete()
+        basil.delete()
+    draft.refresh_from_db()
+
+    assert approval_of(draft) is None
+    assert why_not(draft, author.pk)
+
+
+def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words(
+    two, basil, draft
+):
+    """The save is not committed when the approval reads the draft, and is when it writes."""
+    with transaction.atomic():
+        Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
+        approving = beside(lambda: approve(draft.pk, basil.pk, hash_to_approve(draft)))
+        wait_until_somebody_waits()
+
+    with pytest.raises(CannotApproveError):
+        approving.result(PATIENCE_S)
+    draft.refresh_from_db()
+    assert draft.approved_by_id is None
+
+
+def address_of(draft, page="approve"):
+    return f"{FORM}drafts/{draft.pk}/{page}/"
+
+
+def test_the_button_approves_the_words_that_were_seen_and_leads_back_to_the_sheet(
+    two, basil, draft
+):
+    window = WindowOf(basil)
+    window.get(address_of(draft))  # looking approves nothing
+    for seen in ("", "no hash", "ab" * 32, "\x00"):
+        assert window.post(address_of(draft), seen=seen).status == 303
+    assert approval_of(Draft.objects.get(pk=draft.pk)) is None
+
+    page = window.post(address_of(draft), seen=hash_to_approve(draft).hex())
+
+    assert page.status == 303
+    assert page.answer["Location"] == address_of(draft, "check")
+    draft.refresh_from_db()
+    assert approval_of(draft).by == basil.pk

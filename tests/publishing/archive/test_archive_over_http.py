@@ -1,0 +1,229 @@
+"""How pages of the archive travel: kept by caches, asked again cheaply, named, and harmless."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+
+from delivery.models import Newsletter
+from publishing.content.public_html import first_picture, sanitised
+from publishing.publish.publish import publish
+from subscribers.consent import consent_wording
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import Page
+from tests.publishing.edition_records import cancelled, sent
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+XML = "{http://www.w3.org/XML/1998/namespace}"
+FEED = "/archive/feed.xml"
+SITE = "https://letter.example.org"
+META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
+
+
+@pytest.fixture
+def first(author, three_readers):
+    """A letter that went out."""
+    html = '<p>They are “gone” between one evening & the next.</p><img src="/static/swifts.png">'
+    edition = publish(author.pk, "first", letter("Swifts", html=html), hold_s=0).edition
+    sent(edition)
+    return edition
+
+
+def everywhere(edition):
+    return ["/archive/", FEED, edition.archive_url.removeprefix(SITE)]
+
+
+def again(anybody, address, answer):
+    """The same address, asked whether it is still as it was."""
+    asked = anybody.client.get(address, secure=True, headers={"If-None-Match": answer["ETag"]})
+    return Page(asked)
+
+
+def test_what_is_still_so_is_answered_in_a_word_and_may_be_kept_by_caches(anybody, first):
+    for address in everywhere(first):
+        answer = anybody.get(address).answer
+
+        still = again(anybody, address, answer)
+
+        assert (still.status, still.html) == (304, "")
+        for header in ("ETag", "Cache-Control", "Content-Security-Policy"):
+            assert still.answer[header] == answer[header]
+        for kept in ("public", "max-age=60"):
+            assert kept in answer["Cache-Control"]
+        assert not answer.cookies
+        assert "Cookie" not in answer.get("Vary", "")
+
+
+def test_what_changed_is_answered_whole(anybody, author, first):
+    before = {address: anybody.get(address).answer for address in everywhere(first)}
+    assert "article:modified_time" not in anybody.get("/archive/swifts/").html
+
+    publish(author.pk, "k", letter("Mended"), hold_s=0, issue=first.issue_id, version=2)
+
+    for address, answer in before.items():
+        page = again(anybody, address, answer)
+        assert page.status == 200
+        assert "Mended" in page.html
+    meta = dict(META.findall(anybody.get("/archive/swifts/").html))
+    assert meta["article:modified_time"] > meta["article:published_time"]
+
+
+def test_what_is_taken_out_is_noticed_though_nothing_newer_came(anybody, author, first):
+    gone = publish(author.pk, "gone", letter("A slip"), hold_s=0).edition
+    before = {address: anybody.get(address).answer for address in ("/archive/", FEED)}
+
+    cancelled(gone)
+
+    for address, answer in before.items():
+        # Also by whoever asks by the time alone.
+        assert "Last-Modified" not in answer
+        page = again(anybody, address, answer)
+        assert page.status == 200
+        assert "A slip" not in page.html
+
+
+def test_no_page_of_the_archive_may_run_anything(anybody, first):
+    for address in [*everywhere(first), "/archive/no-such-letter/"]:
+        page = anybody.get(address)
+        policy = page.answer["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src" not in policy
+        assert "form-action 'self'" in policy
+        assert page.answer["X-Content-Type-Options"] == "nosniff"
+        assert not re.search(r"<script|style=", page.html)
+
+
+@pytest.mark.parametrize("origin", ["https://testserver", "https://elsewhere.example", "null", ""])
+def test_a_letter_has_a_sign_up_form_that_caches_keep(anybody, first, origin):
+    first_visit, second_visit = anybody.get("/archive/swifts/"), anybody.get("/archive/swifts/")
+    assert first_visit.answer["ETag"] == second_visit.answer["ETag"]
+    form = first_visit.form_with("email")
+    assert "csrfmiddlewaretoken" not in form.fields
+    visitor = Client(enforce_csrf_checks=True)
+
+    fields = form.fields | {"email": "dora@posthouse.example", "name": "Dora"}
+    headers = {"Origin": origin} if origin else {}
+    answer = Page(visitor.post(form.action, fields, secure=True, headers=headers))
+
+    assert answer.status == 200
+    if origin == "https://testserver":
+        assert "Look in your mailbox" in answer.words
+        assert Subscriber.objects.get(name="Dora").state == "pending"
+        assert consent_wording.SIGN_UP in first_visit.words
+    else:
+        # One more press, beside our own words.
+        ours = answer.form_with("email")
+        assert (ours.fields["email"], ours.action) == ("dora@posthouse.example", "/subscriptions/")
+        assert not Subscriber.objects.filter(name="Dora").exists()
+
+
+@pytest.mark.parametrize("address", ["a.b/", "2026/11/swifts/", "über/"])
+def test_an_address_without_a_letter_is_answered_in_the_newsletters_dress(anybody, first, address):
+    Newsletter.objects.update(name="The Hedgerow Almanack")
+
+    page = anybody.get(f"/archive/{address}")
+
+    assert page.status == 404
+    assert "The Hedgerow Almanack" in page.words
+    assert "/archive/swifts/" in page.html
+    assert dict(META.findall(page.html))["robots"] == "noindex"
+    # The letter of a mail that came early is there in a moment: nobody is to keep this answer.
+    assert "no-store" in page.answer["Cache-Control"]
+
+
+def test_a_letter_names_itself_to_who_shows_a_link_to_it(anybody, first):
+    assert anybody.get("/archive/swifts").answer["Location"] == "/archive/swifts/"
+    page = anybody.get("/archive/swifts/")
+    assert '<link rel="alternate" type="application/atom+xml"' in page.html
+    meta = {name: unescape(value) for name, value in META.findall(page.html)}
+
+    summary = "They are “gone” between one evening & the next."
+    assert f'<link rel="canonical" href="{first.archive_url}">' in page.html
+    assert meta["description"] == meta["og:description"] == summary
+    assert meta["og:title"] == "Swifts"
+    assert meta["og:type"] == "article"
+    assert meta["og:url"] == first.archive_url
+    assert meta["og:image"] == f"{SITE}/static/swifts.png"
+    assert meta["og:site_name"] == Newsletter.objects.get().name
+    assert meta["author"] == "Edith Marlow"
+    assert "article:modified_time" not in meta
+    assert "robots" not in meta
+
+
+def test_what_an_author_signs_in_with_is_not_told_to_everybody(anybody, author, first):
+    type(author).objects.filter(pk=author.pk).update(
+        username="e.marlow.1789", first_name="", last_name=""
+    )
+
+    for address in ("/archive/swifts/", "/archive/feed.xml", "/archive/", "/"):
+        page = anybody.get(address)
+        assert page.status == 200
+        assert "e.marlow.1789" not in page.html
+    assert 'name="author"' not in anybody.get("/archive/swifts/").html
+
+
+@pytest.mark.parametrize(
+    ("pictures", "address"),
+    [
+        ('<img src="https://example.org/a.png?b&amp;c">', "https://example.org/a.png?b&c"),
+        ('<img src="/static/a.png">', f"{SITE}/static/a.png"),
+        ('<img src="https://spy.example/1.gif" width="1" height="1">', ""),
+        ('<img src="/dot.gif" height=1><img src="/a.png" width="600">', f"{SITE}/a.png"),
+        ('<img src="data:image/png;base64,AAAA"><img src="//example.org/a.png">', ""),
+        ("<p>none</p>", ""),
+    ],
+)
+def test_the_picture_beside_a_link_is_the_first_one_that_shows_something(pictures, address):
+    assert first_picture(sanitised(pictures), SITE) == address
+
+
+def test_many_letters_stand_on_two_pages_that_know_each_other(anybody, author):
+    for number in range(52):
+        publish(author.pk, f"k{number}", letter(f"Letter {number}."), hold_s=0)
+
+    newest, oldest = anybody.get("/archive/"), anybody.get("/archive/?page=2")
+
+    assert newest.html.count("<li>") == 50
+    assert oldest.html.count("<li>") == 2
+    assert "Letter 51." in newest.words
+    assert "Letter 0." in oldest.words
+    assert '<a href="?page=2" rel="next">Older letters</a>' in newest.html
+    assert '<a href="?page=1" rel="prev">Newer letters</a>' in oldest.html
+    assert f'<link rel="canonical" href="{SITE}/archive/">' in newest.html
+    assert f'<link rel="canonical" href="{SITE}/archive/?page=2">' in oldest.html
+    for odd in ("0", "-1", "x", "999999999999", "%00"):
+        assert anybody.get(f"/archive/?page={odd}").status == 200
+
+
+def test_the_feed_has_every_letter_whole_and_what_its_standard_asks_for(anybody, author, first):
+    Newsletter.objects.update(name="Hedgerow", language="pt-PT")
+    harmful = letter("Second", html="<p>Hello<script>alert(1)</script></p>")
+    second = publish(author.pk, "second", harmful, hold_s=0).edition
+
+    page = anybody.get(FEED)
+    feed = ElementTree.fromstring(page.html)  # noqa: S314 -- our own feed
+    newest, entry = entries = feed.findall(f"{ATOM}entry")
+
+    assert page.answer["Content-Type"].startswith("application/atom+xml")
+    assert feed.get(f"{XML}lang") == "pt-PT"
+    assert feed.find(f"{ATOM}id").text == f"{SITE}/archive/"
+    assert feed.find(f"{ATOM}author/{ATOM}name").text == "Hedgerow"
+    assert feed.find(f"{ATOM}link[@rel='self']").get("href") == f"{SITE}{FEED}"
+    links = [each.find(f"{ATOM}link").get("href") for each in entries]
+    assert links == [second.archive_url, first.archive_url]
+    assert len({each.find(f"{ATOM}id").text for each in entries}) == 2
+    assert newest.find(f"{ATOM}content").text == "<p>Hello</p>"
+    assert entry.find(f"{ATOM}author/{ATOM}name").text == "Edith Marlow"
+    content = entry.find(f"{ATOM}content")
+    assert content.get("type") == "html"
+    # Where pictures of the site itself are found.
+    assert content.get(f"{XML}base") == first.archive_url
+    assert "/static/swifts.png" in content.text
+    assert entry.find(f"{ATOM}summary").text.startswith("They are “gone”")

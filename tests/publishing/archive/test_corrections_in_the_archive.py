@@ -1,0 +1,145 @@
+"""What everybody reads of an issue that was corrected, called back or cancelled half-way."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from delivery.models import Edition
+from publishing.editions.status import status_of
+from publishing.progress.progress import is_public
+from publishing.publish.publish import publish
+from tests.publishing.edition_records import cancelled, hold_is_over, sent
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+FEED = "/archive/feed.xml"
+CORRECTED = re.compile(r"This is version 2 of this letter, corrected on \d+ \w+ \d{4} ?\.")
+
+
+@pytest.fixture
+def first(author, three_readers):
+    """Version 1, three days ago."""
+    edition = publish(author.pk, "first", letter(text="", html="<p>Forty.</p>"), hold_s=0).edition
+    long_ago = edition.published_at - timedelta(days=3)
+    Edition.objects.update(published_at=long_ago, held_until=long_ago)
+    return Edition.objects.get()
+
+
+@pytest.fixture
+def correct(author, first):
+    """Publish version 2 of the same issue."""
+
+    def publish_it(hold_s=0, **whom):
+        return publish(
+            author.pk, "second", letter(text="", html="<p>Fourteen.</p>"), hold_s=hold_s,
+            issue=first.issue_id, version=2, **whom,
+        ).edition  # fmt: skip
+
+    return publish_it
+
+
+def letter_page(anybody):
+    return anybody.get(f"/archive/{Edition.objects.earliest('pk').issue.slug}/")
+
+
+def test_a_correction_takes_the_place_of_what_was_there_and_its_day_and_says_so_in_words(
+    anybody, author, first, correct
+):
+    sent(first)
+    publish(author.pk, "newer", letter("A newer letter"), hold_s=0)
+    second = correct()
+    first_day = f"{first.published_at:%Y-%m-%d}"
+
+    page, listed = letter_page(anybody), anybody.get("/archive/")
+    feed = ElementTree.fromstring(anybody.get(FEED).html)  # noqa: S314 -- our own
+    entry, _ = feed.findall(f"{ATOM}entry")
+
+    assert "Fourteen." in page.words
+    assert "Forty." not in page.words
+    assert CORRECTED.search(page.words)
+    assert f'datetime="{first_day}"' in page.html
+    assert listed.words.index("A newer letter") < listed.words.index("Swifts leave")
+    assert f'datetime="{first_day}"' in listed.html
+    assert f"Corrected on {second.published_at.day} {second.published_at:%B %Y}" in listed.words
+    assert entry.find(f"{ATOM}id").text == first.issue_id.urn
+    assert entry.find(f"{ATOM}published").text[:10] == first_day
+    assert entry.find(f"{ATOM}updated").text[:10] == f"{second.published_at:%Y-%m-%d}"
+    words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}content").text)
+    assert CORRECTED.search(words)
+    assert "Fourteen." in words
+
+
+def test_while_a_correction_is_held_the_version_before_it_is_shown(anybody, first, correct):
+    sent(first)
+    second = correct(hold_s=3600)
+
+    assert "Forty." in letter_page(anybody).words
+    hold_is_over(second)
+    assert "Fourteen." in letter_page(anybody).words
+
+
+def test_a_version_that_was_called_back_is_never_shown_and_the_next_is_no_correction(
+    anybody, first, correct
+):
+    cancelled(first)
+    assert letter_page(anybody).status == 404
+
+    correct()
+
+    page = letter_page(anybody)
+    assert "Fourteen." in page.words
+    assert "ersion 2" not in page.words
+    assert "orrected" not in page.words + anybody.get("/archive/").words + anybody.get(FEED).html
+
+
+def test_a_correction_that_was_called_back_leaves_the_version_before_it(anybody, first, correct):
+    sent(first)
+    second = correct()
+    cancelled(second)
+
+    page = letter_page(anybody)
+    assert "Forty." in page.words
+    assert "orrected" not in page.words
+
+
+def test_a_correction_that_was_cancelled_half_way_is_shown(anybody, first, correct):
+    sent(first, "Ada")
+    cancelled(first)
+    assert "Forty." in letter_page(anybody).words
+    second = correct()
+    sent(second, "Bram")
+    cancelled(second)
+
+    assert CORRECTED.search(letter_page(anybody).words)
+
+
+@pytest.mark.parametrize("reached", [(), ("Ada",)])
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, first, reached, ended):
+    if reached:
+        sent(first, *reached)
+    if ended:
+        cancelled(first)
+
+    assert is_public(status_of(first.pk).books) == (letter_page(anybody).status == 200)
+
+
+def test_the_archive_asks_the_database_as_often_for_many_letters_as_for_one(
+    anybody, author, first, correct, django_assert_num_queries
+):
+    with CaptureQueriesContext(connection) as before:
+        assert anybody.get("/archive/").status == 200
+    sent(first)
+    correct()
+    for number in range(3):
+        publish(author.pk, f"k{number}", letter(f"Letter {number}"), hold_s=0)
+    with django_assert_num_queries(len(before)):
+        assert anybody.get("/archive/").status == 200

@@ -1,0 +1,73 @@
+"""The front page: the newsletter's name, the form, and what the letter is like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from delivery.models import Newsletter
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber
+from tests.subscribers.signup_browser import visitor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def front_page() -> str:
+    page = visitor().get("/")
+    assert page.status_code == 200
+    return page.content.decode()
+
+
+def test_it_bears_the_newsletters_name_and_tagline_and_escapes_them() -> None:
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(name="Hedge <b>& Gate</b>", tagline="On <i>birds</i>")
+
+    page = front_page()
+
+    assert "<title>Hedge &lt;b&gt;&amp; Gate&lt;/b&gt;</title>" in page
+    assert "On &lt;i&gt;birds&lt;/i&gt;" in page
+
+
+def test_it_has_the_two_fields_each_with_its_label_and_one_button() -> None:
+    page = front_page()
+
+    assert '<label for="email">Email address</label>' in page
+    assert '<label for="name">' in page
+    assert page.count("<button") == 1
+    assert 'action="/subscriptions/"' in page
+    assert page.count("<h1") == 1
+    # One field that no person sees is out of reach of keyboard and screen reader.
+    assert '<div class="hide" aria-hidden="true">' in page
+    assert 'name="reply" autocomplete="off" tabindex="-1"' in page
+    assert 'href="/"' in visitor().get("/archive/").content.decode()
+
+
+def test_it_shows_the_latest_letters_and_leads_to_all_of_them(author: Any) -> None:
+    for number in range(7):
+        words = Content(f"Letter number {number}", "<p>Words.</p>", "Words.")
+        publish(author.pk, f"key-{number}", words, hold_s=0)
+
+    publish(author.pk, "held", Content("A held letter", "<p>Words.</p>", "Words."), hold_s=600)
+
+    page = front_page()
+
+    assert "A held letter" not in page
+    assert [f"Letter number {number}" in page for number in range(7)] == [False] * 2 + [True] * 5
+    assert page.index("Letter number 6") < page.index("Letter number 5")
+    assert 'href="/archive/"' in page
+
+
+def test_looking_at_it_changes_nothing_and_no_cache_hands_its_form_to_somebody_else() -> None:
+    page = front_page()
+    looked = visitor().head("/")
+
+    assert looked.status_code == 200
+    assert looked.headers["Cache-Control"] == "private, no-cache"
+    assert "Cookie" in looked.headers["Vary"]
+    assert "<script" not in page
+    assert not Subscriber.objects.exists()
+    for method in ("post", "put", "delete"):
+        assert getattr(visitor(), method)("/").status_code == 405

@@ -1,0 +1,69 @@
+"""A line or two under a title: the letter's own first words, without any mark-up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from publishing.archive.archived_editions import latest_letters
+from publishing.content.summary import LONGEST, summary_of
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.letters import letter
+
+FIRST = "They are gone between one evening and the next."
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<p>{FIRST}</p><p>Another paragraph that is longer than the first one, by far.</p>",
+        f"<p>Dear {{{{ name|reader }}}},</p><p>{FIRST}</p>",
+        f"<h1>Swifts</h1><p>View in browser</p><p class=open>They are <b>gone</b> {FIRST[14:]}</p>",
+        f"<!doctype html><head><title>T</title><style>p{{}}</style></head><body><p>{FIRST}</p>",
+        f"<p>They are gone between one evening<br>and the next.</p><script>{FIRST}</script>",
+        f"<table><tr><td>They are gone</td><td>{FIRST[14:]}</td></tr></table>",
+    ],
+)
+def test_it_is_the_first_paragraph_that_says_something(html):
+    assert summary_of(html, "The text part.") == FIRST
+
+
+def test_a_letter_of_text_alone_is_told_by_its_text():
+    text = FIRST.replace(" and", "\n and")
+    assert summary_of(" ", f"Dear {{{{ name|reader }}}},\n\n{text}\n") == FIRST
+    assert summary_of('<p><img src="https://example.org/a.png"></p>', FIRST) == FIRST
+    assert summary_of("<p>Dear you,</p><p>come.</p>", "") == "Dear you, come."
+    assert summary_of("<p>a &lt;b&gt; &amp; c</p>", "") == "a <b> & c"
+    assert summary_of(f"<p>{FIRST}</p>", "", "{{ name }}") == FIRST
+
+
+def test_a_long_paragraph_ends_at_a_sentence_or_else_between_two_words():
+    sentences = f"{FIRST} " * 6
+    assert summary_of(f"<p>{sentences}</p>", "") == f"{FIRST} {FIRST} {FIRST}"
+
+    cut = summary_of(f"<p>{'heron, ' * 60}</p>", "")
+    assert cut.endswith("heron…")
+    assert len(cut) <= LONGEST
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_whatever_the_letter_is_it_is_plain_and_short(html, text):
+    summary = summary_of(html, text)
+
+    assert len(summary) <= LONGEST
+    assert summary == " ".join(summary.split())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_list_has_it_under_the_title_and_so_has_whoever_asks_for_the_latest(author):
+    publish(author.pk, "k1", letter("First", html=f"<p>{FIRST}</p>"), hold_s=0)
+    document = f"<html><head><style>{'p{} ' * 3000}</style></head><body><p>Later. {FIRST}</p>"
+    publish(author.pk, "k2", letter("Second", html=document), hold_s=0)
+
+    newest, older = latest_letters(5)
+    assert (newest.title, newest.summary) == ("Second", f"Later. {FIRST}")
+    assert (older.title, older.summary) == ("First", FIRST)
+    assert latest_letters(1) == [newest]
+    assert f"First {FIRST}" in WindowOf(None).get("/archive/").words

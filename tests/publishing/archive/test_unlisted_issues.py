@@ -1,0 +1,198 @@
+"""An issue that is not meant for the public: its mails lead to its page, and nothing else does."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from delivery.models import Edition
+from idempotency.models import PostedForm
+from publishing.archive.archived_editions import latest_letters
+from publishing.models import Issue
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import FORM
+from tests.publishing.edition_records import sent
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FEED = "/archive/feed.xml"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_held(settings):
+    """What is published can be read at once."""
+    settings.PUBLISH_HOLD_S = 0
+
+
+@pytest.fixture
+def unlisted(author, three_readers):
+    """An unlisted issue between two that are listed."""
+    publish(author.pk, "k1", letter("Before"), hold_s=0)
+    edition = publish(author.pk, "k2", letter("For members"), hold_s=0, unlisted=True).edition
+    publish(author.pk, "k3", letter("After"), hold_s=0)
+    return Issue.objects.get(pk=edition.issue_id)
+
+
+def the_issue():
+    """The one issue of which anything was published; those of mail on request stand beside it."""
+    return Edition.objects.get().issue
+
+
+def page_of(issue):
+    return f"/archive/{issue.slug}/"
+
+
+def progress_of(issue):
+    return f"{FORM}{issue.pk}/"
+
+
+def choose(window, issue, choice):
+    return window.post(f"{progress_of(issue)}listing/", choice=choice)
+
+
+def test_its_page_is_there_for_whoever_has_the_address_and_asks_not_to_be_found(anybody, unlisted):
+    page = anybody.get(page_of(unlisted))
+
+    assert page.status == 200
+    assert "For members" in page.words
+    assert '<meta name="robots" content="noindex">' in page.html
+    assert page.answer["X-Robots-Tag"] == "noindex"
+    for refusal in ("private", "no-store"):
+        assert refusal in page.answer["Cache-Control"]
+    assert "public" not in page.answer["Cache-Control"]
+    assert "ETag" not in page.answer
+    assert Edition.objects.get(issue=unlisted).archive_url.endswith(page_of(unlisted))
+    # It leads to no other letter, nothing leads to it, and another one may be found.
+    assert "/archive/before/" not in page.html
+    for address in ("/archive/", FEED, "/archive/no-such-letter/", "/archive/after/"):
+        assert "members" not in anybody.get(address).html
+    assert [letter.title for letter in latest_letters(9)] == ["After", "Before"]
+    listed = anybody.get("/archive/after/")
+    assert "noindex" not in listed.html
+    assert "X-Robots-Tag" not in listed.answer
+    assert "/archive/before/" in listed.html
+
+
+@pytest.mark.parametrize(
+    ("posted", "is_unlisted"),
+    [({}, False), ({"unlisted": "on"}, True), ({"unlisted": "off"}, False),
+     ({"unlisted": "0"}, False), ({"unlisted": "1"}, True)],
+)  # fmt: skip
+def test_a_form_is_listed_unless_its_box_is_ticked_or_a_script_says_so(
+    window, three_readers, posted, is_unlisted
+):
+    page = window.get()
+    assert 'type="checkbox" name="unlisted"' in page.html
+    assert "unlisted" not in page.form_with("title").fields
+
+    assert window.publish(**posted).status == 303
+
+    assert the_issue().unlisted is is_unlisted
+
+
+def test_what_is_mistyped_is_not_published_and_the_box_is_ticked(window, three_readers):
+    page = window.publish(unlisted="maybe")
+
+    assert page.status == 200
+    assert "'maybe'" in page.words
+    fields = page.form_with("title").fields
+    assert fields["unlisted"] == "on"
+    # So it stays through a form with other errors.
+    assert window.post(**{**fields, "title": ""}).form_with("title").fields["unlisted"] == "on"
+    assert not Edition.objects.exists()
+
+
+@pytest.mark.parametrize("expired", [False, True])
+@pytest.mark.parametrize("first", [{}, {"unlisted": "on"}])
+def test_a_key_stands_for_its_choice(window, three_readers, first, expired):
+    other = {} if first else {"unlisted": "on"}
+    fields = window.open_form()
+    assert window.post(**fields, **first).status == 303
+    if expired:
+        PostedForm.objects.all().delete()
+
+    page = window.post(**fields, **other)
+
+    assert page.status == 422
+    assert page.form_with("title").fields.get("unlisted") == other.get("unlisted")
+    assert window.post(**fields, **first).status == 303
+    assert Edition.objects.count() == 1
+    assert the_issue().unlisted is bool(first)
+
+
+def test_a_key_stands_for_what_was_asked_for_whatever_was_changed_since(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields, unlisted="on")
+    choose(window, the_issue(), "list")
+    PostedForm.objects.all().delete()
+
+    assert window.post(**fields, unlisted="on").status == 303
+    assert not the_issue().unlisted
+
+
+@pytest.fixture
+def corrected(window, unlisted):
+    """The fields of the form for version 2 of the unlisted issue, after version 1 went out."""
+    sent(Edition.objects.get(issue=unlisted))
+    page = window.get(f"{FORM}?issue={unlisted.pk}")
+    return {**page.form_with("title").fields, "text_content": "Fourteen."}
+
+
+def test_a_correction_leaves_it_unlisted(window, anybody, unlisted, corrected):
+    assert "unlisted" not in corrected
+    assert window.post(**corrected).status == 303
+
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+    page = anybody.get(page_of(unlisted))
+    assert "corrected on" in page.words
+    assert page.answer["X-Robots-Tag"] == "noindex"
+
+
+def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
+    choose(window, unlisted, "list")
+
+    page = window.post(**{**corrected, "title": ""}, unlisted="on")
+    fields = {**page.form_with("title").fields, "title": "For members, mended"}
+    assert window.post(**fields).status == 303
+
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+    assert "Published version 2 to everyone confirmed: 3 readers, unlisted." in _trail(unlisted)
+
+
+def test_its_progress_page_says_so_and_changes_it_once_however_often_it_is_pressed(
+    window, anybody, unlisted
+):
+    assert "Unlisted" in window.get(progress_of(unlisted)).words
+
+    for _ in range(2):
+        assert choose(window, unlisted, "list").status == 303
+
+    assert "Listed" in window.get(progress_of(unlisted)).words
+    assert "For members" in anybody.get("/archive/").words
+    answer = anybody.get(page_of(unlisted)).answer
+    assert "X-Robots-Tag" not in answer
+    assert "public" in answer["Cache-Control"]
+
+    for _ in range(2):
+        choose(window, unlisted, "unlist")
+    assert "For members" not in anybody.get("/archive/").words
+    assert _trail(unlisted) == [
+        "Published version 1 to 3 readers, unlisted.",
+        "Made listed.",
+        "Made unlisted.",
+    ]
+
+
+def _trail(issue):
+    entries = LogEntry.objects.filter(object_id=str(issue.pk)).order_by("pk")
+    return [entry.get_change_message() for entry in entries]
+
+
+@pytest.mark.parametrize("choice", ["", "on", "LIST"])
+def test_a_button_that_says_nothing_changes_nothing(window, unlisted, choice):
+    assert choose(window, unlisted, choice).status == 303
+
+    looked = window.get(f"{progress_of(unlisted)}listing/?choice=list").answer
+    assert looked["Location"] == progress_of(unlisted)
+    assert Issue.objects.get(pk=unlisted.pk).unlisted

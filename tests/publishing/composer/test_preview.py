@@ -1,0 +1,179 @@
+"""The preview: what will be sent, in an answer that can do nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from html import unescape
+
+import pytest
+
+from delivery.mail.message import Copy
+from delivery.models import Edition
+from delivery.worker.step import renderer_for
+from idempotency.key import fresh_key
+from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import LETTER, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PREVIEW = "/admin/newsletters/preview/"
+WORDS = Written(
+    "For {{ name }}",
+    "Dear {{ name|reader }}, quite.",
+    MARKDOWN,
+    "Dear {{ name|reader }},\n\n**gone** to [the archive]({{ archive_url }}).",
+    "",
+)
+
+
+def preview(author, words: Written = WORDS) -> str:
+    """The address of the preview of a draft with these words."""
+    draft = drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+    return f"/admin/newsletters/drafts/{draft.pk}/preview/"
+
+
+def policy_of(page) -> dict[str, str]:
+    """The directives of an answer's policy."""
+    given = page.answer["Content-Security-Policy"].split(";")
+    return {name: rest.strip() for name, _, rest in (one.strip().partition(" ") for one in given)}
+
+
+def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, three_readers):
+    shown = json.loads(
+        window.client.get(
+            preview(author), secure=True, headers={"Accept": "application/json"}
+        ).content
+    )
+    edition = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
+    edition.archive_url = "https://letter.example.org/archive/"
+    ada = Subscriber.objects.get(name="Ada")
+    (made,) = renderer_for(edition).messages([Copy(ada.pk, ada.email, ada.name)], author.pk)
+    sent = json.loads(made)
+
+    def without_tokens(mail: str) -> str:
+        return re.sub(r"/unsubscribe/[^/]+/", "/unsubscribe/x/", mail)
+
+    assert shown["subject"] == sent["Subject"] == "For Ada"
+    assert without_tokens(shown["html"]) == without_tokens(sent["HtmlBody"])
+    assert without_tokens(shown["text"]) == without_tokens(sent.get("TextBody", ""))
+
+
+def test_its_links_to_unsubscribe_remove_nobody(window, author, three_readers):
+    page = window.get(preview(author))
+
+    (link,) = set(re.findall(r'href="https://letter\.example\.org(/unsubscribe/[^"]+)"', page.html))
+    WindowOf(None).post(link)
+
+    assert Subscriber.objects.filter(state="confirmed").count() == 3
+
+
+def test_it_can_do_nothing(window, author):
+    page = window.get(preview(author))
+    policy = policy_of(page)
+
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["frame-ancestors"] == "'self'"
+    assert page.answer["X-Frame-Options"] == "SAMEORIGIN"
+    assert page.answer["Cache-Control"] == "no-store"
+    assert "script-src" not in policy
+    assert not {"allow-scripts", "allow-forms", "allow-top-navigation"} & set(
+        policy["sandbox"].split()
+    )
+
+
+def test_the_frame_of_the_composer_allows_no_more_than_the_answer(window, author):
+    address = preview(author)
+    frame = re.search(
+        r'<iframe[^>]* sandbox="([^"]*)"', window.get(address.removesuffix("preview/")).html
+    )
+
+    assert set(frame[1].split()) == set(policy_of(window.get(address))["sandbox"].split())
+
+
+def test_the_text_part_is_plain_text(window, author):
+    written = Written("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
+    page = window.get(f"{preview(author, written)}?part=text")
+
+    assert page.answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert page.html.startswith("<b>Not bold</b>, Ada Whitlock")
+    assert policy_of(page)["default-src"] == "'none'"
+
+
+def test_the_plain_forms_fields_are_shown_as_they_would_be_sent(window):
+    page = window.post(PREVIEW, **LETTER)
+    text = window.post(PREVIEW, **LETTER, part="text")
+    fields = {"title": "Gone", "format": "markdown", "letter": "They *have*.", "text_content": ""}
+    composers = window.client.post(
+        PREVIEW, fields, secure=True, headers={"Accept": "application/json"}
+    ).json()
+    assert "<em" in composers["html"]
+    assert not Edition.objects.filter(kind="newsletter").exists()
+
+    assert "<p>they have gone.</p>" in re.sub(r'(<p) style="[^"]*"', r"\1", page.html)
+    assert text.html.startswith("Dear Ada Whitlock,")
+
+
+def test_the_next_version_shows_its_words_before_anything_was_saved(window, author, three_readers):
+    first = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
+    composer = window.get(f"/admin/newsletters/write/?issue={first.issue_id}")
+    (frame,) = re.findall(r'<iframe [^>]*src="([^"]+)"', composer.html)
+
+    shown = window.get(unescape(frame))
+    text = window.get(unescape(frame).replace("part=html", "part=text"))
+
+    assert not Draft.objects.exists()
+    saved = drafts.begin_for_issue(author.pk, first.issue_id)
+    as_saved = window.get(f"/admin/newsletters/drafts/{saved.pk}/preview/?part=html")
+    assert shown.html == as_saved.html
+    assert "Dear Ada" in text.html
+    assert policy_of(shown) == policy_of(as_saved)
+
+
+@pytest.mark.parametrize("named", ["", "?issue=x", f"?issue={uuid.UUID(int=7)}"])
+def test_there_is_no_next_version_of_what_is_no_issue(window, named):
+    assert window.get(f"/admin/newsletters/write/preview/{named}").status == 404
+
+
+@pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])
+def test_what_is_longer_than_any_letter_is_not_rendered(window, headers):
+    fields = {"format": "markdown", "letter": "w" * 250_001}
+
+    answer = window.client.post(PREVIEW, fields, secure=True, headers=headers)
+
+    assert answer.status_code == 400
+    assert "at most 250,000 are possible" in answer.content.decode()
+
+
+def test_who_may_not_see_readers_is_shown_an_invented_one(new_author, three_readers):
+    writer = WindowOf(new_author("willa", "write_draft"))
+    address = preview(writer.author)
+
+    pages = [
+        writer.get(address),
+        writer.get(address.removesuffix("preview/")),
+        writer.post(PREVIEW, **LETTER),
+    ]
+
+    for page in pages:
+        assert "ada@posthouse.example" not in page.html
+        assert "Dear Ada," not in page.words
+    assert "ada.whitlock@posthouse.example" in pages[1].words
+    assert "Dear Ada Whitlock" in pages[0].words
+
+
+@pytest.mark.parametrize("text", ["", "Much longer in words of my own. " * 200])
+def test_the_composer_and_the_check_agree_on_the_size(window, author, three_readers, text):
+    written = Written("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
+    address = preview(author, written).removesuffix("preview/")
+
+    (composers,) = re.findall(r"([\d,]+) kB as mail", window.get(address).words)
+    (checks,) = re.findall(r"Size ([\d,]+) kB", window.get(f"{address}check/").words)
+
+    assert composers == checks

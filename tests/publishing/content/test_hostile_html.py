@@ -1,0 +1,184 @@
+"""Every parser of what authors write takes time that grows as the letter does."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from delivery.mail.compose import compose
+from delivery.mail.inline_css import LONGEST, dressed
+from delivery.mail.merge_fields import MOST_UNKNOWN, Template, unknown_fields
+from delivery.mail.normalise_html import MOST_TAGS, sound
+from delivery.models import Newsletter
+from publishing.content.markdown import html_of
+from publishing.content.public_html import public_letter, sanitised
+from publishing.content.summary import summary_of
+from publishing.content.text_part import text_of
+from publishing.content.word_count import about_words_in, words_in
+from publishing.images.strip_gif_metadata import without_remarks
+from publishing.preflight.parse_letter import Link, read_letter
+from tests.publishing.preflight.facts_factory import found
+
+SHORT, LONG = 10_000, 40_000
+# Linear is four times as much. Less than this is noise.
+MOST_GROWTH, FLOOR_S = 10, 0.02
+
+# Each repeated; `#` is another number each time, `¬` a blank.
+HTML = """
+<a b=" | <a b=' | <a b= | <a¬ | <a/ | </a b=" | <a href= | <a href="x" | <img src=" | <p style="
+<!-- | <!- | <!--> | <!--x--!> | <!-- - | <! | <![CDATA[ | <![CDATA[]] | <![if | <!--[if mso]> | <?
+<?xml | <!doctype | <!doctype html " | < | </ | > | & | &amp | &# | &#x | " | <a:
+<div> | <b> | <b><i></b> | <b><p></b> | <a><b><p></a> | <font size=#>x<p> | </div> | </p> | </br>
+<table> | <table>x | <table><tr><td>x | <td> | <table><a href="x"> | <tr><td>x</td><td>y</td></tr>
+<style> | <style>a{color:red}</style> | <style>a{ | <style>/* | <script> | <script><!-- | <title>
+</title | <textarea> | <plaintext> | <select> | <option> | <svg> | <svg><desc> | <math><mi>
+<td><font size=#><div> | <li><font size=#><a href="#">x
+<body a#=1> | <form> | <ul><li> | <blockquote><p>x | <h1>x</h1> | <p>x | <br> | <img src="x#">
+{{ | {{ name| | {{{ | {{ f# }} | <a href="{{ f# }}">x</a> | {{ name|<b> }} | TODO | *|A | %%a
+<a href="https://x.org/#">x</a> | <a href="x#">x</a> | http:// | a. | a' | \0 | <template>
+"""
+MARKDOWN = """
+[ | ] | [] | []( | [a]( | ![ | ![a]( | ![[]( | * | ** | *a | **a | a**b | *_ | **x* | _ | ` | `a``
+~~a | < | <a | <http: | <!-- | > | >~ | > - | - a~ | 1. a~ | # a~ | ```~ | [a#]: x~ | [a]: x " | |a~
+a|b~-|-~ | -~ | =~ | a~=~ | \\ | & | ~ | a~~ | [a](b " | [a](< | [a][ | ***a
+a*** | {{ f# }}~~ | {{ f# }}
+"""
+
+
+def whole(length: int) -> dict[str, str]:
+    """Letters that are hostile as a whole."""
+    return {
+        "attributes": f"<a {' '.join(f'a{n}=1' for n in range(length // 8))}>x</a>",
+        "blanks in a tag": f"<a {' ' * length}",
+        "siblings": f"<style>{'p~p{color:red}' * (length // 28)}</style>{'<p>x' * (length // 8)}",
+        "properties": "<style>p{{{}}}</style>{}".format(
+            "".join(f"--a{n}:b;" for n in range(length // 16)), "<p>x" * (length // 8)
+        ),
+        "selectors": f"<style>{','.join(f'.c{n}' for n in range(length // 7))}{{margin:0}}</style>",
+        "brackets": f'<p style="{"(" * length}">x',
+        "cells": "<table><tr><td>x" * (length // 32) + "</td></tr></table>" * (length // 32),
+    }
+
+
+def repeated(kind: str, length: int) -> str:
+    kind = kind.replace("¬", " ")
+    count = length // len(kind)
+    if "#" in kind:
+        return "".join(kind.replace("#", str(number)) for number in range(count))
+    return kind * count
+
+
+def html_letters(length: int) -> dict[str, str]:
+    kinds = [kind for line in HTML.strip().splitlines() for kind in line.split(" | ")]
+    return {kind: repeated(kind, length) for kind in kinds} | whole(length)
+
+
+def markdown_letters(length: int) -> dict[str, str]:
+    kinds = [kind for line in MARKDOWN.strip().splitlines() for kind in line.split(" | ")]
+    letters = {kind: repeated(kind.replace("~", "\n"), length) for kind in kinds}
+    depth = int(length**0.5)
+    return letters | {
+        "quotes": "".join(">" * n + " a\n" for n in range(depth)),
+        "lists": "".join(" " * 2 * n + "- a\n" for n in range(depth)),
+        "ticks": "".join("`" * n + " " for n in range(depth)),
+        "columns": f"{'|a' * (length // 8)}|\n{'|-' * (length // 8)}|\n" + "|\n" * (length // 4),
+        "lazy quote": ">" * (length // 4) + "a\n" * (length // 4),
+    }
+
+
+def _mail(letter: str) -> object:
+    newsletter = Newsletter(name="Tides", postal_address="1 Quay", language="en")
+    return compose("Tides", letter, letter, newsletter=newsletter, site_url="https://x.example")
+
+
+PARSERS: dict[str, Callable[[str], object]] = {
+    "made sound": sound,
+    "read for the check sheet": read_letter,
+    "check sheet": found,
+    "text part": text_of,
+    "archive": lambda letter: public_letter("x", letter, "", leave_url="/", archive_url="/"),
+    "archive of text": lambda letter: public_letter(
+        "x", "", letter, leave_url="/", archive_url="/"
+    ),
+    "feed": sanitised,
+    "summary": lambda letter: summary_of(letter, letter),
+    "mail and preview": _mail,
+    "merge fields": lambda letter: Template(letter, html=True).fill({"name": "Ada"}),
+    "words": lambda letter: (words_in(letter), about_words_in(letter)),
+}
+
+
+def _seconds(parse: Callable[[str], object], letter: str) -> float:
+    sound.cache_clear()
+    # Garbage collection takes time for all objects of the test run, not for this letter.
+    gc.disable()
+    try:
+        begun = time.process_time()
+        parse(letter)
+        return time.process_time() - begun
+    finally:
+        gc.enable()
+
+
+def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
+    """Whether it does in each of five tries; another process may disturb one."""
+    return all(
+        _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(5)
+    )
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_time_grows_linearly_on_hostile_html(parser: str) -> None:
+    short, long = html_letters(SHORT), html_letters(LONG)
+    assert [k for k in long if _grows_too_fast(PARSERS[parser], short[k], long[k])] == []
+
+
+def test_time_grows_linearly_on_hostile_markdown() -> None:
+    short, long = markdown_letters(SHORT), markdown_letters(LONG)
+    assert [kind for kind in long if _grows_too_fast(html_of, short[kind], long[kind])] == []
+
+
+@pytest.mark.parametrize("block", [b",~~~~~~~~\0\2\0", b"!~\0", b"!\xf9\0", b"!~\1a\1a\1a\1a\0"])
+def test_time_grows_linearly_on_hostile_animations(block: bytes) -> None:
+    short, long = (b"GIF89a" + bytes(7) + block * number + b";" for number in (100_000, 400_000))
+    assert not _grows_too_fast(without_remarks, short, long)
+
+
+def test_a_style_sheet_that_costs_too_much_is_kept_whole() -> None:
+    """The product of rules and tags would take hours, and its result gigabytes."""
+    letter = whole(300_000)["properties"]
+
+    made = dressed(letter)
+
+    assert len(made) < LONGEST
+    assert "--a1:b;" in made
+    assert made.count("<p>x") == letter.count("<p>x")
+
+
+def test_tags_beyond_the_bound_leave_their_words() -> None:
+    made = sound("<p>one two</p>" * MOST_TAGS)
+
+    assert made.count("<p>") < MOST_TAGS
+    assert made.split().count("two") + made.count("two</p>") == MOST_TAGS
+
+
+def test_a_million_tags_become_at_most_as_many_as_allowed() -> None:
+    made = sound("<font size=1>x<p>" * 60_000)
+
+    assert made.count("<p>") + made.count("<font") <= MOST_TAGS
+
+
+def test_only_the_first_unknown_fields_are_named() -> None:
+    text = repeated("{{ f# }}", 100_000)
+
+    assert [field.name for field in unknown_fields(text)] == [f"f{n}" for n in range(MOST_UNKNOWN)]
+
+
+def test_an_address_is_read_as_it_was_written() -> None:
+    letter = read_letter("""<a href='/?a=1&copy=2&amp;b="{{ name|"x" }}'>it&amp;s</a>""")
+
+    assert letter.links == (Link('/?a=1&copy=2&b="{{ name|"x" }}', "it&s"),)

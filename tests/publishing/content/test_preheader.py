@@ -1,0 +1,88 @@
+"""The preheader: what an inbox shows beside the subject, and the archive under the title."""
+
+from __future__ import annotations
+
+import pytest
+
+from delivery.models import Edition
+from publishing.archive.archived_editions import latest_letters
+from publishing.content.edition_content import LONGEST_PREHEADER, Content
+from publishing.content.version_diff import compare
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import FORM, LETTER, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORDS = "A note on absence, and how to keep a record of it."
+
+
+def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
+    assert window.publish(preheader=f" {WORDS} ").status == 303
+
+    edition = Edition.objects.get()
+    assert edition.preheader == WORDS
+    assert WORDS in edition.html_mail
+    # A correction begins with the newest.
+    page = window.get(f"{FORM}?issue={edition.issue_id}")
+    assert page.form_with("title").fields["preheader"] == WORDS
+
+
+def test_a_form_without_the_field_is_published_as_ever(window, three_readers):
+    fields = window.open_form()
+    del fields["preheader"]
+
+    assert window.post(**fields).status == 303
+    assert window.post(**fields).status == 303
+
+    edition = Edition.objects.get()
+    assert edition.preheader == ""
+    letter = Content(LETTER["title"], LETTER["html_content"], LETTER["text_content"])
+    assert bytes(edition.content_hash) == letter.sha256
+
+
+def test_another_preheader_under_the_same_key_is_other_content(window, three_readers):
+    fields = {**window.open_form(), "preheader": WORDS}
+    assert window.post(**fields).status == 303
+
+    page = window.post(**{**fields, "preheader": "Other words"})
+
+    assert page.status == 422
+    assert page.form_with("title").fields["preheader"] == "Other words"
+    assert Edition.objects.get().preheader == WORDS
+
+
+def test_what_is_wrong_with_it_is_said_at_the_field(window, three_readers):
+    long = "x" * (LONGEST_PREHEADER + 1)
+    for preheader, sentence in (
+        (long, "301 characters; at most 300"),
+        ("Leave: {{ unsubscribe_url }}", "“{{ unsubscribe_url }}”"),
+    ):
+        page = window.publish(preheader=preheader)
+        assert page.status == 200
+        assert sentence in page.words
+        assert 'href="#id_preheader"' in page.html
+        assert page.form_with("title").fields["preheader"] == preheader
+    assert not Edition.objects.exists()
+
+
+def test_where_it_differs_is_shown_and_only_where_there_is_one():
+    plain, told = Content("T", "", "x"), Content("T", "", "x", WORDS)
+
+    assert [line.field for line in compare(plain, plain)] == ["Title", "HTML", "Text"]
+    _, preheader, *_ = compare(plain, told)
+    assert preheader.field == "Preheader"
+    assert (preheader.earlier.length, preheader.now.length) == (0, len(WORDS))
+
+
+def test_the_archive_tells_a_letter_by_it(author, three_readers):
+    content = Content("Swifts", "<p>They have gone.</p>", "", "{{ name|You }} and  the swifts")
+    edition = publish(author.pk, "k", content, hold_s=0).edition
+
+    assert [letter.summary for letter in latest_letters(1)] == ["You and the swifts"]
+    anybody = WindowOf(None)
+    assert (
+        '<meta name="description" content="You and the swifts">'
+        in anybody.get(f"/archive/{edition.issue.slug}/").html
+    )
+    feed = anybody.get("/archive/feed.xml").html
+    assert '<summary type="text">You and the swifts</summary>' in feed

@@ -1,0 +1,563 @@
+"""The desk: what asks for somebody, what goes out, all issues, readers, health and the log."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from delivery.models import Alarm, Batch, Edition, Newsletter
+from delivery.monitoring import worker_heartbeat
+from delivery.queue import control, scheduled_editions
+from delivery.reconcile import database_identity
+from publishing.approval.approval import approve, hash_to_approve
+from publishing.external_checks.cached_results import keep_domain
+from publishing.external_checks.domain_records import Records, Said
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import Page, WindowOf
+from tests.publishing.edition_records import cancelled, in_doubt, sent
+from tests.publishing.letters import letter
+from tests.publishing.preflight.facts_factory import domain, records
+from tests.publishing.scheduled_issues import its_time_came, tomorrow
+from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DESK = "/admin/newsletters/issues/"
+NOW = f"{DESK}now.json"
+
+
+@pytest.fixture
+def publish_one(author: Any) -> Callable[..., Edition]:
+    """Publish a letter of this title, its hold over."""
+
+    def make(title: str = "Herons", **how: Any) -> Edition:
+        return publish(
+            author.pk, f"key-{title}", letter(title), hold_s=how.pop("hold_s", 0), **how
+        ).edition
+
+    return make
+
+
+def a_worker() -> None:
+    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=4711)
+
+
+def section(page: Page, name: str) -> str:
+    """What stands in one section of the page, as words; empty where there is none."""
+    found = re.search(
+        rf'<section class="sec" aria-labelledby="{name}">(.*?)</section>', page.html, re.S
+    )
+    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split()) if found else ""
+
+
+def titles(page: Page) -> list[str]:
+    """The titles of the section of issues, from the top."""
+    issues = page.html.partition('id="issues"')[2].partition("</section>")[0]
+    return re.findall(r'class="title"[^>]*>([^<]+)<', issues)
+
+
+def lede(page: Page) -> str:
+    return " ".join(re.search(r'<p class="lede">(.*?)</p>', page.html, re.S)[1].split())
+
+
+def stop(edition: Edition, reason: str) -> None:
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.filter(pk=edition.pk).update(control="stopped", control_reason=reason)
+
+
+def test_an_edition_that_was_stopped_says_why_and_leads_to_what_settles_it(
+    window: WindowOf,
+    new_author: Any,
+    publish_one: Callable[..., Edition],
+    three_readers: list[Subscriber],
+) -> None:
+    assert "Herons" not in window.get(DESK).words
+    edition = publish_one()
+    stop(edition, "Postmark refuses the sender. Confirm it, then resume.")
+    resume = f"/admin/newsletters/{edition.issue_id}/resume/?version=1"
+
+    page = window.get(DESK)
+    assert "Postmark refuses the sender." in section(page, "need")
+    assert f'href="{resume}"' in page.html
+    # Who may only look is offered nothing to press.
+    looker = WindowOf(new_author("ines", "view_issue")).get(DESK)
+    assert "Postmark refuses the sender." in section(looker, "need")
+    assert resume not in looker.html
+    assert "/write/" not in looker.html
+
+    window.post(resume)
+    a_worker()
+    assert section(window.get(DESK), "need") == ""
+
+
+def test_where_no_worker_runs_and_something_waits_it_is_said_once(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    assert section(window.get(DESK), "need") == ""
+    publish_one("Herons")
+    publish_one("Swifts")
+    assert section(window.get(DESK), "need").count("2 issues") == 1
+    a_worker()
+    assert section(window.get(DESK), "need") == ""
+
+
+def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    edition = publish_one("Swifts", at=tomorrow())
+    before = window.get(DESK)
+    assert section(before, "need") == ""
+
+    its_time_came(edition)
+    page = window.get(DESK)
+    assert section(page, "need")
+    assert "Goes out" not in section(page, "issues")
+    assert "goes out" not in lede(page)
+    # A page that was open all the time learns of it.
+    here = re.search(r'data-here="([^"]*)"', before.html)[1]
+    assert json.loads(window.get(NOW).answer.content)["here"] != here
+
+    a_worker()
+    assert section(window.get(DESK), "need") == ""
+
+    Edition.objects.update(scheduled_for=timezone.now() + timedelta(hours=1))
+    assert "goes out" in lede(window.get(DESK))
+    database_identity.declare_restored()
+    assert "goes out" not in lede(window.get(DESK))
+    assert "Swifts" in section(window.get(DESK), "need")
+
+
+def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
+    window: WindowOf, new_author: Any, publish_one: Callable[..., Edition]
+) -> None:
+    edition = publish_one()
+    for number in (1, 2):
+        Alarm.objects.create(
+            edition=edition, kind="accepted_twice", about=str(number), sentence=f"Copy {number}."
+        )
+    page = window.get(DESK)
+    need = section(page, "need")
+    assert "Copy 2. And 1 more" in need
+    form = page.form_with("up_to")
+
+    # Who may not settle it is told, and cannot say that they have.
+    looker = WindowOf(new_author("ines", "write_draft"))
+    assert not looker.get(DESK).has_form_with("up_to")
+    assert looker.post(form.action, **form.fields).status == 403
+
+    Alarm.objects.create(edition=edition, kind="surge", about="3", sentence="Too many bounces.")
+    assert window.post(form.action, **form.fields).answer["Location"] == DESK
+    need = section(window.get(DESK), "need")
+    assert "Too many bounces." in need
+    assert "Copy 2." not in need
+    # A form that names nothing changes nothing.
+    for fields in ({}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}):
+        assert window.post(f"{DESK}alarms/", **fields).status == 303
+    assert Alarm.objects.filter(looked_by=window.author.pk).count() == 2
+
+
+def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
+    window: WindowOf, new_author: Any
+) -> None:
+    waiting = SubscriberImportFactory(
+        state="checked", confirmed=False, finished_at=None, checked_at=timezone.now(),
+        filename="village-fair.csv", rows=7, added=4, known=3,
+    )  # fmt: skip
+    assert "village-fair.csv" not in window.get(DESK).words
+
+    page = WindowOf(new_author("tom", "manage_readers")).get(DESK)
+    need = section(page, "need")
+    assert "village-fair.csv" in need
+    assert "4 would be added" in need
+    assert f'href="/admin/newsletters/imports/{waiting.pk}/"' in page.html
+
+
+def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
+    window: WindowOf, new_author: Any
+) -> None:
+    writer = new_author("tom", "write_draft", first_name="Tomás", last_name="Brandão")
+    draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
+    assert section(window.get(DESK), "need") == ""
+
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(second_person=True)
+    need = section(window.get(DESK), "need")
+    assert "A moth at the lamp" in need
+    assert "Tomás Brandão" in need
+    # Whoever wrote it waits for another.
+    assert section(WindowOf(writer).get(DESK), "need") == ""
+
+    # It counts as approved as long as its giver may publish.
+    giver = new_author("basil", "publish_edition")
+    approve(draft.pk, giver.pk, hash_to_approve(draft))
+    assert section(window.get(DESK), "need") == ""
+    giver.user_permissions.clear()
+    assert "A moth at the lamp" in section(window.get(DESK), "need")
+
+
+@pytest.mark.parametrize("where", ["", "?show=ended", "?q=nothing+like+it"])
+def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
+    window: WindowOf, new_author: Any, publish_one: Callable[..., Edition], where: str
+) -> None:
+    for number in range(7):
+        Draft.objects.create(title=f"Moth {number}", letter="Dear all")
+    Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
+    SubscriberImportFactory(
+        state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
+    )
+    for title in ("Herons", "Swifts"):
+        edition = publish_one(title)
+        for about in "12":
+            Alarm.objects.create(edition=edition, kind="surge", about=about, sentence="Too many.")
+
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(second_person=True)
+    assert "Nine things" in lede(window.get(DESK + where))
+    manager = new_author("tom", "publish_edition", "manage_readers")
+    assert "11 things" in lede(WindowOf(manager).get(DESK + where))
+
+
+def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    edition = publish_one("Swifts")
+    a_worker()
+    sent(edition, "Ada")
+    in_doubt(edition, "Bram")
+    Batch.objects.update(state="ready", doubt_since=None)
+
+    page = window.get(DESK)
+    going = section(page, "now")
+    assert "Swifts 1 of 3 sent" in going
+    assert "1 copy is in doubt" in going
+    assert 'aria-label="sent 1, unknown 1, waiting 1; audience 3"' in page.html
+    assert "“Swifts”" in lede(page)
+
+
+def test_later_readings_are_told_again_only_if_they_say_something_new(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    edition = publish_one("Swifts")
+    a_worker()
+    here = re.search(r'data-here="([^"]*)"', window.get(DESK).html)[1]
+    first = window.get(NOW).answer
+    assert json.loads(first.content)["here"] == here
+
+    def again() -> Any:
+        return window.client.get(NOW, secure=True, headers={"If-None-Match": first["ETag"]})
+
+    unchanged = again()
+    assert unchanged.status_code == 304
+    assert re.fullmatch(r"\d\d:\d\d:\d\d", unchanged["Homing-Updated"])
+
+    sent(edition, "Ada")
+    news = again()
+    assert news.status_code == 200
+    reading = json.loads(news.content)
+    assert reading["going"][f"edition-{edition.pk}"]["text"]["count"] == "1"
+    assert reading["here"] == here
+
+    sent(edition)
+    assert json.loads(again().content) == {"here": "needs-0", "going": {}}
+
+
+def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
+    window: WindowOf, author: Any, publish_one: Callable[..., Edition]
+) -> None:
+    publish_one("On the patience of herons")
+    publish_one("A storm, and what it took")
+    at = tomorrow()
+    publish_one("Notes from a wet orchard", at=at)
+    Draft.objects.create(
+        title="A moth at the lamp", letter="<p>Dear <b>all</b> of you</p>", saved_by=author
+    )
+    gone_out = publish_one("Swifts")
+    Draft.objects.create(title="Swifts", letter="They left.", edition=gone_out)
+
+    page = window.get(DESK)
+    assert titles(page) == [
+        "A moth at the lamp",
+        "Notes from a wet orchard",
+        "Swifts",
+        "A storm, and what it took",
+        "On the patience of herons",
+    ]
+    assert at.words in section(page, "issues")
+    assert at.words in lede(page)
+
+
+def test_drafts_are_for_those_who_write(window: WindowOf, new_author: Any) -> None:
+    Draft.objects.create(title="A moth at the lamp")
+    assert titles(WindowOf(new_author("ines", "write_draft")).get(DESK)) == ["A moth at the lamp"]
+    looker = WindowOf(new_author("olaf", "view_issue"))
+    for show in ("", "?show=drafts"):
+        page = looker.get(DESK + show)
+        assert "A moth at the lamp" not in page.words
+        assert ">Drafts<" not in page.html
+
+
+def test_a_tab_shows_its_issues_alone(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    Draft.objects.create(title="A moth at the lamp")
+    publish_one("Swifts")
+    sent(publish_one("Herons"))
+    cancelled(publish_one("Lanterns"))
+
+    def shown(tab: str) -> list[str]:
+        return titles(window.get(f"{DESK}?show={tab}"))
+
+    assert shown("drafts") == ["A moth at the lamp"]
+    assert shown("going-out") == ["Swifts"]
+    assert shown("ended") == ["Lanterns", "Herons"]
+    assert shown("scheduled") == []
+    assert len(shown("no-such-tab")) == 4
+
+
+def test_issues_are_found_by_a_part_of_their_title(
+    window: WindowOf, publish_one: Callable[..., Edition]
+) -> None:
+    for title in ("Swifts leave", "On herons", "100 % rain"):
+        publish_one(title)
+    Draft.objects.create(title="More {{ name|swifts }}")
+    assert titles(window.get(f"{DESK}?q=SWIFTS")) == ["More swifts", "Swifts leave"]
+    assert titles(window.get(f"{DESK}?q=%25")) == ["100 % rain"]
+    assert "<b>moths" not in window.get(f"{DESK}?q=%3Cb%3Emoths%00").html
+
+
+def test_older_issues_begin_where_this_page_ends_whatever_was_published_meanwhile(
+    window: WindowOf, publish_one: Callable[..., Edition]
+) -> None:
+    for number in range(30):
+        publish_one(f"Letter {number}")
+    Edition.objects.update(published_at=Edition.objects.first().published_at)  # a tie
+    page = window.get(DESK)
+    found = titles(page)
+    assert len(found) == 12
+    publish_one("Something new")
+    for _ in range(2):
+        older = re.search(r'href="([^"#]*)#issues" rel="next"', page.html)
+        page = window.get(older[1].replace("&amp;", "&"))
+        found += titles(page)
+    assert 'rel="next"' not in page.html
+    assert found == [f"Letter {number}" for number in range(29, -1, -1)]
+    assert titles(window.get(f"{DESK}?before=1")) == []
+    assert len(titles(window.get(f"{DESK}?before=nothing"))) == 12
+
+
+def test_drafts_have_pages_too(window: WindowOf) -> None:
+    for number in range(15):
+        Draft.objects.create(title=f"Draft {number}")
+    beside = window.get(DESK)
+    assert titles(beside) == ["Draft 14", "Draft 13", "Draft 12"]
+    first = window.get(f"{DESK}?show=drafts")
+    older = re.search(r'href="([^"#]*)#issues" rel="next"', first.html)[1]
+    second = window.get(older.replace("&amp;", "&"))
+    assert titles(first) + titles(second) == [f"Draft {n}" for n in range(14, -1, -1)]
+
+
+def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_called_off(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    first = publish_one("Herons")
+    waits = publish_one("Swifts", at=tomorrow())
+    assert scheduled_editions.call_off(waits.pk, "Called back by a person.")
+    # A correction to some is no number of readers either.
+    sent(first, "Ada")
+    publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
+    SubscriberFactory()
+
+    page = window.get(DESK)
+
+    assert "4 confirmed" in section(page, "readers")
+    assert re.search(r'aria-label="Confirmed readers rose from 3 on [^"]* to 4 now"', page.html)
+    assert page.html.count('<path class="e"') == 2  # Herons, and now
+    figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
+    assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
+
+
+def strips_on(page: Page) -> str:
+    return page.html.partition("Not sent, by edition")[2].partition("</section>")[0]
+
+
+def test_what_was_not_sent_is_drawn_of_what_is_over(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    over, going = publish_one("Herons"), publish_one("Swifts")
+    Batch.objects.filter(edition=over).update(
+        state="done", waiting=0, sent=1, suppressed=1, withdrawn=1
+    )
+    strips = strips_on(window.get(DESK))
+    assert "suppressed 1, withdrawn 1, failed 0" in strips
+    assert strips.count('<svg class="bar"') == 1
+    assert "2 of 3" in strips
+    assert going.title not in strips
+
+
+def test_copies_withdrawn_by_a_cancel_are_drawn_by_title(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    stopped, called_back = publish_one("Herons"), publish_one("Swifts", hold_s=60)
+    sent(stopped, "Ada")
+    control.cancel(stopped.pk)
+    control.call_back(called_back.pk)
+    strips = strips_on(window.get(DESK))
+    assert re.findall(r'<span class="of">(\w+)', strips) == ["Herons"]
+    assert "2 of 3" in strips
+    assert "All other copies of these issues were sent, once each." in strips
+
+
+def test_closed_doubt_does_not_count_as_sent(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    closed = publish_one("Herons")
+    in_doubt(closed, "Ada")
+    sent(closed)
+    Batch.objects.filter(edition=closed).update(state="parked")
+    Edition.objects.filter(pk=closed.pk).update(control="closed")
+    assert "sent, once each, but 1 is unconfirmed." in strips_on(window.get(DESK))
+
+
+def test_issues_of_one_day_are_told_apart_by_time(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    publish_one("Herons")
+    SubscriberFactory()
+    publish_one("Swifts")
+    figures = window.get(DESK).html.partition("Show the figures</summary><p>")[2]
+    assert re.match(r"\d+ \w+ at \d\d:\d\d 3; \d+ \w+ at \d\d:\d\d 4; now 4\.", figures)
+
+
+def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any) -> None:
+    health = section(window.get(DESK), "health")
+    assert "POSTMARK_WEBHOOK_PASSWORD" in health
+    assert "example.org" in health
+    settings.FROM_EMAIL = "Edith Marlow <letter@almanack.org>"
+    assert "Not looked at yet almanack.org" in section(window.get(DESK), "health")
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "said", "shown"),
+    [
+        ({}, "DKIM is found DMARC is “reject”", "sent"),
+        ({"dkim": records()}, "DKIM is not known", "calm"),
+        ({"texts": Records(Said.NO_SUCH_NAME)}, "There is no such domain", "fault"),
+        ({"dmarc": Records(Said.NO_ANSWER)}, "DKIM is found no name server answered", ""),
+        ({"dmarc": records()}, "DKIM is found there is no DMARC record", ""),
+    ],
+)
+def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
+    window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str, shown: str
+) -> None:
+    settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
+    keep_domain(domain(**otherwise))
+    page = window.get(DESK)
+    assert f"Sender domain {said}" in section(page, "health")
+    line = page.html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]
+    assert f'<span class="state {shown}' in line
+
+
+def test_the_last_that_was_done_stands_there_and_leads_to_the_whole_log(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    for number in range(8):
+        publish_one(f"Letter {number}")
+    log = section(window.get(DESK), "log")
+    assert log.count("Edith Marlow published") == 6
+    assert "Edith Marlow published Letter 7 to 3 readers" in log
+
+
+PARTS = ("issues", "readers", "health", "log")
+
+
+@pytest.mark.parametrize(
+    ("permission", "parts"),
+    [
+        ("publish_edition", PARTS),
+        ("operate_sending", PARTS),
+        ("write_draft", ("issues", "readers")),
+        ("view_issue", ("issues", "readers")),
+        ("manage_readers", ("readers", "log")),
+    ],
+)
+def test_everybody_sees_what_they_have_to_do_with(
+    new_author: Any, publish_one: Callable[..., Edition], permission: str, parts: tuple[str, ...]
+) -> None:
+    publish_one("Herons")
+    page = WindowOf(new_author("ines", permission)).get(DESK)
+    assert page.status == 200
+    assert tuple(part for part in PARTS if section(page, part)) == parts
+    assert ("Herons" in page.words) == (permission != "manage_readers")
+    # Readers are led to only by whoever may see them.
+    assert ("/admin/newsletters/readers/" in page.html) == (permission == "manage_readers")
+
+
+def test_it_takes_as_many_queries_for_many_issues_as_for_three(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    a_worker()
+
+    def queries(address: str = DESK) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert window.get(address).status == 200
+        return len(captured)
+
+    def more(first: int, last: int) -> None:
+        for number in range(first, last):
+            edition = publish_one(f"Letter {number}")
+            Draft.objects.create(title=f"Draft {number}", letter="Dear all", saved_by=window.author)
+            Alarm.objects.create(edition=edition, kind="surge", about="", sentence="Too many.")
+            if number % 3:
+                sent(edition)
+            elif number % 2:
+                stop(edition, "Postmark refuses the sender.")
+
+    more(0, 3)
+    queries()
+    few, few_now = queries(), queries(NOW)
+    more(3, 13)
+    assert queries() == few <= 27
+    assert queries(NOW) == few_now <= 8
+
+
+SAID = "The newsletter is still called “The Homing Letter”"
+
+
+def test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own(
+    new_author: Any,
+) -> None:
+    operator = WindowOf(new_author("otto", "publish_edition", "change_newsletter"))
+
+    page = operator.get(DESK)
+    assert SAID in page.words
+    assert 'href="/admin/delivery/newsletter/1/change/"' in page.html
+
+    Newsletter.objects.update(name="Tide Tables")
+    assert SAID not in operator.get(DESK).words
+
+
+def test_of_the_name_the_desk_asks_nobody_who_may_not_change_it(window: WindowOf) -> None:
+    assert SAID not in window.get(DESK).words
+
+
+def test_the_check_of_a_draft_says_that_the_newsletter_has_no_name_of_its_own(
+    window: WindowOf,
+) -> None:
+    draft = Draft.objects.create(title="Swifts leave", letter="They have gone.")
+    check = f"/admin/newsletters/drafts/{draft.pk}/check/"
+
+    assert SAID in window.get(check).words
+
+    Newsletter.objects.update(name="Tide Tables")
+    assert SAID not in window.get(check).words

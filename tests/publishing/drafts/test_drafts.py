@@ -1,0 +1,458 @@
+"""Drafts: begun once, saved over what they were made from, and never lost."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import transaction
+
+from idempotency.key import fresh_key
+from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from tests.publishing import edition_records
+from tests.publishing.letters import letter
+from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WRITE = "/admin/newsletters/write/"
+DRAFTS = "/admin/newsletters/drafts/"
+ISSUES = "/admin/newsletters/issues/"
+
+
+def wording(letter: str = "They have gone.", **words: str) -> Wording:
+    """Words of a draft; a test names what matters."""
+    return Wording(
+        Written(
+            words.get("title", "Swifts"),
+            words.get("preheader", ""),
+            words.get("format", MARKDOWN),
+            letter,
+            words.get("text", ""),
+        )
+    )
+
+
+def begun(author, letter: str = "They have gone.", **words: str) -> Draft:
+    """A draft that was saved once."""
+    return drafts.begin(author.pk, fresh_key(), wording(letter, **words)).draft
+
+
+def as_json(window, address: str, **fields: str):
+    """What the page's script does."""
+    return window.client.post(address, fields, secure=True, headers={"Accept": "application/json"})
+
+
+class TestBeginning:
+    def test_the_first_save_makes_a_draft_and_the_same_again_no_second(self, author):
+        key = fresh_key()
+
+        first = drafts.begin(author.pk, key, wording())
+        again = drafts.begin(author.pk, key, wording())
+        other = drafts.begin(author.pk, key, wording("Two."))
+
+        assert (first.changed, again.changed) == (True, False)
+        assert first.draft.pk == again.draft.pk
+        assert isinstance(other, Conflict)
+        assert Draft.objects.get().letter == "They have gone."
+        assert LogEntry.objects.get().change_message == "Began a draft."
+
+
+class TestSaving:
+    def test_counts_the_revision_up_and_says_who(self, author, new_author):
+        draft, ines = begun(author), new_author("ines")
+
+        answer = drafts.save(draft.pk, 1, wording("Two."), by=ines.pk)
+
+        assert isinstance(answer, Saved)
+        assert answer.changed
+        assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
+        assert answer.draft.saved_by == ines
+        # The same words change nothing, from whichever revision.
+        for revision in (0, 1, 2):
+            again = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
+            assert isinstance(again, Saved)
+            assert (again.changed, again.draft.revision) == (False, 2)
+
+    def test_whoever_goes_on_writing_for_somebody_else_is_on_record_once(self, author, new_author):
+        draft, ines = begun(author), new_author("ines")
+        LogEntry.objects.all().delete()
+
+        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
+        drafts.save(draft.pk, 2, wording("Three."), by=ines.pk)
+        drafts.save(draft.pk, 3, wording("Four."), by=ines.pk)
+
+        assert [entry.user for entry in LogEntry.objects.all()] == [ines]
+
+
+class TestTheNextVersionOfAnIssue:
+    def test_what_was_written_in_markdown_comes_back_in_markdown(self, author):
+        draft = begun(author, "# Gone\n\nThey *have*.", preheader="Quite.")
+        content = content_of(drafts.written_of(draft))
+        edition = publish(author.pk, draft.key, content, hold_s=0).edition
+        Draft.objects.update(edition=edition)
+
+        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+
+        assert following.pk != draft.pk
+        assert drafts.written_of(following) == drafts.written_of(draft)
+        assert following.issue_id == edition.issue_id
+
+    def test_finished_html_comes_back_as_html_with_its_own_text(self, author):
+        edition = publish(author.pk, fresh_key(), letter(text="My own words."), hold_s=0).edition
+
+        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+
+        assert (following.format, following.letter) == (HTML, edition.html_content)
+        assert following.text == "My own words."
+        assert content_of(drafts.written_of(following)) == letter(text="My own words.")
+
+    def test_the_first_save_of_a_second_form_for_it_meets_the_open_draft(self, author):
+        issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
+        drafts.begin_for_issue(author.pk, issue)
+
+        answer = drafts.begin(author.pk, fresh_key(), wording("Mine."), issue=issue)
+
+        assert isinstance(answer, Conflict)
+        assert Draft.objects.count() == 1
+
+
+class TestAtTheSameMoment:
+    """Two calls, each on a connection of its own."""
+
+    def test_of_two_saves_from_one_revision_the_second_meets_the_first(self, author):
+        draft = begun(author)
+
+        with transaction.atomic():
+            mine = drafts.save(draft.pk, 1, wording("Mine."), by=author.pk)
+            other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
+            wait_until_somebody_waits()
+        answer = other.result(PATIENCE_S)
+
+        assert isinstance(mine, Saved)
+        assert isinstance(answer, Conflict)
+        assert answer.draft.letter == Draft.objects.get().letter == "Mine."
+        assert Draft.objects.get().revision == 2
+
+    def test_of_two_saves_of_the_same_words_both_are_saved_once(self, author):
+        draft = begun(author)
+
+        with transaction.atomic():
+            drafts.save(draft.pk, 1, wording("Ours."), by=author.pk)
+            other = beside(lambda: drafts.save(draft.pk, 1, wording("Ours."), by=author.pk))
+            wait_until_somebody_waits()
+        answer = other.result(PATIENCE_S)
+
+        assert isinstance(answer, Saved)
+        assert (answer.changed, answer.draft.revision) == (False, 2)
+
+    def test_of_two_first_saves_under_one_key_one_draft_comes(self, author):
+        key = fresh_key()
+
+        with transaction.atomic():
+            drafts.begin(author.pk, key, wording("Mine."))
+            other = beside(lambda: drafts.begin(author.pk, key, wording("Theirs.")))
+            wait_until_somebody_waits()
+
+        assert isinstance(other.result(PATIENCE_S), Conflict)
+        assert Draft.objects.get().letter == "Mine."
+
+    def test_of_two_who_begin_the_next_version_both_have_one_draft(self, author, new_author):
+        issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
+        ines = new_author("ines")
+
+        with transaction.atomic():
+            mine = drafts.begin_for_issue(author.pk, issue)
+            other = beside(lambda: drafts.begin_for_issue(ines.pk, issue))
+            wait_until_somebody_waits()
+
+        assert other.result(PATIENCE_S).pk == mine.pk
+        assert Draft.objects.count() == 1
+
+    def test_a_draft_is_not_saved_while_it_is_thrown_away(self, author):
+        draft = begun(author)
+
+        with transaction.atomic():
+            drafts.throw_away(draft.pk, by=author.pk)
+            other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
+            wait_until_somebody_waits()
+
+        assert other.result(PATIENCE_S) == drafts.Gone()
+        assert not Draft.objects.exists()
+
+
+class TestThePages:
+    def test_write_save_and_come_back(self, window):
+        form = window.get(WRITE).form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "title": "Swifts", "letter": "Gone."})
+        assert saved.status == 303
+        draft = Draft.objects.get()
+        assert saved.answer["Location"] == f"{DRAFTS}{draft.pk}/"
+
+        page = window.get(saved.answer["Location"])
+        fields = page.form_with("letter").fields
+        assert (fields["title"], fields["letter"]) == ("Swifts", "Gone.")
+        assert "Edith Marlow" in page.words
+
+        changed = window.post(saved.answer["Location"], **{**fields, "letter": "Gone for good."})
+        assert changed.status == 303
+        assert drafts.written_of(Draft.objects.get()).letter == "Gone for good."
+
+    def test_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
+        form = window.get(WRITE).form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "letter": "Dear {{ nme }}"})
+
+        assert saved.status == 303
+        assert "“{{ nme }}”" in window.get(saved.answer["Location"]).words
+
+    def test_line_ends_come_back_as_they_were_written(self, window, author):
+        draft = begun(author, "\n\nA line.\n\n<b>&amp;</b>\n")
+
+        fields = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter").fields
+        window.post(
+            f"{DRAFTS}{draft.pk}/", **{**fields, "letter": fields["letter"].replace("\n", "\r\n")}
+        )
+
+        assert Draft.objects.get().letter == "\n\nA line.\n\n<b>&amp;</b>\n"
+        assert Draft.objects.get().revision == 1
+
+    def test_the_script_is_told_what_became_of_its_save_and_of_the_other_tab(self, window, author):
+        draft = begun(author)
+        address = f"{DRAFTS}{draft.pk}/"
+
+        saved = as_json(window, address, revision="1", title="Swifts", letter="Two words.")
+        late = as_json(window, address, revision="1", letter="Mine.")
+
+        told = saved.json()
+        assert saved.status_code == 200
+        assert (told["revision"], told["address"]) == (2, address)
+        assert told["subject"] == "Swifts"
+        assert told["count"].startswith("2 words, ")
+        told = late.json()
+        assert late.status_code == 409
+        assert (told["revision"], told["present"]["letter"]) == (2, "Two words.")
+        assert Draft.objects.get().revision == 2
+
+    def test_two_tabs_are_told_of_each_other(self, window, author):
+        draft = begun(author)
+        address = f"{DRAFTS}{draft.pk}/"
+        fields = window.get(address).form_with("letter").fields
+        window.post(address, **{**fields, "letter": "One\nthing"})
+
+        page = window.post(address, **{**fields, "letter": "One\nother thing"})
+
+        assert page.status == 409
+        assert "<mark>thing</mark>" in page.html
+        assert "<mark>other thing</mark>" in page.html
+        assert Draft.objects.get().letter == "One\nthing"
+
+        mine = page.form_with("beside")
+        assert window.post(mine.action, **mine.fields).status == 303
+        assert {one.letter for one in Draft.objects.all()} == {"One\nthing", "One\nother thing"}
+
+        instead = page.form_with("revision")
+        assert window.post(instead.action, **instead.fields).status == 303
+        assert Draft.objects.get(pk=draft.pk).letter == "One\nother thing"
+
+    @pytest.mark.parametrize("done", ["published", "scheduled"])
+    def test_a_draft_that_is_an_issue_by_now_leads_to_it(self, window, author, done):
+        draft = begun(author)
+        at = tomorrow() if done == "scheduled" else None
+        edition = publish(author.pk, draft.key, letter(), hold_s=0, at=at, draft=draft).edition
+        address = f"{DRAFTS}{draft.pk}/"
+
+        assert f"/{edition.issue_id}/" in window.get(address).answer["Location"]
+        page = window.post(address, revision="1", title="Swifts", letter="Since then.")
+        assert page.status == 409
+        assert f"{done} meanwhile" in page.words
+        assert "Since then." in page.words
+
+    def test_words_that_are_too_long_are_on_the_page_and_not_saved(self, window):
+        form = window.get(WRITE).form_with("letter")
+        page = window.post(form.action, **{**form.fields, "letter": "x" * 250_001})
+
+        assert page.status == 400
+        assert "250,001 characters; at most 250,000" in page.words
+        assert len(page.form_with("letter").fields["letter"]) == 250_001
+        assert not Draft.objects.exists()
+        # HTML may be longer than Markdown.
+        html = {**form.fields, "format": "html", "letter": "x" * 250_001}
+        assert window.post(form.action, **html).status == 303
+
+    def test_throwing_away_asks_first_and_is_on_record(self, window, author):
+        draft = begun(author)
+        address = f"{DRAFTS}{draft.pk}/delete/"
+        assert "“Swifts”" in window.get(address).words
+        assert Draft.objects.exists()
+
+        assert window.post(address).status == 303
+
+        assert not Draft.objects.exists()
+        assert LogEntry.objects.filter(change_message="Threw the draft away.").exists()
+
+    def test_html_instead_of_markdown_and_back_loses_no_character(self, window, author):
+        draft = begun(author, "They *have* gone.")
+        address = f"{DRAFTS}{draft.pk}/"
+        in_html = "<p>They <em>have</em> gone.</p>\n"
+
+        window.post(address, **window.get(address).form_with("letter").fields | {"then": "html"})
+        now = Draft.objects.get()
+        assert (now.format, now.letter) == (HTML, in_html)
+
+        fields = window.get(address).form_with("letter").fields
+        asked = window.post(address, **fields | {"then": "markdown"}).answer["Location"]
+        assert Draft.objects.get().format == HTML
+        window.post(asked, **window.get(asked).form_with("revision").fields)
+        now = Draft.objects.get()
+        assert (now.format, now.letter) == (MARKDOWN, in_html)
+
+    def test_pressed_again_with_other_words_while_signed_out_both_are_kept(self, window):
+        form = window.get(WRITE).form_with("letter")
+        window.client.logout()
+
+        led = [
+            window.post(form.action, **{**form.fields, "letter": words}).answer["Location"]
+            for words in ("First.", "Second.", "Second.", "First.")
+        ]
+
+        kept = {draft.letter: str(draft.pk) for draft in Draft.objects.all()}
+        assert set(kept) == {"First.", "Second."}
+        assert Draft.objects.count() == 2
+        for words, address in zip(("First.", "Second.", "Second.", "First."), led, strict=True):
+            assert kept[words] in address
+
+    def test_signed_out_over_a_draft_of_somebody_else_nothing_new_makes_no_second_draft(
+        self, window, new_author
+    ):
+        draft = begun(new_author("ines"))
+        form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
+        window.client.logout()
+
+        led = window.post(form.action, **form.fields).answer["Location"]
+        assert f"{DRAFTS}{draft.pk}/" in led
+        assert Draft.objects.count() == 1
+
+        window.post(form.action, **{**form.fields, "letter": "Gone on with."})
+        kept = Draft.objects.exclude(pk=draft.pk).get()
+        assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
+        window.client.force_login(window.author)
+        page = window.get(f"{DRAFTS}{kept.pk}/?signed_out=")
+        assert "Your words were kept" in page.words
+
+    def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
+        form = window.get(WRITE).form_with("letter")
+        key = form.fields["idempotency_key"]
+        draft = drafts.begin(author.pk, key, wording()).draft
+        publish(author.pk, key, letter(), hold_s=0, draft=draft)
+        window.client.logout()
+
+        answer = window.post(form.action, **{**form.fields, "letter": "Since then."}).answer
+
+        kept = Draft.objects.exclude(pk=draft.pk).get()
+        assert (kept.letter, str(kept.pk) in answer["Location"]) == ("Since then.", True)
+
+    def test_so_many_are_kept_for_somebody_signed_out_and_then_the_words_stay_on_the_page(
+        self, window, new_author
+    ):
+        begun(new_author("ines"))
+        form = window.get(WRITE).form_with("letter")
+        window.client.logout()
+
+        def post(number: int):
+            words = {"letter": f"\nLetter {number} & <more>", "idempotency_key": fresh_key()}
+            return window.post(form.action, **{**form.fields, **words})
+
+        for number in range(MOST_UNTOUCHED):
+            assert post(number).status == 302
+        page = post(MOST_UNTOUCHED)
+
+        assert page.status == 429
+        assert Draft.objects.filter(begun_by=window.author).count() == MOST_UNTOUCHED
+        # What is there already is led to, and one that somebody goes on with makes room.
+        assert post(0).status == 302
+        again = page.form_with("letter")
+        window.client.force_login(window.author)
+        assert window.post(again.action, **again.fields).status == 303
+        newest = Draft.objects.get(letter=f"\nLetter {MOST_UNTOUCHED} & <more>")
+        drafts.save(newest.pk, 1, wording("On."), by=window.author.pk)
+        first = Draft.objects.get(letter="\nLetter 0 & <more>")
+        drafts.save(first.pk, 1, wording("Gone on with."), by=window.author.pk)
+        window.client.logout()
+        assert post(MOST_UNTOUCHED + 1).status == 302
+
+    @pytest.mark.parametrize("button", ["beside", "revision"])
+    def test_signed_out_over_two_versions_of_a_draft_ones_own_is_kept(self, window, author, button):
+        draft = begun(author)
+        form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
+        drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk)
+        mine = window.post(form.action, **{**form.fields, "letter": "Mine."}).form_with(button)
+        window.client.logout()
+
+        window.post(mine.action, **mine.fields)
+
+        assert Draft.objects.exclude(pk=draft.pk).get().letter == "Mine."
+
+    def test_a_post_without_a_note_of_ours_is_not_kept(self, window, author):
+        window.client.logout()
+        window.post(DRAFTS, idempotency_key=fresh_key(), title="x", letter="x", writer="x")
+
+        assert not Draft.objects.exists()
+
+    def test_the_next_version_is_written_in_the_composer(self, window, author, three_readers):
+        edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
+        edition_records.sent(edition, "Ada")
+
+        form = window.get(f"{WRITE}?issue={edition.issue_id}").form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "goes_to": "reached"})
+
+        draft = Draft.objects.get()
+        assert (draft.issue_id, draft.goes_to) == (edition.issue_id, "reached")
+        for again in (window.get(f"{WRITE}?issue={edition.issue_id}"),
+                      window.post(WRITE, issue=str(edition.issue_id))):  # fmt: skip
+            assert again.answer["Location"] == saved.answer["Location"]
+        assert window.get(f"{WRITE}?issue={uuid.uuid4()}").status == 404
+        assert window.get(f"{DRAFTS}{uuid.uuid4()}/").status == 404
+
+    def test_what_one_wrote_is_not_saved_by_itself_under_the_name_of_another(
+        self, window, author, new_author
+    ):
+        draft = begun(author)
+        fields = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter").fields
+        # Of the same browser: the page stays open while somebody else signs in.
+        window.client.force_login(new_author("willa", "write_draft"))
+
+        for address in (f"{DRAFTS}{draft.pk}/", DRAFTS):
+            answer = as_json(window, address, **{**fields, "letter": "Written by Edith."})
+            assert answer.status_code == 403
+
+        assert Draft.objects.get().letter == "They have gone."
+
+    def test_a_letter_pasted_into_the_title_does_not_fill_the_desk(self, window, author):
+        draft = begun(author, title="A word and " * 20_000)
+
+        for address in (ISSUES, f"{DRAFTS}{draft.pk}/delete/"):
+            assert len(window.get(address).html) < 100_000
+        assert window.get(f"{DRAFTS}{draft.pk}/").form_with("title").fields["title"] == draft.title
+
+
+def test_an_unknown_field_is_named_with_its_line(window):
+    letter = "Dear {{ name }},\n\nfar from {{ city }}.\n{{ nmae|you }} and {{ city }}\n"
+    fields = {"title": "For {{ who }}", "letter": letter, "idempotency_key": "k"}
+    saved = window.client.post(
+        "/admin/newsletters/drafts/", fields, secure=True, headers={"Accept": "application/json"}
+    ).json()
+
+    assert [(one["place"], one["code"]) for one in saved["hints"]["letter"]] == [
+        ("Line 3", "{{ city }}"),
+        ("Line 4", "{{ nmae|you }}"),
+    ]
+    assert [(one["place"], one["code"]) for one in saved["hints"]["title"]] == [("", "{{ who }}")]
+    page = window.get(saved["address"])
+    assert "Line 3: There is no merge field “{{ city }}”" in page.words
+    assert 'data-find="{{ nmae|you }}"' in page.html

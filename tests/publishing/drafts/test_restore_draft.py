@@ -1,0 +1,161 @@
+"""What was taken back before anybody got it is a draft again, with every word in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from publishing.content.draft_content import Written
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.edition_records import hold_is_over, in_doubt, sent
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SWIFTS = Written("Swifts leave", "Where they are", "markdown", "They *have* gone.", "Gone.")
+
+
+def published(author, hold_s: float = 60, **otherwise) -> Edition:
+    return publish(author.pk, fresh_key(), letter(), hold_s=hold_s, **otherwise).edition
+
+
+def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
+    """An edition that was written as a draft and published from its sheet."""
+    issue = otherwise.pop("issue", None)
+    draft = drafts.begin(author.pk, fresh_key(), Wording(written, **otherwise), issue=issue).draft
+    address = f"/admin/newsletters/drafts/{draft.pk}/publish/"
+    fields = window.get(address).form_with("revision").fields
+    assert window.post(address, **fields).status == 303
+    draft.refresh_from_db()
+    return draft.edition
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+def test_a_renamed_draft_is_read_at_its_new_address(window, author, anybody):
+    edition = published_draft(window, author)
+    take_back(window, edition)
+    renamed = replace(SWIFTS, title="Herons stay")
+    fresh = Draft.objects.get(edition=None)
+    drafts.save(fresh.pk, fresh.revision, Wording(renamed), by=author.pk)
+
+    address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
+    window.post(address, **window.get(address).form_with("revision").fields)
+    hold_is_over(Edition.objects.get(version=2))
+
+    page = anybody.get("/archive/herons-stay/")
+    assert (page.status, "Herons stay" in page.words) == (200, True)
+    assert anybody.get("/archive/swifts-leave/").status == 404
+
+
+def take_back(window, edition: Edition, name: str = "call-back"):
+    address = f"/admin/newsletters/{edition.issue_id}/{name}/?version={edition.version}"
+    return window.post(address)
+
+
+@pytest.fixture
+def held(settings):
+    settings.PUBLISH_HOLD_S = 60
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+@pytest.mark.parametrize("name", ["call-back", "cancel"])
+def test_from_the_page_with_a_link_to_it_and_published_as_the_next_version(window, author, name):
+    edition = published_draft(window, author)
+    if name == "call-back":
+        sheet = window.get(f"/admin/newsletters/{edition.issue_id}/{name}/")
+        assert "the issue becomes a draft again" in sheet.words
+
+    answer = take_back(window, edition, name)
+
+    fresh = Draft.objects.get(edition=None)
+    page = window.get(answer.answer["Location"])
+    assert f'href="/admin/newsletters/drafts/{fresh.pk}/"' in page.html
+    assert drafts.written_of(fresh) == SWIFTS
+    assert fresh.issue_id == edition.issue_id
+    assert fresh.key != edition.idempotency_key
+    assert Draft.objects.get(edition=edition).pk != fresh.pk
+
+    publish_page = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
+    fields = window.get(publish_page).form_with("revision").fields
+    assert window.post(publish_page, **fields).status == 303
+    assert Edition.objects.get(version=2).issue_id == edition.issue_id
+
+
+def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
+    edition = published(author)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_admin_log")
+    author.delete()
+
+    call_command("edition", "call-back", str(edition.issue_id))
+
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["state"] == "cancelled"
+    fresh = Draft.objects.get(edition=None)
+    assert fresh.begun_by is None
+    assert (fresh.issue_id, fresh.format) == (edition.issue_id, "html")
+    assert (fresh.title, fresh.letter) == (edition.title, edition.html_content)
+
+
+def test_what_somebody_is_writing_already_is_left_as_it_is(window, author, three_readers):
+    edition = published(author)
+    other = Wording(Written("Other words", "", "markdown", "Other.", ""))
+    drafts.begin(author.pk, fresh_key(), other, issue=edition.issue_id)
+
+    take_back(window, edition)
+
+    assert Draft.objects.get().title == "Other words"
+
+
+@pytest.mark.usefixtures("held")
+def test_a_correction_that_is_taken_back_goes_to_the_same_readers_as_a_draft(
+    window, author, three_readers
+):
+    first = published(author)
+    hold_is_over(first)
+    sent(first)
+    second = published_draft(window, author, issue=first.issue_id, goes_to="reached")
+
+    take_back(window, second)
+
+    fresh = Draft.objects.get(edition=None)
+    assert (fresh.goes_to, fresh.letter) == ("reached", SWIFTS.letter)
+
+
+@pytest.mark.parametrize(
+    "happened", [lambda edition: sent(edition, "Ada"), in_doubt], ids=["sent", "doubt"]
+)
+def test_cancelling_makes_no_draft_if_a_reader_may_have_it(window, author, three_readers, happened):
+    edition = published(author, hold_s=0)
+    happened(edition)
+
+    answer = take_back(window, edition, "cancel")
+
+    assert Edition.objects.get().control == "cancelled"
+    assert not Draft.objects.exists()
+    assert "reached nobody" not in window.get(answer.answer["Location"]).words
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+def test_the_way_to_the_draft_is_there_after_a_reload(window, author, new_author):
+    edition = published_draft(window, author)
+    progress = f"/admin/newsletters/{edition.issue_id}/"
+    assert "Open the draft" not in window.get(progress).words
+    take_back(window, edition)
+    link = f'href="/admin/newsletters/drafts/{Draft.objects.get(edition=None).pk}/"'
+
+    for _ in range(2):
+        page = window.get(progress)
+        assert page.html.count(link) == 1
+        assert "Open the draft" in page.words
+    looker = WindowOf(new_author("otto", "view_issue"))
+    assert link not in looker.get(progress).html

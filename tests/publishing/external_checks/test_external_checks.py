@@ -1,0 +1,321 @@
+"""Looking outside, with a real name server and a real web server on loopback."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
+
+from publishing.external_checks import cached_results
+from publishing.external_checks.dns import look_up_domain
+from publishing.external_checks.dns_queries import NameServers
+from publishing.external_checks.domain_records import Said
+from publishing.external_checks.link_result import LinkAnswer, Trouble
+from publishing.external_checks.links import AT_A_TIME, MOST_LINKS, open_links
+from publishing.external_checks.open_link import LinkOpener
+from publishing.external_checks.ssrf_guard import is_public
+from publishing.models import OutsideLook
+from tests.publishing.fake_name_server import LocalNameServer
+from tests.publishing.web_server import LocalWebServer
+
+CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
+DOMAIN = "almanack.example"
+SPF = "v=spf1 include:spf.mtasv.net ~all"
+LONG_AGO = 30.0
+# The certificates that everybody trusts; reading them takes 40 ms.
+TRUSTED = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
+
+
+def in_time(seconds: float = LONG_AGO) -> float:
+    return time.monotonic() + seconds
+
+
+@pytest.fixture
+def names():
+    with LocalNameServer() as server:
+        server.records = {("letters.test", "A"): ["127.0.0.1"]}
+        yield server
+
+
+@pytest.fixture
+def site():
+    with LocalWebServer() as server:
+        yield server
+
+
+@pytest.fixture
+def here(names, site):
+    """The address of the web server, by a name that the name server knows."""
+    return f"http://letters.test:{site.port}"
+
+
+def opener(names, **otherwise):
+    """One that may connect to loopback, where the tests' servers are."""
+    return LinkOpener(
+        names.known(),
+        **{"may_connect": lambda place: place.is_loopback, "trusted": TRUSTED, **otherwise},
+    )
+
+
+@pytest.fixture
+def opened(names):
+    """Open a link, and return the answer."""
+
+    def open_it(address, within_s=LONG_AGO, **otherwise):
+        return opener(names, **otherwise).open(address, until=in_time(within_s))
+
+    return open_it
+
+
+def test_a_domain_is_looked_up_with_its_spf_dkim_return_path_and_dmarc(names):
+    names.records = {
+        (DOMAIN, "TXT"): [f'"{SPF[:10]}" "{SPF[10:]}"', '"other=1"'],
+        (f"pm._domainkey.{DOMAIN}", "TXT"): ['"k=rsa; p=MIGf"'],
+        (f"pm-bounces.{DOMAIN}", "CNAME"): ["pm.mtasv.net."],
+        (f"_dmarc.{DOMAIN}", "TXT"): ['"v=DMARC1; p=none"'],
+    }
+
+    found = look_up_domain(DOMAIN, names.known())
+
+    assert found.is_known
+    assert found.texts.values == ("other=1", SPF)
+    assert found.dkim.values == ("k=rsa; p=MIGf",)
+    assert found.return_path.values == ("pm.mtasv.net",)
+    assert found.dmarc.values == ("v=DMARC1; p=none",)
+    assert found.dmarc_at == DOMAIN
+
+    # A policy of the domain above counts for the one below.
+    below = look_up_domain(f"news.{DOMAIN}", names.known())
+    assert (below.dmarc.values, below.dmarc_at) == (("v=DMARC1; p=none",), DOMAIN)
+
+    names.silent = {DOMAIN, f"pm._domainkey.{DOMAIN}", f"pm-bounces.{DOMAIN}", f"_dmarc.{DOMAIN}"}
+    silent = look_up_domain(DOMAIN, names.known())
+    assert (silent.is_known, silent.dmarc.said) == (False, Said.NO_ANSWER)
+
+
+def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
+    names.records = {("there.example", "A"): ["192.0.2.1"]}
+    names.silent = {"silent.example"}
+    names.broken = {"broken.example"}
+    servers = names.known()
+
+    def said(name, within_s=LONG_AGO):
+        return servers.ask(name, "TXT", until=in_time(within_s)).said
+
+    assert said("gone.example") is Said.NO_SUCH_NAME
+    assert said("there.example") is Said.NOTHING
+    assert said("silent.example", within_s=0.5) is Said.NO_ANSWER
+    assert said("broken.example") is Said.NO_ANSWER
+    assert said("..a") is Said.NO_ANSWER
+    nobody = NameServers([], 53)
+    assert nobody.ask(DOMAIN, "TXT", until=in_time(0.5)).said is Said.NO_ANSWER
+
+
+def test_a_question_ends_when_its_time_is_over(names):
+    names.silent = {DOMAIN}
+
+    assert names.known().ask(DOMAIN, "TXT", until=in_time(1.2)).said is Said.NO_ANSWER
+    assert len(names.asked) == 1  # in its own three seconds it would ask again
+    assert names.known().ask(DOMAIN, "TXT", until=in_time(-1)).said is Said.NO_ANSWER
+    assert len(names.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "well", "dead"),
+    [
+        ("/", 200, True, False),
+        ("/404", 404, False, True),
+        ("/503", 503, False, True),
+        ("/429", 429, False, False),
+    ],
+)
+def test_a_link_is_opened_as_far_as_its_status(here, opened, site, path, status, well, dead):
+    answer = opened(f"{here}{path}")
+
+    assert answer.status == status
+    assert (answer.is_well, answer.is_dead) == (well, dead)
+    assert site.requests[0] == ("HEAD", f"letters.test:{site.port}", path)
+
+
+@pytest.mark.parametrize("status", [405, 501, 404])
+def test_a_server_that_does_not_know_head_is_asked_like_a_reader_asks(here, opened, site, status):
+    answer = opened(f"{here}/head-{status}")
+
+    assert answer.status == 200
+    assert [method for method, _, _ in site.requests] == ["HEAD", "GET"]
+
+
+def test_nothing_is_told_to_a_site_but_what_is_asked_for(opened, site):
+    opened(f"http://edith:secret@letters.test:{site.port}/ä b?q=ü#f")
+
+    assert site.requests == [("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC")]
+    assert {"Cookie", "Authorization", "Referer"}.isdisjoint(site.headers[0])
+
+
+def test_three_redirects_are_followed_and_a_fourth_is_not(here, opened):
+    followed = opened(f"{here}/onwards-3")
+    refused = opened(f"{here}/onwards-4")
+
+    assert followed == LinkAnswer(status=200, at=f"{here}/onwards-0")
+    assert refused.trouble is Trouble.TOO_MANY_REDIRECTS
+    assert refused.is_dead
+
+
+def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(opened, names):
+    names.broken = {"silent.test"}
+    with LocalWebServer() as closed:
+        port = closed.port
+
+    gone = opened("https://gone.test/")
+    silent = opened("https://silent.test/")
+    refused = opened(f"http://letters.test:{port}/")
+
+    assert (gone.trouble, gone.is_dead) == (Trouble.NO_SUCH_HOST, True)
+    assert (silent.trouble, silent.is_dead) == (Trouble.NOT_LOOKED_UP, False)
+    assert refused.trouble is Trouble.REFUSED
+
+
+@pytest.mark.parametrize("path", ["/hang", "/drip"])
+def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(
+    here, opened, site, path
+):
+    answer = opened(f"{here}{path}", within_s=0.7)
+
+    assert answer.trouble is Trouble.TOO_SLOW
+    assert not answer.is_dead
+    assert not site.let_go.is_set()
+
+
+def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(opened):
+    trusted = ssl.create_default_context(cafile=CERTIFICATE)
+    with LocalWebServer(CERTIFICATE) as site:
+        by_address = opened(f"https://127.0.0.1:{site.port}/", trusted=trusted)
+        by_name = opened(f"https://letters.test:{site.port}/", trusted=trusted)
+        untrusted = opened(f"https://127.0.0.1:{site.port}/")
+
+    assert by_address.is_well
+    assert by_name.trouble is Trouble.CERTIFICATE
+    assert untrusted.trouble is Trouble.CERTIFICATE
+
+
+PRIVATE = """
+127.0.0.1 127.8.9.1 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 192.0.2.1
+224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 fe80::1 fc00::1 fec0::1 ff02::1 2001:db8::1
+::ffff:127.0.0.1 ::ffff:10.0.0.1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::a00:1 2002:7f00:1::
+2001:0:4136:e378:8000:63bf:80ff:fffe
+"""
+
+
+def test_an_address_that_is_not_public_is_not_connected_to():
+    private = PRIVATE.split()
+    assert [address for address in private if is_public(ip_address(address))] == []
+    for address in ("1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "::ffff:1.1.1.1"):
+        assert is_public(ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "letters.test", "both.test", "mapped.test"]
+)
+def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written(names, site, host):
+    names.records["both.test", "A"] = ["1.1.1.1", "127.0.0.1"]
+    names.records["mapped.test", "AAAA"] = ["::ffff:127.0.0.1"]
+    as_it_runs = LinkOpener(names.known())
+
+    answer = as_it_runs.open(f"http://{host}:{site.port}/", until=in_time())
+
+    assert answer.trouble is Trouble.NOT_PUBLIC
+    assert site.requests == []
+
+
+@pytest.mark.parametrize("onwards", ["http://127.0.0.2:{port}/", "//127.0.0.2:{port}/", "{inner}"])
+def test_a_redirect_is_judged_like_a_link(here, opened, names, site, onwards):
+    names.records["inner.test", "A"] = ["127.0.0.2"]
+    onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
+    # The machine at .1 is outside in this test, the one at .2 is not.
+    answer = opened(f"{here}/to?u={onwards}", may_connect=lambda place: str(place) == "127.0.0.1")
+
+    assert answer.trouble is Trouble.NOT_PUBLIC
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "onwards", ["http://[::1", "http://%255b/", "http://a%00b.test/", "//%00", "file:///etc/passwd"]
+)
+@pytest.mark.django_db
+def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(here, opened, onwards):
+    address = f"{here}/to?u={onwards}"
+
+    answer = opened(address)
+    cached_results.keep_links({address: answer})
+
+    assert answer.is_dead
+    assert not onwards.startswith("file") or answer.trouble is Trouble.NOT_WEB
+    assert cached_results.fresh("", [address]).links == {address: answer}
+
+
+def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, names, site):
+    """Whoever answers otherwise the second time (DNS rebinding) is not asked a second time."""
+    opened(f"{here}/")
+
+    assert names.asked.count(("letters.test", "A")) == 1
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("address", ["http://", "http://[::1", "http://a:b/", "ftp://a.test/", "x"])
+def test_what_is_no_address_of_the_web_is_answered_and_not_raised(opened, address):
+    answer = opened(address)
+
+    assert answer.trouble is Trouble.NOT_WEB
+
+
+def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
+    addresses = [f"{here}/page-{n}" for n in range(50)]
+
+    found = open_links([*addresses, *addresses], opener(names))
+
+    assert set(found) == set(addresses[:MOST_LINKS])
+    assert len(site.requests) == MOST_LINKS
+
+
+def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, names, site):
+    slow = [f"{here}/{n}/hang" for n in range(20)]
+
+    found = open_links([f"{here}/404", *slow], opener(names), within_s=3.0)
+
+    assert found[f"{here}/404"].status == 404
+    assert {found[address].trouble for address in slow if address in found} <= {Trouble.TOO_SLOW}
+    # The dead one is asked twice. With more time the rest would have had its turn.
+    assert len(site.requests) <= 2 + AT_A_TIME
+
+
+@pytest.mark.django_db
+def test_what_was_found_is_kept_and_the_latest_look_counts(names):
+    address = "https://weatherbooks.example/1911"
+    cached_results.keep_links({address: LinkAnswer(status=404, at=address)})
+    cached_results.keep_links({address: LinkAnswer(status=200, at=address)})
+    names.records = {(DOMAIN, "TXT"): [f'"{SPF}"']}
+    found = look_up_domain(DOMAIN, names.known())
+    cached_results.keep_domain(found)
+
+    known = cached_results.fresh(DOMAIN, [address, "https://other.example/"])
+
+    assert known.links == {address: LinkAnswer(status=200, at=address)}
+    assert known.domain == found
+    assert None not in (known.domain_at, known.links_at)
+
+
+@pytest.mark.django_db
+def test_what_is_older_than_ten_minutes_counts_no_more_and_after_a_day_it_is_gone(names):
+    cached_results.keep_domain(look_up_domain(DOMAIN, names.known()))
+    cached_results.keep_links({"https://a.example/": LinkAnswer(status=404)})
+    OutsideLook.objects.update(looked_at="2020-01-01T00:00Z")
+
+    known = cached_results.fresh(DOMAIN, ["https://a.example/"])
+    cached_results.keep_links({"https://b.example/": LinkAnswer(status=200)})
+
+    assert (known.domain, known.links, known.links_at) == (None, {}, None)
+    assert [look.subject for look in OutsideLook.objects.all()] == ["https://b.example/"]

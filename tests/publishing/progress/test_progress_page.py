@@ -1,0 +1,389 @@
+"""How an issue stands: the sentence first, then numbers that add up, on the page and as JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import uuid
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.management import call_command
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast, Concat, Now
+from django.utils import timezone
+
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, Worker
+from delivery.monitoring import worker_heartbeat
+from publishing.editions.status import status_of
+from publishing.progress.progress import reading_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import moment_of
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import address
+from tests.publishing.edition_records import hold_is_over, written
+from tests.publishing.letters import letter
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OUTCOMES = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
+ENDED = "/admin/newsletters/issues/?show=ended"
+UNKNOWN_ISSUE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def edition(author, settings):
+    """A letter to 100 readers in five batches, its hold over."""
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(100))
+    settings.DELIVERY_BATCH_SIZE = 20
+    return publish(author.pk, "k", letter("On the patience of herons"), hold_s=0).edition
+
+
+def settled(edition, number, **counts):
+    """Settle batch `number` of an edition: so many copies with each outcome, the rest sent."""
+    batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
+    copies = Delivery.objects.filter(batch=batch).order_by("recipient")
+    left = list(copies.values_list("recipient", flat=True))
+    for outcome, count in counts.items():
+        chosen, left = left[:count], left[count:]
+        copies.filter(recipient__in=chosen).update(outcome=outcome, reason=f"because {outcome}")
+    copies.filter(recipient__in=left).update(
+        outcome="sent", sent_at=edition.published_at, evidence="reply",
+        provider_message_id=Concat(Value("m-"), Cast("recipient", TextField())),
+    )  # fmt: skip
+    in_doubt = bool(counts.get("unknown"))
+    Batch.objects.filter(pk=batch.pk).update(
+        state="unknown" if in_doubt else "done",
+        doubt_since=edition.published_at if in_doubt else None,
+        waiting=0, sent=len(left), **counts,
+    )  # fmt: skip
+
+
+def ledger(page):
+    """The counts of the ledger by the word in their row, and the audience under the rule."""
+    number = r"</th><td class=\"num\"[^>]*>([\d,]+)</td>"
+    rows = re.findall(rf"</svg>(\w+)</span>{number}", page.html)
+    rows += re.findall(rf"<th scope=\"row\">(Audience){number}", page.html)
+    return {word.lower(): int(number.replace(",", "")) for word, number in rows}
+
+
+def test_page_json_and_command_tell_the_same_and_it_adds_up_to_the_audience(
+    window, edition, capsys
+):
+    settled(edition, 0, failed=2, suppressed=3)
+    settled(edition, 1, withdrawn=5)
+    settled(edition, 2, unknown=20)
+
+    counts = ledger(window.get(address(edition)))
+    told = window.get(address(edition, "progress.json"))
+    call_command("issue_status", str(edition.issue_id))
+    status = json.loads(capsys.readouterr().out)
+
+    assert list(counts) == [*OUTCOMES, "audience"]
+    assert tuple(counts.values()) == (30, 20, 2, 3, 5, 40, 100)
+    progress = told.answer.json()
+    assert {name: progress[name] for name in status} == status
+    assert {name: progress[name] for name in counts} == counts
+    assert progress["rate"] >= 0
+    assert progress["eta_s"] is None or progress["eta_s"] >= 0
+    assert told.answer["Cache-Control"] == "no-store"
+
+
+def test_what_the_json_gives_the_script_is_what_the_page_says(window, edition):
+    settled(edition, 2, unknown=20)
+
+    reading = window.get(address(edition, "progress.json")).answer.json()["page"]
+    page = window.get(address(edition))
+
+    on_page = dict(re.findall(r'data-text="(\w+)">([^<]*)<', page.html))
+    steady = set(on_page) - {"updated", "rate", "time_left", "left"}
+    assert len(steady) > 15
+    for name in steady:
+        assert html.unescape(on_page[name]) == reading["text"][name]
+    for part in reading["bar"]:
+        assert f'data-part="{part["outcome"]}" x="{part["x"]}" width="{part["width"]}"' in page.html
+
+
+def test_progress_is_told_in_few_queries_however_many_copies_there_are(
+    window, edition, django_assert_max_num_queries
+):
+    window.get(address(edition, "progress.json"))
+
+    with django_assert_max_num_queries(4) as queries:
+        window.get(address(edition, "progress.json"))
+
+    # The session, who it is of with what they may do, and the books. The zone is read every 10 s.
+    assert len([query for query in queries if 'FROM "newsletter"' not in query["sql"]]) <= 3
+    assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
+
+
+def test_a_held_edition_says_when_the_first_copy_leaves(window, author, three_readers):
+    held = publish(author.pk, "k", letter("Held"), hold_s=3600).edition
+
+    page = window.get(address(held, "?version=1&outcome=sent"))
+
+    assert f"{held.held_until:%H:%M:%S}" in page.words
+    # Without scripts it loads the same again, filter and all.
+    there = address(held, "?version=1&amp;outcome=sent")
+    assert re.search(rf'http-equiv="refresh" content="\d+; url={re.escape(there)}">', page.html)
+    assert re.search(r'data-shown="archive" hidden>See it in the archive', page.html)
+
+    hold_is_over(held)
+    page = window.get(address(held))
+    link = re.search(r'href="(/archive/[^"]+)" data-shown="archive">See it', page.html)[1]
+    assert window.get(link).status == 200
+
+
+def test_an_edition_that_succeeded_says_so_rests_and_keeps_its_alarm(window, edition):
+    for number in range(4):
+        settled(edition, number)
+    settled(edition, 4, suppressed=2, withdrawn=1)
+    Alarm.objects.create(
+        edition=edition, kind=Alarm.Kind.ACCEPTED_TWICE, about="m-2", sentence="Two for reader 7."
+    )
+
+    page = window.get(address(edition))
+
+    assert "97 copies" in page.words
+    assert "Two for reader 7." in page.words
+    assert 'http-equiv="refresh"' not in page.html
+    assert 'data-ask=""' in page.html
+
+
+def time_left(window, edition):
+    """`eta_s`, and the time left in words."""
+    progress = window.get(address(edition, "progress.json")).answer.json()
+    assert progress["state"] == "sending"
+    return progress["eta_s"], progress["page"]["text"]["time_left"]
+
+
+def sent_just_now(edition, copies):
+    """A call of the last minute that went well."""
+    batch = Batch.objects.filter(edition=edition).first()
+    now = timezone.now()
+    Attempt.objects.create(
+        id=uuid.uuid4(), batch_id=batch.pk, edition=edition, stream="broadcast", epoch=1,
+        worker=uuid.uuid4(), messages=copies, accepted=copies, started_at=now, finished_at=now,
+        deadline_at=now, result="answered",
+    )  # fmt: skip
+
+
+def test_the_time_left_is_that_of_the_copies_that_wait(window, edition):
+    assert time_left(window, edition)[0] is None
+    settled(edition, 0)
+    stuck = time_left(window, edition)
+    sent_just_now(edition, 20)
+    eta_s, words = time_left(window, edition)
+
+    assert stuck[0] is None
+    assert eta_s > 0
+    assert words.startswith("about ")
+
+
+def test_copies_in_doubt_have_no_time_left_but_a_time_of_the_next_look_up(window, edition):
+    for number in range(4):
+        settled(edition, number)
+    settled(edition, 4, unknown=20)
+    sent_just_now(edition, 80)
+    asks_at = timezone.now() + timedelta(minutes=4)
+    in_doubt = Batch.objects.filter(edition=edition, state="unknown")
+
+    in_doubt.update(due_at=asks_at)
+    later = time_left(window, edition)
+    in_doubt.update(due_at=timezone.now())
+    now = time_left(window, edition)
+
+    there = asks_at.astimezone(Newsletter.objects.get().zone)
+    assert later[0] is now[0] is None
+    assert f"{there:%H:%M:%S}" in later[1]
+
+
+def listed(page):
+    found = re.findall(r'<tr><th scope="row">(\S+?)<span', page.html)
+    return [address.replace("<wbr>", "") for address in found]
+
+
+def test_what_came_back_of_accepted_copies_is_told_beside_the_sum_and_not_in_it(window, edition):
+    settled(edition, 0)
+    Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
+    counts = ledger(window.get(address(edition)))
+    assert counts["audience"] == 100 == sum(counts[outcome] for outcome in OUTCOMES)
+    told = window.get(address(edition, "progress.json")).answer.json()["page"]["text"]
+    assert re.match(r"7 \w+, 1 ", told["came_back"])
+
+
+def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition):
+    for number in (0, 2, 3):
+        settled(edition, number)
+    expected = list(
+        Delivery.objects.filter(outcome="sent").order_by("recipient").values_list("address")
+    )
+
+    found, link, pages = [], "?outcome=sent", 0
+    while link:
+        page = window.get(address(edition, link.replace("&amp;", "&").partition("#")[0]))
+        found += listed(page)
+        pages += 1
+        following = re.search(r'<a href="([^"]+)" rel="next">', page.html)
+        link = following and following[1]
+
+    assert found == [email for (email,) in expected]
+    assert (len(found), pages) == (60, 2)
+    assert len(listed(window.get(address(edition, "?outcome=failed")))) == 0
+
+
+def test_an_unknown_issue_or_version_is_not_found_and_named(window, edition):
+    for address_of, named in (
+        (f"/admin/newsletters/{UNKNOWN_ISSUE}/", UNKNOWN_ISSUE),
+        (f"/admin/newsletters/{UNKNOWN_ISSUE}/progress.json", UNKNOWN_ISSUE),
+        (f"/admin/newsletters/{UNKNOWN_ISSUE}/resume/", UNKNOWN_ISSUE),
+        (address(edition, "?version=2"), "2"),
+        (address(edition, "?version=x"), "'x'"),
+        (address(edition, f"?version={'9' * 5000}"), f"'{'9' * 39}…'"),
+    ):
+        page = window.get(address_of)
+        assert page.status == 404
+        assert named in page.words
+
+
+def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, edition):
+    settled(edition, 0)
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
+
+    answer = window.post(address(edition, "resume/"))
+
+    assert answer.status == 303
+    assert answer.answer["Location"] == address(edition)
+    assert Edition.objects.get().control == "running"
+    assert Batch.objects.filter(state="ready").count() == 1
+    # Once more does nothing more.
+    assert window.post(address(edition, "resume/")).status == 303
+    assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
+    entry = LogEntry.objects.get(action_flag=CHANGE)
+    assert (entry.user, entry.get_change_message()) == (window.author, "Resumed, version 1.")
+
+
+def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window, author, edition):
+    corrected = letter("Herons, corrected")
+    publish(author.pk, "k2", corrected, hold_s=0, issue=edition.issue_id, version=2)
+
+    newest, older = window.get(address(edition)), window.get(address(edition, "?version=1"))
+
+    assert "Herons, corrected" in newest.words
+    assert "On the patience of herons" in older.words
+    assert "version 2" in older.words
+    assert window.get(address(edition, "progress.json")).answer.json()["version"] == 2
+    issues = window.get("/admin/newsletters/issues/").html.partition('id="issues"')[2]
+    assert issues.count('class="title"') == 1
+    assert written().count() == 1
+
+
+def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
+    author, window, three_readers, capsys
+):
+    held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
+    call_command("edition", "call-back", str(held.issue_id))
+    publish(author.pk, "k2", letter("Herons"), issue=held.issue_id, version=2, hold_s=600)
+    tomorrow = moment_of(timezone.now() + timedelta(1), "UTC")
+    waits = publish(author.pk, "k3", letter("Swifts"), hold_s=0, at=tomorrow).edition
+    call_command("edition", "call-back", str(waits.issue_id))
+    cancelled = publish(author.pk, "k4", letter("Moths"), hold_s=600).edition
+    call_command("edition", "cancel", str(cancelled.issue_id))
+    called_off = address(held, "?version=1")
+
+    for page in (window.get(called_off), window.get(address(waits))):
+        assert page.title.startswith("Called back: ")
+        assert 'data-text="state">Called back</p>' in page.html
+        assert 'data-ask=""' in page.html
+        assert re.search(r'data-shown="archive" hidden>', page.html)
+    assert words_of_states(window.get(called_off)) == ["Held", "Called back"]
+    assert words_of_states(window.get(ENDED)) == ["Cancelled", "Called back"]
+    # To a script, and in what is signed, it is what it is for good.
+    capsys.readouterr()
+    call_command("issue_status", str(held.issue_id), "--version", "1")
+    assert json.loads(capsys.readouterr().out)["state"] == "cancelled"
+    signed = window.get(address(held, "receipt/receipt.json?version=1")).answer.json()
+    assert signed["receipt"]["state"] == "cancelled"
+
+
+def words_of_states(page):
+    """The states in a list of issues or versions, in its order."""
+    lists = re.findall(r'<ol class="rows issues".*?</ol>', page.html, re.S)
+    return re.findall(r'<p class="state [^>]*>.*?</svg>(?:<span[^>]*>)?([^<]*)<', "".join(lists))
+
+
+def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_accepted(
+    author, window, edition
+):
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(time_zone="Europe/Lisbon")
+    held = publish(author.pk, "k2", letter("Herons"), hold_s=30).edition
+    until, there = held.held_until, held.held_until.astimezone(ZoneInfo("Europe/Lisbon"))
+
+    page = window.get(address(held))
+
+    hold = f"30 s, until {there:%H:%M:%S} Europe/Lisbon ({until:%H:%M:%S} UTC)"
+    assert f'<dd data-text="hold">{hold}</dd>' in page.html
+    assert reading_of(status_of(held.pk), ZoneInfo("Europe/Lisbon")).text["hold"] == hold
+    assert '<dd data-text="hold">none</dd>' in window.get(address(edition)).html
+
+
+def test_a_cancelled_edition_does_not_count_doubt_as_not_sent_and_the_page_stays_alive(
+    window, edition
+):
+    settled(edition, 0)
+    settled(edition, 1, unknown=20)
+    call_command("edition", "cancel", str(edition.issue_id))
+
+    page = window.get(address(edition))
+
+    for number in ("20 readers", "60 did not", "20 copies"):
+        assert number in page.words
+    assert 'data-ask="2.0"' in page.html
+
+
+def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window, edition):
+    found = "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'broadcast' says 'Postmark'."
+    workers = [uuid.uuid4() for _ in range(3)]
+    for worker, warning in zip(workers, ("", found, found), strict=True):
+        worker_heartbeat.arrive(worker, host="letterbox", pid=4711, warning=warning)
+
+    for page in (window.get(), window.get(address(edition))):
+        assert page.words.count(found) == 1
+
+    worker_heartbeat.leave(workers[1])
+    Worker.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
+    assert found not in window.get().words
+
+
+def test_doubt_section_says_who_settles_the_doubt(window, edition):
+    section = r'<section[^>]*data-shown="doubt"( hidden)?>'
+    assert re.search(section, window.get(address(edition)).html)[1] == " hidden"
+    settled(edition, 0, unknown=20)
+    for number in range(1, 5):
+        settled(edition, number)
+
+    asked = window.get(address(edition))
+    Batch.objects.filter(unknown=20).update(state="parked")
+    parked = window.get(address(edition))
+
+    assert re.search(section, asked.html)[1] is None
+    assert "20 copies left" in asked.words
+    assert "Homing asks Postmark" in asked.words
+    assert "until a person decides" in parked.words
+    for said in ("Homing asks Postmark", "Homing is asking", "Postmark is asked about them"):
+        assert said not in parked.words
+
+
+def test_stop_says_whether_any_reader_was_marked_as_failed(window, edition):
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
+    said = "no reader was marked as failed"
+    assert said in window.get(address(edition)).words
+    settled(edition, 0, failed=1)
+    assert said not in window.get(address(edition)).words

@@ -1,0 +1,322 @@
+"""The readers of an edition by what became of their copies: on the page, looked for, as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tracemalloc
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
+
+from delivery.models import Batch, Delivery
+from publishing.progress.outcome_sentences import why_of
+from publishing.progress.reader_outcomes import every_copy, outcome_page, place
+from publishing.publish.publish import publish
+from subscribers.data_requests.erase import erase
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import WindowOf, address
+from tests.publishing.edition_records import in_doubt, sent
+from tests.publishing.letters import letter
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LISTED = re.compile(
+    r'<tr><th scope="row">(?:<a href="([^"]*)">)?(?:<i class="quiet">)?([^<]+(?:<wbr>[^<]+)?)<'
+)
+
+
+def failed(edition, name, *, missed=True, reason="All tries were used up."):
+    """The copy of this reader failed."""
+    copy = Delivery.objects.get(issue=edition.issue_id, name=name)
+    Delivery.objects.filter(pk=copy.pk).update(
+        outcome="failed", reason=reason, missed=missed or None
+    )
+    Batch.objects.filter(pk=copy.batch_id).update(
+        waiting=F("waiting") - 1, failed=F("failed") + 1, missed=F("missed") + int(missed)
+    )
+
+
+def listed(page):
+    """The addresses on the page, each with where it leads."""
+    return {
+        name.replace("<wbr>", ""): leads_to or None
+        for leads_to, name in LISTED.findall(page.html.partition('id="list"')[2])
+    }
+
+
+def rows(window, edition, query=""):
+    """The file, and the rows in it as a spreadsheet reads them."""
+    answer = window.client.get(address(edition, f"readers.csv{query}"), secure=True)
+    assert answer.status_code == 200
+    text = b"".join(answer.streaming_content).decode()
+    return answer, list(csv.DictReader(io.StringIO(text)))
+
+
+def test_all_are_listed_each_with_outcome_time_and_evidence(window, edition):
+    sent(edition, "Ada")
+    failed(edition, "Bram")
+    Delivery.objects.filter(name="Ada").update(delivered_at=F("sent_at"))
+
+    page = window.get(address(edition, "?outcome=all"))
+
+    tabs = re.findall(r'outcome=(\w+)#list"[^>]*>\w+ <span class="small"[^>]*>([\d,]+)<', page.html)
+    assert tabs == [
+        ("all", "3"), ("sent", "1"), ("unknown", "0"), ("failed", "1"), ("suppressed", "0"),
+        ("withdrawn", "0"), ("waiting", "1"), ("missed", "1"),
+    ]  # fmt: skip
+    assert list(listed(page)) == [f"{n}@posthouse.example" for n in ("ada", "bram", "cleo")]
+    at = f"{Delivery.objects.get(name='Ada').sent_at:%H:%M:%S}"
+    ada = Delivery.objects.get(name="Ada").provider_message_id
+    assert re.search(rf"Sent {at} [^;]* {ada}; delivered {at}", page.words)
+    assert "Failed All tries were used up." in page.words
+    Delivery.objects.filter(name="Ada").update(bounced_at="2031-05-04T08:00:00Z")
+    page = window.get(address(edition, "?outcome=sent"))
+    assert "bounced 04 May 2031, 08:00:00" in page.words
+
+
+def test_readers_without_a_copy_are_listed_by_default(window, edition):
+    assert len(listed(window.get(address(edition)))) == 3
+    sent(edition, "Ada")
+    in_doubt(edition, "Bram")
+    assert list(listed(window.get(address(edition)))) == ["bram@posthouse.example"]
+    failed(edition, "Cleo")
+    assert list(listed(window.get(address(edition)))) == ["cleo@posthouse.example"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "said"),
+    [
+        ("waiting", "ready", "queued"),
+        ("waiting", "sending", "being sent"),
+        ("unknown", "parked", "a person decides"),
+    ],
+)
+def test_copy_says_where_it_is_or_who_decides(outcome, state, said):
+    batch = SimpleNamespace(state=state, reason="", lookups=3)
+    why = why_of(SimpleNamespace(outcome=outcome, reason=None, batch=batch), str)
+    assert said in why
+    assert "Postmark is asked" not in why
+
+
+def test_who_waits_is_held_or_waits_for_a_person_where_that_is_so(window, author, three_readers):
+    held = publish(author.pk, "k", letter(), hold_s=600).edition
+    until = held.held_until
+
+    def on_the_page():
+        page = window.get(address(held))
+        (said,) = set(re.findall(r'<td class="wide-only small">([^<]*)<', page.html))
+        return said
+
+    def in_the_file():
+        (said,) = {row["reason"] for row in rows(window, held)[1]}
+        return said
+
+    assert f"{until:%H:%M:%S}" in on_the_page()
+    assert until.isoformat(timespec="seconds") in in_the_file()
+    call_command("edition", "pause", str(held.issue_id))
+    assert on_the_page() == in_the_file()
+    assert "person" in on_the_page()
+
+
+def test_doubt_says_since_when_and_when_it_is_asked_about(window, edition):
+    in_doubt(edition, "Ada")
+    batch = Batch.objects.get()
+    Batch.objects.update(lookups=1)
+
+    page = window.get(address(edition, "?outcome=unknown"))
+
+    assert f"Unknown {batch.doubt_since:%H:%M:%S} " in page.words
+    assert f"{batch.due_at:%H:%M:%S}" in page.words
+
+
+def test_a_reader_is_found_by_address_or_its_beginning_in_few_looks(window, edition):
+    sent(edition, "Ada")
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(200))
+
+    with CaptureQueriesContext(connection) as queries:
+        page = window.get(address(edition, "?q=ADA@posthouse"))
+
+    assert list(listed(page)) == ["ada@posthouse.example"]
+    assert "accepted, message" in page.words
+    searches = [one["sql"] for one in queries if "email_key" in one["sql"]]
+    assert len(searches) == 1
+    copies = [one["sql"] for one in queries if 'FROM "delivery"' in one["sql"]]
+    assert len(copies) == 1
+    # By the whole key: issue, recipient, version.
+    assert all(part in copies[0] for part in ("issue_id", "recipient_id", "version"))
+    assert not listed(window.get(address(edition, "?q=nobody")))
+
+
+def test_neither_search_reads_a_table_from_end_to_end(edition):
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        cursor.execute(
+            "EXPLAIN SELECT * FROM subscriber WHERE email_key::text LIKE 'ada%' "
+            "ORDER BY email_key LIMIT 51"
+        )
+        readers = str(cursor.fetchall())
+        cursor.execute("RESET enable_seqscan")
+
+    assert "one_subscriber_per_address" in readers
+    assert "email_key >= 'ada'" in readers or "email_key)::text >= 'ada'" in readers
+
+
+def test_a_reader_who_is_not_in_this_edition_is_found_and_it_says_so(window, edition):
+    SubscriberFactory(email="dora@posthouse.example")
+
+    page = window.get(address(edition, "?q=d"))
+
+    assert list(listed(page)) == ["dora@posthouse.example"]
+    assert "not in the audience" in page.words
+
+
+def test_what_is_looked_for_is_text_and_never_a_pattern_or_a_tag(window, edition):
+    for text in ("%", "_da", "a%00da", "<b>", "x" * 999):
+        page = window.get(address(edition, f"?q={text}"))
+        assert page.status == 200
+        assert "<b>”" not in page.html
+    assert not listed(window.get(address(edition, "?q=%25")))
+    assert not listed(window.get(address(edition, "?q=_da")))
+
+
+def test_readers_lead_to_their_own_pages_for_those_who_may_manage_readers(
+    window, new_author, edition
+):
+    manager = WindowOf(new_author("manager", "view_issue", "manage_readers"))
+    ada = Subscriber.objects.get(name="Ada").pk
+
+    there = listed(manager.get(address(edition, "?outcome=all")))
+
+    assert there["ada@posthouse.example"] == f"/admin/newsletters/readers/{ada}/"
+    assert set(listed(window.get(address(edition, "?outcome=all"))).values()) == {None}
+
+
+def test_who_was_erased_stands_there_as_erased_and_without_a_way(window, new_author, edition):
+    sent(edition)
+    erase(Subscriber.objects.get(name="Ada").pk)
+    manager = WindowOf(new_author("manager", "view_issue", "manage_readers"))
+
+    page = manager.get(address(edition, "?outcome=sent"))
+
+    assert listed(page)["an erased reader"] is None
+    assert "ada@" not in page.html
+    assert not listed(manager.get(address(edition, "?q=ada@")))
+    assert rows(window, edition)[1][0]["address"] == "an erased reader"
+
+
+def test_an_onlooker_sees_the_list_and_may_neither_search_nor_take_it_away(new_author, edition):
+    SubscriberFactory(email="dora@posthouse.example")
+    onlooker = WindowOf(new_author("onlooker", "view_issue"))
+
+    page = onlooker.get(address(edition, "?q=dora"))
+
+    assert "dora@" not in page.html
+    assert 'name="q"' not in page.html
+    assert "readers.csv" not in page.html
+    assert onlooker.get(address(edition, "readers.csv")).status == 403
+    assert WindowOf(None).get(address(edition, "readers.csv")).status == 302
+
+
+def test_the_file_holds_those_of_the_outcome_and_is_named_for_them(window, edition):
+    sent(edition, "Ada")
+    failed(edition, "Bram")
+
+    answer, failures = rows(window, edition, "?version=1&outcome=failed")
+
+    assert [(row["address"], row["outcome"], row["missed"]) for row in failures] == [
+        ("bram@posthouse.example", "failed", "yes")
+    ]
+    assert failures[0]["reason"].startswith("All tries were used up.")
+    assert 'filename="on-the-patience-of-herons-v1-failed.csv"' in answer["Content-Disposition"]
+    assert answer["Cache-Control"] == "no-store"
+    entry = LogEntry.objects.get(action_flag=CHANGE)
+    assert entry.get_change_message() == "Downloaded the failed readers of version 1 as CSV."
+    assert entry.user == window.author
+    (ada,) = rows(window, edition, "?outcome=sent")[1]
+    assert (ada["message_id"], ada["evidence"], ada["reason"]) == (
+        f"1-{ada['reader']}",
+        "reply",
+        "",
+    )
+    assert ada["sent_at"].endswith("+00:00")
+    assert len(rows(window, edition)[1]) == 3
+
+
+def test_the_missed_are_a_file_of_their_own_without_those_who_were_refused(window, edition):
+    failed(edition, "Ada")
+    failed(edition, "Bram", missed=False, reason="Postmark refuses the address.")
+
+    page = window.get(address(edition))
+
+    link = re.search(r'href="([^"]*outcome=missed)"', page.html)[1].replace("&amp;", "&")
+    answer = window.client.get(link, secure=True)
+    text = b"".join(answer.streaming_content).decode()
+    assert [row["name"] for row in csv.DictReader(io.StringIO(text))] == ["Ada"]
+    assert list(listed(window.get(address(edition, "?outcome=missed")))) == [
+        "ada@posthouse.example"
+    ]
+
+
+def test_no_cell_of_the_file_is_run_by_a_spreadsheet(window, author):
+    SubscriberFactory(email="eve@posthouse.example", name="=HYPERLINK(1)")
+    edition = publish(author.pk, "k", letter(), hold_s=0).edition
+    failed(edition, "=HYPERLINK(1)", reason="@SUM(1)")
+
+    (row,) = rows(window, edition)[1]
+
+    assert row["name"] == "'=HYPERLINK(1)"
+    assert row["reason"].startswith("'@SUM(1)")
+
+
+@pytest.mark.parametrize("query", ["?outcome=nonsense", "?version=7", "?version=x"])
+def test_a_file_that_is_not_there_is_not_found(window, edition, query):
+    assert window.get(address(edition, f"readers.csv{query}")).status == 404
+
+
+def test_a_long_file_is_whole_and_takes_no_more_memory_than_a_short_one(author, settings):
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(9000))
+    settings.DELIVERY_BATCH_SIZE = 500
+    edition = publish(author.pk, "k", letter(), hold_s=0).edition
+    expected = list(Delivery.objects.order_by("recipient").values_list("recipient", flat=True))
+
+    tracemalloc.start()
+    seen, peaks = [], []
+    for number, copy in enumerate(every_copy(edition.pk, "all"), 1):
+        seen.append(copy.recipient_id)
+        if number % 3000 == 0:
+            peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+
+    assert seen == expected
+    # A third of it has been held by then, or all of it would have been.
+    assert peaks[-1] < 1.5 * peaks[0]
+
+
+def test_what_is_settled_while_the_file_is_read_does_not_end_it(author, three_readers, settings):
+    settings.DELIVERY_BATCH_SIZE = 1
+    edition = publish(author.pk, "k", letter("Herons"), hold_s=0).edition
+    moved_on = []
+
+    def settle_first(execute, sql, params, many, context):
+        """Two copies go out after the batches were looked at and before the copies are."""
+        if 'FROM "delivery"' in sql and not moved_on:
+            moved_on.append(True)
+            sent(edition, "Ada", "Bram")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(settle_first):
+        first = outcome_page(edition.pk, "waiting", most=1)
+    assert first.copies == []
+    assert first.after is not None
+    then = outcome_page(edition.pk, "waiting", place(str(first.after)), most=1)
+
+    assert [copy.name for copy in then.copies] == ["Cleo"]
+    assert then.after is None

@@ -1,0 +1,503 @@
+"""The versions of an issue: each is published once, the next one corrects, any other is refused."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+
+from delivery.models import Batch, DatabaseIdentity, Delivery, Edition, Evidence
+from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.reconcile import database_identity
+from delivery.rules.outcomes import CallUnanswered, NotSent
+from delivery.rules.settlement import Sent
+from publishing.editions.status import status_of
+from publishing.editions.versions import VersionRefusedError, choices_of, place_of, still_going
+from publishing.models import Issue
+from publishing.publish.publish import KeyUsedForOtherContentError, Published, has_words, publish
+from subscribers.leaving.leave import leave
+from subscribers.models import Subscriber
+from tests.delivery.edition_commands import Call
+from tests.publishing.edition_records import cancelled, in_doubt, sent, written
+from tests.publishing.letters import letter
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CORRECTED = letter("Swifts, corrected", "<p>Fourteen, not forty.</p>", "Fourteen, not forty.")
+
+
+@pytest.fixture
+def first(author, three_readers):
+    """Version 1, to Ada, Bram and Cleo."""
+    return publish(author.pk, "first", letter(), hold_s=0).edition
+
+
+@pytest.fixture
+def correct(author, first):
+    """Publish a version of the issue of `first`, the next unless named."""
+
+    def publish_it(version=2, key="second", content=CORRECTED, **whom):
+        return publish(
+            author.pk, key, content, hold_s=0, issue=first.issue_id, version=version, **whom
+        )
+
+    return publish_it
+
+
+def waits(edition):
+    """Nothing left yet."""
+
+
+def called_back(edition):
+    assert control.call_back(edition.pk) == edition.audience
+
+
+def readers_of(edition):
+    """Who has a delivery of this version, by name."""
+    return set(
+        Delivery.objects.filter(issue=edition.issue_id, version=edition.version).values_list(
+            "name", flat=True
+        )
+    )
+
+
+def test_the_next_version_is_an_edition_of_the_same_issue_with_deliveries_under_new_keys(
+    correct, first
+):
+    sent(first)
+    slug = written().get().slug
+
+    second = correct()
+
+    assert second.created
+    assert (second.edition.issue_id, second.edition.version) == (first.issue_id, 2)
+    # The slug stays, and the title follows the newest version.
+    issue = written().get()
+    assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
+    assert second.edition.archive_url == first.archive_url
+    assert readers_of(second.edition) == {"Ada", "Bram", "Cleo"}
+    keys = Delivery.objects.values_list("issue", "version", "recipient")
+    assert len(set(keys)) == 6
+    assert Delivery.objects.filter(version=1, outcome="sent").count() == 3
+
+
+def test_a_correction_goes_to_everyone_who_is_confirmed_now(correct, first):
+    sent(first)
+    SubscriberFactory(name="Dirk")
+    leave(Subscriber.objects.get(name="Ada").pk)
+
+    assert readers_of(correct().edition) == {"Bram", "Cleo", "Dirk"}
+
+
+def test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent(
+    correct, first
+):
+    sent(first, "Ada", "Bram")
+    in_doubt(first, "Cleo")
+    SubscriberFactory(name="Dirk")
+
+    edition = correct(goes_to="reached").edition
+
+    assert readers_of(edition) == {"Ada", "Bram"}
+    assert (edition.goes_to, edition.audience) == ("reached", 2)
+
+
+def test_who_was_reached_and_has_left_since_gets_no_correction(correct, first):
+    sent(first)
+    leave(Subscriber.objects.get(name="Ada").pk)
+
+    assert readers_of(correct(goes_to="reached").edition) == {"Bram", "Cleo"}
+
+
+def test_a_copy_of_any_earlier_version_counts_as_reached_and_of_another_issue_does_not(
+    author, correct, first
+):
+    sent(first, "Ada")
+    sent(correct().edition, "Bram")
+    sent(publish(author.pk, "other", letter("Other"), hold_s=0).edition, "Cleo")
+
+    assert readers_of(correct(3, "third", goes_to="reached").edition) == {"Ada", "Bram"}
+
+
+@pytest.mark.parametrize("key", ["second", "another", "first"])
+def test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first_time(
+    author, correct, first, key
+):
+    content = CORRECTED
+    second = correct().edition
+    if key == "first":
+        content, second = letter(), first
+
+    again = correct(second.version, key, content)
+
+    assert (again.edition.pk, again.created) == (second.pk, False)
+    assert Delivery.objects.count() == 6
+    assert LogEntry.objects.count() == 2
+    # With other words it stays as it is, and the caller can tell.
+    other = letter("Third thoughts")
+    assert correct(2, "third", other).edition.title == "Swifts, corrected"
+    assert not has_words(Edition.objects.get(version=2), other)
+    assert has_words(Edition.objects.get(version=2), CORRECTED)
+    assert Edition.objects.count() == 2
+
+
+@pytest.mark.parametrize("version", [0, -1, 3, 7, None])
+def test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there_is(
+    author, correct, version
+):
+    with pytest.raises(VersionRefusedError, match="the next is version 2"):
+        correct(version)
+
+    assert Edition.objects.count() == 1
+    with pytest.raises(VersionRefusedError, match=str(uuid.UUID(int=7))):
+        publish(author.pk, "k", letter(), hold_s=0, issue=uuid.UUID(int=7), version=1)
+
+
+@pytest.mark.parametrize(
+    ("version", "goes_to"), [(2, "everyone"), (1, "reached"), (1, "unreached")]
+)
+def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, version, goes_to):
+    with pytest.raises(VersionRefusedError, match="A new issue begins with version 1, to everyone"):
+        publish(author.pk, "k", letter(), hold_s=0, version=version, goes_to=goes_to)
+
+    assert not written().exists()
+
+
+def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, first):
+    cancelled(first)
+
+    with pytest.raises(VersionRefusedError, match="publish it to everyone"):
+        correct(goes_to="reached")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"content": letter("Third thoughts")}, {"goes_to": "reached"}, {"version": 3}, {"version": 1}],
+)
+def test_a_key_stands_for_its_words_its_version_and_its_readers(correct, first, other):
+    sent(first)
+    correct()
+
+    with pytest.raises(KeyUsedForOtherContentError):
+        correct(**other)
+
+    assert Edition.objects.count() == 2
+
+
+def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_round(
+    author, correct, first
+):
+    correct(content=letter())
+
+    with pytest.raises(KeyUsedForOtherContentError, match="version 2"):
+        publish(author.pk, "second", letter(), hold_s=0)
+    with pytest.raises(KeyUsedForOtherContentError):
+        correct(2, "first", content=letter())
+    assert Edition.objects.count() == 2
+
+
+# --- To those who were not reached, or to nobody ---
+
+
+@pytest.fixture
+def stopped_half_way(first):
+    """Version 1 was cancelled: Ada has a copy, Bram's is in doubt, Cleo has none."""
+    sent(first, "Ada")
+    in_doubt(first, "Bram")
+    cancelled(first)
+    return first
+
+
+def test_unreached_leaves_out_readers_with_a_copy_or_in_doubt(correct, stopped_half_way):
+    SubscriberFactory(name="Dirk")
+
+    edition = correct(goes_to="unreached").edition
+
+    assert readers_of(edition) == {"Cleo", "Dirk"}
+    assert edition.audience == 2
+
+
+def test_who_was_not_reached_and_has_left_since_gets_nothing(correct, stopped_half_way):
+    leave(Subscriber.objects.get(name="Cleo").pk)
+
+    assert readers_of(correct(goes_to="unreached").edition) == set()
+
+
+@pytest.mark.parametrize("mark", ["sent_at", "provider_message_id", "evidence"])
+def test_a_copy_with_a_mark_is_not_unreached(correct, stopped_half_way, mark):
+    cleo = Delivery.objects.filter(version=1, name="Cleo")
+    if mark == "evidence":
+        copy = cleo.get()
+        Evidence.objects.create(
+            provider_message_id="m-1", issue_id=copy.issue_id, recipient_id=copy.recipient_id,
+            version=1, source="lookup",
+        )  # fmt: skip
+    else:
+        cleo.update(**{mark: Now() if mark == "sent_at" else "m-1"})
+
+    assert readers_of(correct(goes_to="unreached").edition) == set()
+
+
+def test_after_a_cancelled_edition_the_default_is_the_unreached(correct, stopped_half_way):
+    edition = correct().edition
+
+    assert (edition.goes_to, readers_of(edition)) == ("unreached", {"Cleo"})
+
+
+def test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt(first):
+    in_doubt(first)
+    cancelled(first)
+
+    offered = [one.goes_to for one in choices_of(place_of(first.issue_id), 3)]
+
+    assert offered == ["everyone", "reached", "unreached", "nobody"]
+
+
+def test_after_a_called_back_edition_the_default_is_everyone(author, three_readers):
+    held = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(held)
+
+    again = publish(author.pk, "k", letter(), hold_s=0, issue=held.issue_id, version=2).edition
+
+    assert (again.goes_to, again.audience) == ("everyone", 3)
+
+
+def test_replay_without_a_choice_is_answered_after_the_default_changed(correct, first):
+    second = correct().edition
+    cancelled(first)
+    cancelled(second)
+
+    assert correct() == Published(second, created=False)
+
+
+def in_a_call(edition):
+    """Cancelled while its call is in flight."""
+    Call()
+    control.cancel(edition.pk)
+
+
+def was_missed(edition):
+    """All tries of Cleo's copy are used up; nobody has decided about it."""
+    sent(edition, "Ada", "Bram")
+    Delivery.objects.filter(name="Cleo").update(outcome="failed", missed=True, reason="Tries.")
+    Batch.objects.filter(edition=edition).update(state="done", waiting=0, failed=1, missed=1)
+
+
+@pytest.mark.parametrize("becomes", [waits, in_a_call, was_missed])
+def test_the_unreached_wait_until_no_earlier_copy_can_go(correct, first, becomes):
+    becomes(first)
+
+    with pytest.raises(VersionRefusedError, match="version 1"):
+        correct(goes_to="unreached")
+
+    first.pk, first.version, first.goes_to, first.idempotency_key = None, 2, "unreached", "k2"
+    with pytest.raises(IntegrityError, match="may still be sent"), transaction.atomic():
+        first.save(force_insert=True)
+
+
+@pytest.mark.parametrize("evidence_comes", [False, True])
+def test_a_call_in_flight_at_a_cancel_is_not_unreached(correct, first, evidence_comes):
+    call = Call()
+    control.cancel(first.pk)
+    call.ends(CallUnanswered("Silence."))
+    if evidence_comes:
+        accepted = [
+            (copy.recipient_id, Sent(f"m-{copy.name}", None)) for copy in Delivery.objects.all()
+        ]
+        with transaction.atomic(), connection.cursor() as cursor:
+            lock_edition(cursor, first.pk)
+            record_acceptances(cursor, first.pk, None, accepted, Evidence.Source.WEBHOOK)
+            settle_by_evidence(cursor, first.pk, [recipient for recipient, _ in accepted])
+
+    assert readers_of(correct(goes_to="unreached").edition) == set()
+
+
+@pytest.mark.parametrize("goes_to", ["reached", "unreached", None])
+@pytest.mark.parametrize("restore", ["noticed", "unnoticed"])
+def test_after_a_restore_a_correction_waits_for_its_reconciliation(
+    correct, stopped_half_way, goes_to, restore
+):
+    if restore == "noticed":
+        Edition.objects.update(unreconciled_since=Now())
+    else:
+        database_identity.notice()
+        DatabaseIdentity.objects.update(database=1)
+
+    with pytest.raises(VersionRefusedError, match=r"Run `\./homing reconcile .*` first"):
+        correct(goes_to=goes_to)
+
+    place = place_of(stopped_half_way.issue_id)
+    assert [one.goes_to for one in choices_of(place, 3) if "not available" in one.label] == [
+        "reached", "unreached",
+    ]  # fmt: skip
+    assert correct(goes_to="everyone").created
+
+
+@pytest.mark.parametrize("goes_to", ["reached", "unreached"])
+def test_the_database_refuses_corrections_of_unreconciled_versions(stopped_half_way, goes_to):
+    Edition.objects.update(unreconciled_since=Now())
+    second = Edition.objects.get()
+    second.pk, second.version, second.idempotency_key = None, 2, "k2"
+    second.goes_to, second.unreconciled_since = goes_to, None
+
+    with pytest.raises(IntegrityError, match="who was sent version 1"):
+        second.save(force_insert=True)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_version_for_nobody_is_in_the_archive_alone(author, first, anybody, version):
+    sent(first)
+    issue = {"issue": first.issue_id, "version": 2} if version == 2 else {}
+
+    edition = publish(author.pk, "n", CORRECTED, hold_s=60, goes_to="nobody", **issue).edition
+
+    assert (edition.audience, readers_of(edition)) == (0, set())
+    assert status_of(edition.pk).state == "succeeded"
+    assert "Fourteen" in anybody.get(f"/archive/{edition.issue.slug}/").words
+
+
+def test_the_address_of_a_version_for_nobody_is_fixed(author, three_readers):
+    edition = publish(author.pk, "n", letter(), hold_s=60, goes_to="nobody").edition
+
+    renamed = publish(author.pk, "k", RENAMED, hold_s=0, issue=edition.issue_id, version=2).edition
+
+    assert renamed.archive_url == edition.archive_url
+
+
+# --- The address in the archive ---
+
+
+RENAMED = letter("Herons stay")
+
+
+def test_a_renamed_issue_that_was_called_back_gets_another_address(author, three_readers):
+    held = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(held)
+
+    again = publish(author.pk, "again", RENAMED, hold_s=60, issue=held.issue_id, version=2).edition
+
+    assert again.archive_url.endswith("/archive/herons-stay/")
+    assert again.archive_url.endswith(f"/{Issue.objects.get(pk=held.issue_id).slug}/")
+
+
+def test_a_called_back_issue_keeps_its_address_without_renaming(author, first):
+    second = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(second)
+
+    again = publish(author.pk, "a", letter(), hold_s=0, issue=second.issue_id, version=2).edition
+
+    assert again.archive_url == second.archive_url != first.archive_url
+
+
+def left(edition):
+    """A call of it began and ended in doubt; then it was cancelled."""
+    in_doubt(edition)
+    cancelled(edition)
+
+
+def refused(edition):
+    """A call of it began, nothing was accepted, and it was cancelled."""
+    call = Call()
+    control.cancel(edition.pk)
+    call.ends(NotSent("The connection was refused."))
+    assert Edition.objects.get(pk=edition.pk).control == "cancelled"
+
+
+@pytest.mark.parametrize("becomes", [sent, left, refused, waits])
+def test_an_address_stays_once_a_copy_may_have_left(correct, first, becomes):
+    becomes(first)
+
+    renamed = correct(content=RENAMED).edition
+
+    assert renamed.archive_url == first.archive_url
+    with pytest.raises(IntegrityError, match="address"), transaction.atomic():
+        Issue.objects.filter(pk=first.issue_id).update(slug="elsewhere")
+
+
+def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers):
+    held = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(held)
+
+    def again(key):
+        return publish(
+            author.pk, key, letter(f"Title {key}"), hold_s=0, issue=held.issue_id, version=2
+        )
+
+    outcomes = at_once(lambda: again("a"), lambda: again("b"))
+
+    assert sorted(outcome.created for outcome in outcomes) == [False, True]
+    edition = Edition.objects.get(version=2)
+    assert edition.archive_url.endswith(f"/{edition.issue.slug}/")
+
+
+@pytest.mark.parametrize("keys", ["ab", "aa"])
+def test_two_who_publish_the_same_version_at_once_make_one_edition(correct, keys):
+    for version in (2, 3):
+        outcomes = at_once(
+            *[
+                lambda version=version, key=key: correct(version, f"{key}{version}", letter(key))
+                for key in keys
+            ]
+        )
+
+        assert sorted(outcome.created for outcome in outcomes) == [False, True]
+        assert len({outcome.edition.pk for outcome in outcomes}) == 1
+    assert Edition.objects.count() == 3
+    assert Delivery.objects.count() == 9
+
+
+def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs(
+    author, correct, first
+):
+    """The other has inserted the edition and not committed: the constraint decides, and waits."""
+
+    def waits():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks"
+                " WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
+            )
+            return cursor.fetchone()[0]
+
+    with transaction.atomic():
+        theirs = correct(2, "theirs", letter("Theirs")).edition
+        mine = beside(lambda: correct(2, "mine"))
+        while not waits():
+            assert not mine.done()
+    outcome = mine.result(PATIENCE_S)
+
+    assert (outcome.edition.pk, outcome.created) == (theirs.pk, False)
+    assert outcome.edition.title == "Theirs"
+
+
+def test_an_earlier_version_that_is_still_being_sent_is_named_with_what_it_means(correct, first):
+    sent(first, "Ada")
+    everyone, reached = (still_going(first.issue_id, 2, whom) for whom in ("everyone", "reached"))
+    assert "2 copies wait" in everyone[0]
+    assert "2 copies wait" in reached[0]
+    assert everyone != reached
+
+    in_doubt(first, "Bram")
+    assert "1 copy of version 1 is in doubt" in " ".join(still_going(first.issue_id, 2, "reached"))
+    cancelled(first)
+    assert still_going(first.issue_id, 2, "reached") == []
+
+
+def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
+    sent(first, "Ada")
+    correct()
+    correct(3, "third", goes_to="reached")
+
+    lines = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+    for line, version, whom in zip(
+        lines, (1, 2, 3), ("3 readers", "everyone confirmed: 3", "earlier version: 1"), strict=True
+    ):
+        assert f"version {version} " in line
+        assert whom in line

@@ -1,0 +1,323 @@
+"""Writing a correction: the form says what it will be and to how many; a version goes out once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.core.management import call_command
+from django.db.models.functions import Now
+
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from idempotency.models import PostedForm
+from publishing.content.edition_content import Content
+from publishing.drafts.drafts import begin_for_issue
+from publishing.editions.versions import still_going
+from publishing.models import KeptForm
+from publishing.publish.publish import publish
+from subscribers.leaving.leave import leave
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import FORM, LETTER, WindowOf
+from tests.publishing.edition_records import cancelled, sent
+from tests.publishing.scheduled_issues import tomorrow
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+
+
+@pytest.fixture
+def first(window, three_readers):
+    """Version 1, published from the form, to Ada, Bram and Cleo."""
+    assert window.publish().status == 303
+    return Edition.objects.get()
+
+
+@pytest.fixture
+def corrected(first):
+    """Version 1 after its three copies went out."""
+    sent(first)
+    return first
+
+
+def form_for(edition, more=""):
+    return f"{FORM}?issue={edition.issue_id}{more}"
+
+
+def open_correction(window, edition, **changes):
+    """The fields of the form for the next version, with a better text."""
+    fields = window.get(form_for(edition)).form_with("title").fields
+    return {**fields, "text_content": "Fourteen, not forty.\n", **changes}
+
+
+def test_the_form_holds_the_newest_words_and_to_how_many_each_choice_goes(window, corrected):
+    SubscriberFactory(name="Dirk")
+    leave(Subscriber.objects.get(name="Ada").pk)
+
+    page = window.get(form_for(corrected))
+
+    assert "Everyone: 3 confirmed readers" in page.words
+    assert re.search("earlier version: 2 ", page.words)
+    fields = page.form_with("title").fields
+    assert (fields["issue"], fields["version"]) == (str(corrected.issue_id), "2")
+    for name, words in {**LETTER, "goes_to": "everyone"}.items():
+        assert fields[name] == words
+    plain = window.get().form_with("title").fields
+    assert not {"issue", "version", "goes_to"} & set(plain)
+
+
+def test_a_correction_is_accepted_and_goes_to_whom_was_chosen(window, corrected):
+    SubscriberFactory(name="Dirk")
+
+    answer = window.post(**open_correction(window, corrected, goes_to="reached"))
+
+    assert (answer.status, answer.answer["Location"]) == (303, FORM)
+    assert ACCEPTED in window.get().words
+    second = Edition.objects.get(version=2)
+    assert (second.issue_id, second.goes_to, second.audience) == (corrected.issue_id, "reached", 3)
+    assert second.text_content == "Fourteen, not forty.\n"
+
+
+def test_an_issue_that_reached_nobody_is_no_correction_and_offers_no_choice(window, first):
+    cancelled(first)
+
+    page = window.get(form_for(first))
+
+    assert 'value="reached"' not in page.html
+    assert window.post(**page.form_with("title").fields).status == 303
+    assert Edition.objects.get(version=2).audience == 3
+
+
+def test_an_earlier_version_that_is_still_being_sent_is_named_before_and_after(window, first):
+    sent(first, "Ada")
+    (said,) = still_going(first.issue_id, 2, "everyone")
+
+    assert said in window.get(form_for(first)).words
+    assert window.post(**open_correction(window, first)).status == 303
+
+    assert said in window.get().words
+
+
+def test_after_a_restore_the_check_stops_a_correction_for_the_unreached(window, first):
+    cancelled(first)
+    Edition.objects.update(unreconciled_since=Now())
+
+    composer = window.get(f"{FORM}write/?issue={first.issue_id}")
+
+    assert "whom no version has reached: not available" in composer.words
+    assert 'value="unreached" checked' in composer.html
+    refusal = f"Run `./homing reconcile {first.issue_id}` first"
+    assert composer.words.count(refusal) == 3  # at both choices, and beside the button
+    draft = begin_for_issue(window.author.pk, first.issue_id)
+    sheet = window.get(f"{FORM}drafts/{draft.pk}/check/")
+    assert refusal in sheet.words
+    assert 'aria-disabled="true"' in sheet.html
+
+
+@pytest.mark.parametrize("named", ["00000000-0000-4000-8000-000000000000", "swifts", ""])
+def test_a_form_for_an_issue_that_there_is_not_is_not_found(window, named):
+    page = window.get(f"{FORM}?issue={named}")
+
+    assert page.status == 404
+    assert named in page.words
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"version": "3"}, "no version 3"),
+        ({"version": "0"}, "'0'"),
+        ({"version": ""}, "No version"),
+        ({"issue": "swifts"}, "'swifts'"),
+        ({"goes_to": "somebody"}, "'somebody'"),
+    ],
+)
+def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
+    window, corrected, changes, named
+):
+    fields = open_correction(window, corrected, **changes)
+
+    page = window.post(**fields)
+
+    assert page.status == 200
+    assert named in page.words
+    again = page.form_with("title").fields
+    for name in ("text_content", "idempotency_key", "issue"):
+        assert again[name] == fields[name]
+    assert Edition.objects.count() == 1
+    assert PostedForm.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"goes_to": "reached"}, {"version": "3"}, {"title": "Third thoughts"}]
+)
+@pytest.mark.parametrize("expired", [False, True])
+def test_one_key_with_another_version_other_readers_or_other_words_gets_422(
+    window, corrected, change, expired
+):
+    fields = open_correction(window, corrected)
+    window.post(**fields)
+    if expired:
+        PostedForm.objects.all().delete()
+
+    page = window.post(**{**fields, **change})
+
+    assert page.status == 422
+    assert Edition.objects.count() == 2
+    fresh = page.form_with("title").fields
+    assert fresh["version"] == "3"
+    assert fresh["text_content"] == fields["text_content"]
+    assert window.post(**fresh).status == 303
+    assert Edition.objects.get(version=3).issue_id == corrected.issue_id
+
+
+def test_two_authors_who_write_the_same_version_publish_it_once_and_the_second_keeps_their_words(
+    window, new_author, corrected
+):
+    tomas = WindowOf(new_author("tomas"))
+    mine = open_correction(window, corrected)
+    theirs = open_correction(tomas, corrected, text_content="Fifteen, I counted.\n")
+    assert window.post(**mine).status == 303
+
+    page = tomas.post(**theirs)
+
+    assert page.status == 422
+    assert "Edith Marlow published version 2" in page.words
+    assert "<del>Fourteen, not forty</del>" in page.html
+    fresh = page.form_with("title").fields
+    assert (fresh["version"], fresh["text_content"]) == ("3", "Fifteen, I counted.\n")
+    assert fresh["idempotency_key"] != theirs["idempotency_key"]
+    assert Edition.objects.count() == 2
+    assert tomas.post(**fresh).status == 303
+
+
+def test_the_same_version_with_the_same_words_from_another_form_sends_nothing_and_says_so(
+    window, corrected
+):
+    one, two = (open_correction(window, corrected) for _ in range(2))
+    window.post(**one)
+    window.get()
+
+    assert window.post(**two).status == 303
+
+    assert Edition.objects.count() == 2
+    assert ACCEPTED not in window.get().words
+
+
+@pytest.mark.parametrize("was", ["scheduled", "published"])
+def test_a_version_that_was_called_back_meanwhile_is_said_to_be(window, corrected, was):
+    at = tomorrow() if was == "scheduled" else None
+    fields = open_correction(window, corrected)
+    content = Content.written(
+        fields["title"], fields["html_content"], fields["text_content"], fields["preheader"]
+    )
+    publish(window.author.pk, "k2", content, hold_s=600, issue=corrected.issue_id, version=2, at=at)
+    changed = {**fields, "text_content": "Fifteen.\n"}
+    before = window.post(**changed)
+    call_command("edition", "call-back", str(corrected.issue_id))
+
+    other = window.post(**changed)
+    under_key = window.post(**{**changed, "idempotency_key": "k2"})
+    assert window.post(**{**fields, "idempotency_key": fresh_key()}).status == 303
+    same = window.get().words
+
+    for page in (before, other, under_key):
+        assert page.status == 422
+        assert page.title.startswith(f"Already {was}")
+        assert f"already {was} with other content" in page.words
+        assert ("called back" in page.words) == (page is not before)
+        assert page.form_with("title").fields["version"] == "3"
+        assert not at or "ublished version 2" not in page.words
+    assert not at or at.words in before.words
+    assert f"was {was} before" in same
+    assert "called back" in same
+    assert Edition.objects.count() == 2
+
+
+def test_new_words_under_a_used_key_may_become_a_correction_of_the_first(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields)
+    sent(Edition.objects.get())
+
+    page = window.post(**{**fields, "text_content": "Fourteen, not forty.\n"})
+
+    assert page.status == 422
+    fresh = page.form_with("title").fields
+    assert fresh["issue"] == ""  # a new issue, unless the author chooses
+    issue = Edition.objects.get().issue_id
+    assert window.post(**{**fresh, "issue": str(issue)}).status == 303
+    assert Edition.objects.get(version=2).issue_id == issue
+
+
+def test_a_correction_posted_while_signed_out_comes_back_for_the_same_version(window, corrected):
+    fields = open_correction(window, corrected, goes_to="reached")
+    window.post("/admin/logout/")
+    window.post(**fields)
+    window.client.force_login(window.author)
+
+    for address in (FORM, form_for(corrected)):
+        page = window.get(address)
+        kept = page.form_with("title").fields
+        for name in ("issue", "version", "goes_to", "text_content", "idempotency_key"):
+            assert kept[name] == fields[name]
+    assert window.post(**kept).status == 303
+
+    assert Edition.objects.get(version=2).goes_to == "reached"
+    assert not KeptForm.objects.exists()
+
+
+def test_a_letter_kept_for_something_else_is_not_put_into_the_form_of_an_issue(window, corrected):
+    fields = {**window.open_form(), "title": "Another letter"}
+    window.post("/admin/logout/")
+    window.post(**fields)
+    window.client.force_login(window.author)
+
+    page = window.get(form_for(corrected))
+
+    assert page.form_with("title").fields["title"] == LETTER["title"]
+    assert "Another letter" in page.words
+
+
+def test_a_kept_correction_whose_version_was_published_meanwhile_says_so_and_is_kept_for_the_next(
+    window, new_author, corrected
+):
+    fields = open_correction(window, corrected)
+    window.post("/admin/logout/")
+    window.post(**fields)
+    tomas = WindowOf(new_author("tomas"))
+    tomas.post(**open_correction(tomas, corrected, text_content="Fifteen, I counted.\n"))
+    window.client.force_login(window.author)
+
+    page = window.get()
+    assert "was published meanwhile by tomas" in page.words
+    again = window.post(**page.form_with("title").fields)
+    assert again.status == 422
+
+    kept = window.get().form_with("title").fields
+    assert kept["version"] == "3"
+    assert kept["idempotency_key"] == again.form_with("title").fields["idempotency_key"]
+    assert window.post(**kept).status == 303
+
+
+def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window, new_author, first):
+    page = f"{FORM}{first.issue_id}/"
+    link = f'<a href="{FORM}write/?issue={first.issue_id}"'
+
+    assert f'{link} data-text="write">' in window.get(page).html
+    sent(first, "Ada")
+    assert f"{link}>" in window.get(page).html
+    looker = WindowOf(new_author("ines", "view_issue"))
+    assert link not in looker.get(page).html
+
+
+def test_the_issues_page_lists_its_versions_with_whom_each_went_to(window, corrected):
+    address = f"{FORM}{corrected.issue_id}/"
+    window.post(**open_correction(window, corrected, goes_to="reached"))
+
+    for page in (window.get(address), window.get(f"{address}?version=1")):
+        assert "those who were sent an earlier version" in page.words
+        assert "To everyone confirmed" in page.words
+    assert f'href="{address}?version=1"' in window.get(address).html
+    assert "version 2, to those who were sent" in window.get(f"{FORM}issues/").words

@@ -1,0 +1,381 @@
+"""Who sees the form, what it says, and what happens to a letter that cannot be published."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from delivery.models import Edition, Newsletter
+from idempotency.key import fresh_key
+from idempotency.models import PostedForm
+from publishing.content.draft_content import content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording, hold_under, written_of
+from publishing.models import Draft, Issue
+from publishing.publish.publish import publish
+from publishing.publish.publish_draft import Agreed, publish_draft
+from subscribers.models import Subscriber
+from tests.publishing.author_browser import FORM, LETTER, Page, WindowOf
+from tests.publishing.edition_records import written
+from tests.publishing.letters import letter
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def nothing_was_published():
+    return not (written().exists() or Edition.objects.exists() or PostedForm.objects.exists())
+
+
+def test_the_form_says_how_many_readers_there_are_now(window, three_readers):
+    SubscriberFactory(state=Subscriber.State.PENDING)
+
+    assert "3 confirmed readers" in window.get().words
+    keys = {window.get().form_with("title").fields["idempotency_key"] for _ in range(3)}
+    assert len(keys) == 3
+    assert all(1 <= len(key) <= 49 for key in keys)
+
+
+def refused(page: Page, sentence: str) -> bool:
+    """The form came back with this sentence, the author's text and nothing done."""
+    return page.status == 200 and sentence in page.words and nothing_was_published()
+
+
+def test_an_empty_title_is_named_at_its_field_and_in_the_summary(window, three_readers):
+    fields = window.open_form()
+
+    page = window.post(**{**fields, "title": "  "})
+
+    assert refused(page, "")
+    assert 'href="#id_title"' in page.html
+    title = re.search(r"<input[^>]*name=\"title\"[^>]*>", page.html)[0]
+    assert 'aria-invalid="true"' in title
+    for described_by in re.search(r'aria-describedby="([^"]+)"', title)[1].split():
+        assert f'id="{described_by}"' in page.html
+    assert page.title.startswith("Error: ")
+    for changes, sentence in (
+        ({"text_content": "Dear {{ nmae }}"}, "“{{ nmae }}”"),
+        ({"title": "Leave: {{ unsubscribe_url }}"}, "“{{ unsubscribe_url }}”"),
+        ({"text_content": " \n", "html_content": ""}, "empty"),
+    ):
+        assert refused(window.publish(**changes), sentence)
+
+
+def test_a_form_with_errors_keeps_every_word_and_its_key(window):
+    fields = {**window.open_form(), "title": "", "html_content": '<p>"it\'s" & <b>so</b></p>'}
+    fields["text_content"] = "\n first line empty\n  indented\n"
+
+    page = window.post(**fields)
+
+    # Percent signs would make nine bytes of one Chinese character, and of a letter three.
+    for shown in (page, window.get()):
+        assert shown.form_with("title").enctype == "multipart/form-data"
+    again = page.form_with("title").fields
+    for name in ("idempotency_key", "title", "html_content", "text_content"):
+        assert again[name] == fields[name]
+    assert window.post(**{**again, "title": "Swifts"}).status == 303
+
+
+def test_text_alone_is_a_letter_and_so_is_html_alone(window, three_readers):
+    assert window.publish(html_content="").status == 303
+    assert window.publish(text_content="").status == 303
+    assert Edition.objects.count() == 2
+
+
+def test_a_hostile_title_is_text_on_every_page(window, three_readers):
+    hostile = '"><script>alert(1)</script>'
+    assert window.publish(title=hostile).status == 303
+    issue = written().get()
+
+    for address in (
+        FORM,
+        "/admin/newsletters/issues/",
+        f"/admin/newsletters/{issue.pk}/",
+        "/archive/",
+        f"/archive/{issue.slug}/",
+        "/archive/feed.xml",
+    ):
+        page = window.get(address)
+        assert page.status == 200
+        assert "<script>alert" not in page.html
+        assert "&lt;script&gt;alert(1)" in page.html
+    errors = window.publish(title=hostile + "{{ x }}")
+    assert "<script>alert" not in errors.html
+
+
+def test_every_page_of_the_desk_is_clean_under_the_content_security_policy(window, three_readers):
+    window.publish()
+    issue = written().get()
+
+    for address in (FORM, "/admin/newsletters/issues/", f"/admin/newsletters/{issue.pk}/"):
+        page = window.get(address)
+        assert "default-src 'self'" in page.answer["Content-Security-Policy"]
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page.html)
+
+
+def test_a_form_that_is_larger_than_a_letter_can_be_is_refused_in_a_sentence(window):
+    page = window.publish(text_content="x" * 13_000_000)
+
+    assert page.status == 413
+    assert "12.4 MB, at most 12 MB" in page.words
+    assert nothing_was_published()
+
+
+def test_two_parts_of_the_greatest_length_are_accepted_whatever_their_script(window):
+    # Characters of 4 bytes, the most that UTF-8 has. On the way they become lines of CRLF, too.
+    page = window.publish(
+        html_content="\U0001f54a" * 1_000_000, text_content="\U0001f54a" * 1_000_000
+    )
+
+    assert page.status == 303
+    assert len(Edition.objects.get().text_content) == 1_000_000
+
+
+def test_two_parts_that_are_too_long_come_back_whole_with_a_sentence_for_each(window):
+    page = window.publish(html_content="漢" * 1_900_000, text_content="漢" * 1_900_000)
+
+    assert refused(page, "at most 1,000,000")
+    assert page.words.count("1,900,000 characters") == 4  # in summary and field
+    assert len(page.form_with("title").fields["text_content"]) == 1_900_000
+
+
+def to_the_check_sheet(window, **changes):
+    """Press the button of the form as its author filled it in; the answer."""
+    form = window.get().form_with("title")
+    fields = {**form.fields, **LETTER, "then": "check", **changes}
+    return fields, window.post(form.action, **fields)
+
+
+def question(window, checked):
+    """The form of the question that the check sheet leads to."""
+    sheet = checked.answer["Location"]
+    assert window.get(sheet).status == 200
+    return window.get(f"{sheet.removesuffix('check/')}publish/?when=now").form_with("revision")
+
+
+def test_finished_html_is_published_from_the_check_sheet(window, three_readers):
+    fields, checked = to_the_check_sheet(window, title="TODO {{ name|there }}")
+
+    assert checked.status == 303
+    assert nothing_was_published()
+    assert "“TODO” in the title" in window.get(checked.answer["Location"]).words
+    asked = question(window, checked)
+    assert asked.action == FORM
+    for name in (*LETTER, "idempotency_key"):
+        assert asked.fields[name] == fields[name]
+    answers = [window.post(asked.action, **asked.fields) for _ in range(2)]
+    answers.append(window.post(**fields))
+    issue = written().get().pk
+    assert {(one.status, one.answer["Location"]) for one in answers} == {(303, f"{FORM}{issue}/")}
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_the_form_posted_twice_saves_one_draft(window):
+    fields, first = to_the_check_sheet(window)
+    for text in (LETTER["text_content"], "Better words.", "The best words."):
+        again = window.post(f"{FORM}drafts/", **{**fields, "text_content": text})
+        assert again.answer["Location"] == first.answer["Location"]
+    assert Draft.objects.get().text == "The best words."
+
+    draft = Draft.objects.get()
+    words = Wording(replace(written_of(draft), text="From the composer."))
+    drafts.save(draft.pk, draft.revision, words, by=window.author.pk)
+    met = window.post(f"{FORM}drafts/", **fields)
+
+    assert met.status == 409
+    assert Draft.objects.get().text == "From the composer."
+    assert met.form_with("beside").fields["letter"] == LETTER["html_content"]
+
+
+def test_words_saved_after_the_question_was_asked_stop_its_button(window, three_readers):
+    fields, checked = to_the_check_sheet(window)
+    asked = question(window, checked)
+    window.post(f"{FORM}drafts/", **{**fields, "text_content": "Better words."})
+
+    page = window.post(asked.action, **asked.fields)
+
+    assert "The draft was changed after you looked at it" in page.words
+    assert nothing_was_published()
+    Draft.objects.all().delete()
+    page = window.post(asked.action, **asked.fields)
+    assert "thrown away" in page.words
+    assert page.form_with("title").fields["text_content"] == LETTER["text_content"]
+    assert nothing_was_published()
+
+
+def test_two_authors_who_press_for_one_draft_publish_it_once(window, new_author, three_readers):
+    _, checked = to_the_check_sheet(window)
+    tomas = WindowOf(new_author("tomas"))
+    asked = [question(one, checked) for one in (window, tomas)]
+
+    answers = [
+        one.post(FORM, **form.fields) for one, form in zip((window, tomas), asked, strict=True)
+    ]
+
+    assert [one.status for one in answers] == [303, 303]
+    assert Edition.objects.count() == 1
+    assert "Edith Marlow published" in tomas.get(answers[1].answer["Location"]).words
+
+
+def test_a_script_with_the_words_of_a_draft_publishes_it(window, three_readers):
+    fields, _ = to_the_check_sheet(window)
+
+    assert window.post(**fields).answer["Location"] == FORM
+
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_draft_published_by_a_script_stays_published(window, new_author, three_readers):
+    fields, checked = to_the_check_sheet(window, text_content="")
+    tomas = WindowOf(new_author("tomas"))
+    asked, theirs = question(window, checked), question(tomas, checked)
+
+    for _ in range(2):
+        assert window.post(**fields).answer["Location"] == FORM
+        PostedForm.objects.all().delete()  # as after their expiry
+    edition = Edition.objects.get()
+    assert Draft.objects.get().edition == edition
+
+    assert window.post(FORM, **asked.fields).status == 303
+    for form in (theirs.fields, fields):
+        met = tomas.post(FORM, **form)
+        assert "Edith Marlow published" in tomas.get(met.answer["Location"]).words
+    assert Edition.objects.get() == edition
+
+
+def test_other_words_under_a_drafts_key_close_it(window, new_author, three_readers):
+    fields, checked = to_the_check_sheet(window)
+    tomas = WindowOf(new_author("tomas"))
+    theirs = question(tomas, checked)
+
+    assert window.post(**{**fields, "text_content": "Better words."}).status == 303
+    met = tomas.post(FORM, **theirs.fields)
+
+    assert "Edith Marlow published" in tomas.get(met.answer["Location"]).words
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_edited_words_survive_the_script_that_closes_their_draft(window, three_readers):
+    fields, _ = to_the_check_sheet(window)
+    draft = Draft.objects.get()
+    edited = Wording(replace(written_of(draft), text="From the composer."))
+    drafts.save(draft.pk, draft.revision, edited, by=window.author.pk)
+
+    assert window.post(**fields).status == 303
+
+    assert Draft.objects.get(pk=draft.pk).edition == Edition.objects.get()
+    assert Draft.objects.get(edition=None).text == "From the composer."
+
+
+def test_script_finds_the_edition_a_colleague_made_of_its_draft(window, new_author, three_readers):
+    fields, checked = to_the_check_sheet(window)
+    tomas = WindowOf(new_author("tomas"))
+    assert tomas.post(FORM, **question(tomas, checked).fields).status == 303
+
+    page = window.post(**{**fields, "text_content": "Better words."})
+
+    assert page.status == 422
+    assert "tomas published from this form" in page.words
+    assert Edition.objects.get().author == tomas.author
+
+
+def test_form_saved_after_its_script_leads_to_the_edition(window, three_readers):
+    fields = {**window.open_form(), "then": "check"}
+    assert window.post(**fields).status == 303
+
+    same = window.post(f"{FORM}drafts/", **fields)
+    other = window.post(f"{FORM}drafts/", **{**fields, "text_content": "Better words."})
+
+    assert same.answer["Location"] == f"{FORM}{written().get().pk}/?version=1"
+    assert other.status == 409
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+@pytest.mark.parametrize("text", ["", "Better words."])
+def test_script_waits_for_a_colleague_and_publishes_nothing(
+    window, new_author, three_readers, text
+):
+    fields, _ = to_the_check_sheet(window, text_content="")
+    tomas, draft = new_author("tomas"), Draft.objects.get()
+    agreed = Agreed(draft.revision, content_of(written_of(draft)).sha256, 1, moment=None)
+    with transaction.atomic():
+        publish_draft(tomas.pk, draft.pk, agreed, hold_s=0)
+        script = beside(lambda: window.post(**{**fields, "text_content": text}))
+        wait_until_somebody_waits()
+
+    assert script.result(PATIENCE_S).status == (422 if text else 303)
+    assert Edition.objects.get().author == tomas
+
+
+def test_first_save_waits_for_a_script_under_its_key(window, author, three_readers):
+    key = fresh_key()
+    with transaction.atomic():
+        publish(author.pk, key, letter(), hold_s=0)
+        saved = beside(lambda: window.post(f"{FORM}drafts/", **LETTER, idempotency_key=key))
+        wait_until_somebody_waits()
+
+    assert saved.result(PATIENCE_S).status in {303, 409}
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_first_save_of_a_correction_waits_without_the_issue(window, author, three_readers):
+    issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
+    key = fresh_key()
+    fields = LETTER | {"idempotency_key": key, "issue": str(issue), "version": "2"}
+    with transaction.atomic():
+        hold_under(author.pk, key)
+        saved = beside(lambda: window.post(f"{FORM}drafts/", **fields))
+        wait_until_somebody_waits()
+        # Publishing under the key locks the issue now.
+        Issue.objects.select_for_update(nowait=True).get(pk=issue)
+
+    assert saved.result(PATIENCE_S).status == 303
+
+
+def test_database_links_a_drafts_key_to_one_edition(window, three_readers):
+    window.publish()
+    edition = Edition.objects.get()
+    with pytest.raises(IntegrityError, match="one edition"):
+        Draft.objects.create(key=edition.idempotency_key, begun_by=edition.author)
+    draft = Draft.objects.create(begun_by=edition.author)
+    edition.pk, edition.version, edition.idempotency_key = None, 2, draft.key
+    with pytest.raises(IntegrityError, match="one edition"):
+        edition.save(force_insert=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"goes_to": "nobody"}, {"unlisted": "on"}, {"issue": "theirs", "version": "2"}],
+    ids=["goes to", "unlisted", "issue"],
+)
+def test_question_answered_with_other_fields_publishes_nothing(window, three_readers, other):
+    if "issue" in other:
+        assert window.publish().status == 303
+        other = {**other, "issue": str(written().get().pk)}
+    before = Edition.objects.count()
+    _, checked = to_the_check_sheet(window, title="Second")
+
+    page = window.post(FORM, **{**question(window, checked).fields, **other})
+
+    assert "The draft was changed after you looked at it" in page.words
+    assert Edition.objects.count() == before
+
+
+def test_finished_html_goes_out_after_a_second_person_approved_it(
+    window, new_author, three_readers
+):
+    Newsletter.objects.update(second_person=True)
+    _, checked = to_the_check_sheet(window)
+    basil = WindowOf(new_author("basil"))
+    sheet = basil.get(checked.answer["Location"]).form_with("seen")
+    assert "has to approve" in window.get(checked.answer["Location"]).words
+
+    basil.post(sheet.action, **sheet.fields)
+    asked = question(window, checked)
+
+    assert window.post(asked.action, **asked.fields).status == 303
+    assert Edition.objects.get().approved_by == basil.author

@@ -1,0 +1,154 @@
+"""`manage.py publish` and its like: once for a key and a version, and what is wrong is said."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from delivery.models import Delivery, Edition
+from publishing.editions.versions import still_going
+from publishing.publish.publish import publish
+from tests.publishing.edition_records import cancelled, sent
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+UNKNOWN = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """A file with a letter."""
+    file = tmp_path / "letter.txt"
+    file.write_text("\ufeffThey have gone.\n")
+    return file
+
+
+@pytest.fixture
+def first(author, three_readers) -> Edition:
+    """Version 1, to three readers."""
+    return publish(author.pk, "first", letter("Swifts"), hold_s=0).edition
+
+
+def script(*arguments: object) -> tuple[dict[str, Any], list[str]]:
+    """What the last line says, and what else is said."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command("publish", *map(str, arguments), stdout=out, stderr=err)
+    return json.loads(out.getvalue().splitlines()[-1]), err.getvalue().splitlines()
+
+
+def correct(first: Edition, text: Path, *arguments: object) -> tuple[dict[str, Any], list[str]]:
+    return script(
+        *("--title", "Swifts", "--author", "edith", "--text-file", text),
+        *("--issue", first.issue_id, *arguments),
+    )
+
+
+def test_a_letter_is_published_and_the_last_line_says_what_came_of_it(author, text):
+    told, _ = script(
+        "--title", "Swifts", "--author", "edith", "--text-file", text, "--preheader", "Quite."
+    )
+
+    edition = Edition.objects.get()
+    assert (edition.text_content, edition.preheader) == ("They have gone.\n", "Quite.")
+    assert told["issue"] == str(edition.issue_id)
+
+
+def test_an_option_makes_it_unlisted_and_the_key_stands_for_that(author, text):
+    asked = ("--title", "Swifts", "--author", "edith", "--text-file", text, "--idempotency-key")
+    (first, _), (again, _) = (script(*asked, "k", "--unlisted") for _ in range(2))
+
+    assert (first["created"], again["created"]) == (True, False)
+    assert Edition.objects.get().issue.unlisted
+    with pytest.raises(CommandError, match="unlisted"):
+        script(*asked, "k")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--title", "a\udcffb", "--text-file", "README.md"), r"--title is 'a\\udcffb', which is"),
+        (("--title", "T", "--author", "\udcff", "--text-file", "README.md"), "--author is"),
+        (("--title", "T", "--html-file", "/dev/zero"), "larger than any part may be"),
+        (("--title", "T", "--author", "edith", "--text-file", "UTF-16"), "NUL"),
+        (("--title", "T", "--author", "edith", "--text-file", "LATIN"), "not UTF-8"),
+        (("--title", "T", "--text-file", "README.md", "--version", "2"), "--issue"),
+        (("--title", "T", "--text-file", "README.md", "--goes-to", "reached"), "--issue"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(author, tmp_path, arguments, named):
+    (tmp_path / "UTF-16").write_text("They have gone.", encoding="utf-16-le")
+    (tmp_path / "LATIN").write_text("Grüße", encoding="latin-1")
+    files = {name: tmp_path / name for name in ("UTF-16", "LATIN")}
+
+    with pytest.raises(CommandError, match=named):
+        script(*(files.get(word, word) for word in arguments))
+    assert not Edition.objects.exists()
+
+
+@pytest.mark.parametrize("command", [("issue_status",), ("edition", "resume")])
+def test_a_version_of_thousands_of_digits_is_refused_in_our_own_words(db, command):
+    with pytest.raises(CommandError, match=f"^'{'9' * 39}…' is not a version"):
+        call_command(*command, UNKNOWN, "--version", "9" * 5000)
+
+
+def test_a_correction_is_published_once_and_again_returns_what_is_there(first, text):
+    sent(first, "Ada", "Bram")
+    version_2 = ("--version", "2", "--goes-to", "reached")
+
+    made, about_the_first = correct(first, text, *version_2)
+    again, said = correct(first, text, *version_2)
+
+    told = {"issue": str(first.issue_id), "version": 2, "audience": 2}
+    assert (made, again) == ({**told, "created": True}, {**told, "created": False})
+    assert set(still_going(first.issue_id, 2, "reached")) <= set(about_the_first)
+    assert said == []
+    assert Edition.objects.get(version=2).goes_to == "reached"
+    assert Delivery.objects.filter(version=2).count() == 2
+
+    text.write_text("Third thoughts.\n")
+    other, said = correct(first, text, "--version", "2")
+    assert not other["created"]
+    assert len(said) == 2
+    assert Edition.objects.get(version=2).text_content == "They have gone.\n"
+
+
+def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
+    options = ("--title", "Swifts", "--author", "edith", "--text-file", text)
+
+    told, said = script(*options, "--goes-to", "nobody")
+
+    assert (told["version"], told["audience"], told["created"]) == (1, 0, True)
+    assert said == ["Not mailed: archive only."]
+    assert not Delivery.objects.exists()
+
+
+def test_after_a_cancelled_version_a_script_reaches_the_rest(first, text):
+    sent(first, "Ada")
+    cancelled(first)
+
+    told, _ = correct(first, text, "--version", "2")
+
+    assert (told["audience"], Edition.objects.get(version=2).goes_to) == (2, "unreached")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--version", "3"), "no version 3 of “Swifts”"),
+        (("--version", "0"), "'0' is not a version"),
+        ((), "No version is named"),
+        (("--issue", "swifts", "--version", "2"), "'swifts' is not the id"),
+        (("--version", "2", "--goes-to", "reached"), "publish it to everyone"),
+        (("--version", "2", "--idempotency-key", "first"), "with other content"),
+    ],
+)
+def test_a_correction_that_cannot_be_published_is_refused(first, text, arguments, named):
+    with pytest.raises(CommandError, match=named):
+        correct(first, text, *arguments)
+    assert Edition.objects.count() == 1

@@ -1,0 +1,515 @@
+"""From a draft to a published edition: looked at, asked once, published once."""
+
+from __future__ import annotations
+
+import cProfile
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection, transaction
+from django.db.models import F
+
+from delivery.models import Batch, Delivery, Edition, Newsletter
+from idempotency.claim import seats
+from idempotency.key import fresh_key
+from idempotency.models import PostedForm
+from publishing.approval import approval
+from publishing.content.draft_content import Written
+from publishing.content.markdown import html_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.external_checks import cached_results
+from publishing.external_checks.link_result import LinkAnswer
+from publishing.flash_messages import to_nobody
+from publishing.models import Draft
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import FORM, WindowOf
+from tests.publishing.edition_records import hold_is_over, sent
+from tests.publishing.letters import letter
+from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.second_connection import (
+    PATIENCE_S,
+    at_once,
+    beside,
+    wait_until_somebody_waits,
+)
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+LETTER = "Dear {{ name|reader }},\n\nthey have gone."
+SWIFTS = Written("Swifts leave", "Where they are now", "markdown", LETTER, "")
+
+
+def begun(author, written=SWIFTS, **otherwise) -> Draft:
+    """A draft that somebody has saved."""
+    issue = otherwise.pop("issue", None)
+    answer = drafts.begin(author.pk, fresh_key(), Wording(written, **otherwise), issue=issue)
+    return answer.draft
+
+
+def changed(draft: Draft, author, letter: str = "Other words.") -> None:
+    written = Written(draft.title, draft.preheader, "markdown", letter, "")
+    drafts.save(draft.pk, draft.revision, Wording(written, draft.goes_to), by=author.pk)
+
+
+def at(draft: Draft, page: str) -> str:
+    return f"/admin/newsletters/drafts/{draft.pk}/{page}/"
+
+
+def sheet(window: WindowOf, draft: Draft, asked: str = "") -> dict[str, str]:
+    """The fields of the question, as its reader sees it."""
+    page = window.get(at(draft, "publish") + asked)
+    return page.form_with("idempotency_key").fields
+
+
+def press(window: WindowOf, draft: Draft, fields: dict[str, str]):
+    return window.post(at(draft, "publish"), **fields)
+
+
+def made() -> dict[str, int]:
+    return {
+        model.__name__: model.objects.count() for model in (Edition, Delivery, Batch, PostedForm)
+    }
+
+
+NOTHING = {"Edition": 0, "Delivery": 0, "Batch": 0, "PostedForm": 0}
+ONCE = {"Edition": 1, "Delivery": 3, "Batch": 1, "PostedForm": 1}
+
+
+def set_in_the_admin(**settings: object) -> None:
+    newsletter = Newsletter.objects.the_one()
+    Newsletter.objects.filter(pk=newsletter.pk).update(**settings)
+
+
+@pytest.fixture
+def draft(author) -> Draft:
+    return begun(author)
+
+
+def test_the_rest_is_reached_after_cancel(window, author, three_readers):
+    first = publish(author.pk, "first", letter(), hold_s=0).edition
+    sent(first, "Ada")
+    window.post(f"{FORM}{first.issue_id}/cancel/")
+
+    page = window.get(f"{FORM}write/?issue={first.issue_id}")
+    fields = page.form_with("goes_to").fields
+    assert fields["goes_to"] == "unreached"
+    assert "Only those whom no version has reached: 2 confirmed readers" in page.words
+
+    window.post(f"{FORM}drafts/", **fields, then="check")
+    draft = Draft.objects.get()
+    check = window.get(at(draft, "check")).words
+    assert "Readers 2 confirmed readers whom no version has reached" in check
+    assert "Earlier versions 1 confirmed and sent one; 2 confirmed and not reached" in check
+    window.post(FORM, **sheet(window, draft))
+    second = Delivery.objects.filter(version=2)
+    assert {copy.name for copy in second} == {"Bram", "Cleo"}
+
+
+def test_a_typo_is_corrected_in_the_archive_without_mail(window, author, three_readers, anybody):
+    first = publish(author.pk, "first", letter(), hold_s=0).edition
+    sent(first)
+    draft = begun(author, issue=first.issue_id, goes_to="nobody")
+
+    assert "Not mailed: archive only" in window.get(at(draft, "check")).words
+    assert "Publish in the archive only?" in window.get(at(draft, "publish")).words
+    answer = press(window, draft, sheet(window, draft))
+
+    words = window.get(answer.answer["Location"]).words
+    assert "The newsletter issue has been accepted. Not mailed: archive only." in words
+    assert ACCEPTED not in words
+    assert "Succeeded" in words
+    assert not Delivery.objects.filter(version=2).exists()
+    assert "they have gone" in anybody.get(f"/archive/{first.issue.slug}/").words
+    assert "Not mailed: archive only" in window.get(f"{FORM}issues/").words
+
+
+def test_where_publishing_takes_two_a_request_renders_the_letter_once(
+    window, author, new_author, draft, three_readers
+):
+    set_in_the_admin(second_person=True)
+    other = WindowOf(new_author("basil"))
+    seen = {"seen": approval.hash_to_approve(draft).hex()}
+
+    def once(request, status: int = 200) -> None:
+        assert renderings(request, status=status) == 1
+
+    once(lambda: window.get(at(draft, "check")))
+    once(lambda: other.post(at(draft, "approve"), **seen), status=303)
+    once(lambda: other.get(at(draft, "check")))
+    once(lambda: window.get(at(draft, "check")))
+    once(lambda: window.get(at(draft, "publish")))
+    fields = sheet(window, draft)
+    once(lambda: other.post(at(draft, "publish"), **fields))
+    assert made() == NOTHING
+    once(lambda: press(window, draft, fields), status=303)
+    assert made() == ONCE
+    edition = Edition.objects.get()
+    assert (edition.author, edition.approved_by) == (window.author, other.author)
+
+
+def renderings(request, *, status: int) -> int:
+    """How often Markdown is rendered while a request is answered, with that status."""
+    with cProfile.Profile() as calls:
+        page = request()
+    assert page.status == status
+    return sum(entry.callcount for entry in calls.getstats() if entry.code is html_of.__code__)
+
+
+def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, three_readers):
+    SubscriberFactory(state="pending")
+    SubscriberFactory(state="unsubscribed")
+
+    page = window.get(at(draft, "check"))
+
+    assert page.status == 200
+    for said in ("Swifts leave", "Where they are now", "Readers 3", "Not included 2", "102 kB"):
+        assert said in page.words, said
+    assert 'aria-disabled="true"' not in page.html
+    assert at(draft, "publish") in page.html
+    # Whoever may only write sees it too, and is not led on.
+    theirs = WindowOf(new_author("tomas", "write_draft")).get(at(draft, "check"))
+    assert theirs.status == 200
+    assert at(draft, "publish") not in theirs.html
+
+
+def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, author, three_readers):
+    draft = begun(author, Written("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
+
+    page = window.get(at(draft, "check"))
+
+    assert page.words.count("{{ nmae }}") == 2
+    assert f'href="/admin/newsletters/drafts/{draft.pk}/#id_letter"' in page.html
+    assert 'type="button" aria-disabled="true" aria-describedby="why"' in page.html
+
+
+def test_with_a_stop_neither_the_question_is_asked_nor_a_press_taken(window, author, three_readers):
+    draft = begun(author)
+    fields = sheet(window, draft)
+    set_in_the_admin(second_person=True)
+
+    asked = window.get(at(draft, "publish"))
+    pressed = press(window, draft, fields)
+
+    assert not asked.has_form_with("revision")
+    assert pressed.status == 200
+    assert made() == NOTHING
+
+
+def test_how_the_number_of_readers_changed_since_the_last_issue(window, author, three_readers):
+    first = begun(author)
+    press(window, first, sheet(window, first))
+    SubscriberFactory(email="dora@posthouse.example")
+
+    page = window.get(
+        at(begun(author, Written("Martins", "", "markdown", "They too.", "")), "check")
+    )
+
+    assert "Readers 4 1 more than the last issue" in page.words
+
+
+def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
+    window, author, three_readers
+):
+    draft = begun(
+        author, Written("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", "")
+    )
+    before = window.get(at(draft, "check"))
+    cached_results.keep_links({"https://weatherbooks.org/1911": LinkAnswer(status=404)})
+
+    after = window.get(at(draft, "check"))
+
+    assert "404 https:" not in before.words
+    assert "404 https://weatherbooks.org/1911" in after.words
+
+
+def test_looking_without_scripts_comes_back_to_the_sheet_and_with_them_gives_the_findings(
+    window, draft, three_readers
+):
+    by_button = window.post(at(draft, "looks"))
+    by_script = window.client.post(
+        at(draft, "looks"), secure=True, headers={"Accept": "application/json"}
+    )
+
+    assert by_button.status == 303
+    assert by_button.answer["Location"] == f"{at(draft, 'check')}#findings"
+    assert 'aria-labelledby="adv"' in by_script.json()["html"]
+
+
+def test_now_is_the_same_press_from_whatever_way_led_to_the_question(window, draft, three_readers):
+    by_its_address = sheet(window, draft)
+    from_the_sheet = sheet(window, draft, "?when=now&at=&zone=Europe%2FLisbon")
+
+    assert press(window, draft, by_its_address).status == 303
+    assert press(window, draft, from_the_sheet).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_a_draft_that_is_not_there_is_told_of(window):
+    gone = Draft(key="x")
+
+    for page in ("check", "publish"):
+        assert window.get(at(gone, page)).status == 404
+        assert window.post(at(gone, page)).status in {404, 405}
+
+
+def test_a_draft_is_published_to_every_confirmed_reader_and_stays_as_it_was(
+    window, draft, author, three_readers
+):
+    answer = press(window, draft, sheet(window, draft))
+
+    edition = Edition.objects.get()
+    assert answer.status == 303
+    assert answer.answer["Location"] == f"/admin/newsletters/{edition.issue_id}/"
+    assert ACCEPTED in window.get(answer.answer["Location"]).words
+    assert made() == ONCE
+    assert "Dear {{ name|reader }}" in edition.html_content
+    assert (edition.preheader, edition.idempotency_key) == ("Where they are now", draft.key)
+    draft.refresh_from_db()
+    assert (draft.edition, draft.letter) == (edition, LETTER)
+    assert window.get(at(draft, "check")).status == 303
+    assert window.get(at(draft, "publish")).status == 303
+    sentences = [entry.get_change_message() for entry in LogEntry.objects.order_by("action_time")]
+    assert "Published version 1 to 3 readers." in sentences
+
+
+def test_pressing_again_is_answered_the_same_and_publishes_nothing_more(
+    window, draft, three_readers
+):
+    fields = sheet(window, draft)
+    first = press(window, draft, fields)
+    window.get(first.answer["Location"])
+
+    again = press(window, draft, fields)
+
+    assert (again.status, again.answer.content) == (303, first.answer.content)
+    assert again.answer["Location"] == first.answer["Location"]
+    assert made() == ONCE
+    assert ACCEPTED in window.get(again.answer["Location"]).words
+    PostedForm.objects.all().delete()  # as after their expiry
+    assert press(window, draft, fields).status == 303
+    assert made() == ONCE
+
+
+def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom(
+    window, new_author, draft, three_readers
+):
+    other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
+    pages = [(window, sheet(window, draft)), (other, sheet(other, draft))]
+    answers = at_once(*[lambda page=page: press(page[0], draft, page[1]) for page in pages])
+
+    assert [answer.status for answer in answers] == [303, 303]
+    edition = Edition.objects.get()
+    assert made() == ONCE
+    late = other if edition.author_id == window.author.pk else window
+    said = late.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert "Nothing was sent now" in said
+
+
+def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
+    window, author, draft, three_readers
+):
+    fields = sheet(window, draft)
+    changed(draft, author)
+
+    page = press(window, draft, fields)
+
+    assert page.status == 200
+    assert "changed after you looked" in page.words
+    assert made() == NOTHING
+    assert press(window, draft, sheet(window, draft)).status == 303
+
+
+def test_words_that_change_between_the_look_and_the_claim_are_not_published(
+    window, author, draft, three_readers
+):
+    """The press has been looked at and waits for its seat; meanwhile somebody saves."""
+    fields = sheet(window, draft)
+    with transaction.atomic():
+        Draft.objects.select_for_update().get(pk=draft.pk)
+        pressed = beside(lambda: press(window, draft, fields))
+        wait_until_somebody_waits()
+        Draft.objects.filter(pk=draft.pk).update(letter="Other words.", revision=F("revision") + 1)
+    page = pressed.result(PATIENCE_S)
+
+    assert page.status == 200
+    assert "changed after you looked" in page.words
+    assert made() == NOTHING
+
+
+@pytest.mark.parametrize("expired", [False, True])
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        {"content": "00" * 32},
+        {"version": "2"},
+        {"when": "at", "at": "2099-01-01T07:00", "zone": "UTC"},
+    ],
+)
+def test_another_press_of_a_published_draft_gets_422_and_nothing_is_done(
+    window, draft, three_readers, otherwise, expired
+):
+    fields = sheet(window, draft)
+    press(window, draft, fields)
+    if expired:
+        PostedForm.objects.all().delete()
+
+    page = press(window, draft, {**fields, **otherwise})
+
+    assert page.status == 422
+    assert {**made(), "PostedForm": 1} == ONCE
+    again = window.post("/admin/newsletters/write/", **page.form_with("issue").fields)
+    fresh = Draft.objects.get(edition=None)
+    assert again.answer["Location"] == f"/admin/newsletters/drafts/{fresh.pk}/"
+    assert fresh.letter == LETTER
+
+
+@pytest.mark.parametrize("answer_expired", [False, True])
+def test_the_key_of_a_draft_that_was_used_in_the_plain_form_publishes_nothing_more(
+    window, draft, three_readers, answer_expired
+):
+    fields = sheet(window, draft)
+    assert (
+        window.post(FORM, title="Geese", text_content="Here.", idempotency_key=draft.key).status
+        == 303
+    )
+    if answer_expired:
+        PostedForm.objects.all().delete()
+    before = made()
+
+    page = press(window, draft, fields)
+
+    assert page.status == 422
+    assert made() == before
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"content": "zz\0"},
+        {"revision": "9" * 500, "version": "\0"},
+        {"when": "\0"},
+        {"when": "at", "at": "9999-12-31T23:59", "zone": "America/New_York"},
+        {"when": "at", "at": "2026-10-25T07:30", "zone": "../../etc/passwd"},
+    ],
+)
+def test_nonsense_is_not_what_anybody_saw_before_and_after_publishing(
+    window, draft, three_readers, nonsense
+):
+    fields = sheet(window, draft)
+
+    assert press(window, draft, fields | nonsense).status == 200
+    assert made() == NOTHING
+    assert press(window, draft, fields).status == 303
+    assert press(window, draft, fields | nonsense).status == 422
+    assert made() == ONCE
+
+
+def test_a_press_without_the_drafts_own_key_publishes_nothing(window, draft, three_readers):
+    fields = sheet(window, draft)
+
+    press(window, draft, {**fields, "idempotency_key": fresh_key()})
+
+    assert made() == NOTHING
+
+
+def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, three_readers):
+    fields = sheet(window, draft)
+    with connection.cursor() as cursor:
+        for seat in seats(window.author.pk, draft.key):
+            cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
+    busy = beside(lambda: press(window, draft, fields)).result(PATIENCE_S)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+
+    assert busy.status == 409
+    held = busy.form_with("revision")
+    assert held.action == at(draft, "publish")
+    assert made() == NOTHING
+    assert window.post(held.action, **held.fields).status == 303
+    assert made() == ONCE
+
+
+def test_a_draft_is_scheduled_for_a_time_in_a_zone(window, draft, three_readers):
+    never = window.get(at(draft, "publish") + "?when=at&at=2027-03-28T01%3A30&zone=Europe%2FLisbon")
+    assert "does not exist" in never.words
+    assert not never.has_form_with("revision")
+
+    then = tomorrow("UTC")
+    query = "?" + urlencode({"when": "at", "at": then.local, "zone": then.zone})
+    asked = window.get(at(draft, "publish") + query)
+    fields = sheet(window, draft, query)
+    answer = press(window, draft, fields)
+
+    assert f"Starts {then.words}" in asked.words
+    assert "Schedule for 3" in asked.words
+    assert answer.status == 303
+    edition = Edition.objects.get()
+    assert (edition.control, edition.audience) == ("scheduled", 0)
+    assert then.words in window.get(answer.answer["Location"]).words
+    assert press(window, draft, fields).status == 303
+    assert Edition.objects.count() == 1
+
+
+@pytest.fixture
+def went_out(window, draft, three_readers) -> Edition:
+    press(window, draft, sheet(window, draft))
+    edition = Edition.objects.get()
+    hold_is_over(edition)
+    sent(edition, "Ada", "Bram")
+    return edition
+
+
+def test_a_correction_goes_to_those_it_says(window, author, went_out):
+    nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
+
+    page = window.get(at(nxt, "check"))
+    asked = window.get(at(nxt, "publish"))
+    answer = press(window, nxt, sheet(window, nxt))
+
+    assert "2 copies went out" in page.words
+    assert "Readers 2 " in page.words
+    assert "2 readers?" in asked.words
+    edition = Edition.objects.get(version=2)
+    assert (edition.audience, edition.goes_to) == (2, "reached")
+    assert answer.answer["Location"].endswith(f"/{went_out.issue_id}/?version=2")
+
+
+@pytest.mark.parametrize("chosen", ["in the draft", "for the issue", "nowhere"])
+def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, chosen):
+    issue = publish(
+        author.pk, fresh_key(), letter("First"), hold_s=0, unlisted=chosen == "for the issue"
+    ).edition.issue_id
+    nxt = begun(author, issue=issue, unlisted=chosen == "in the draft")
+
+    assert "whoever has its address" in window.get(at(nxt, "check")).words or chosen == "nowhere"
+    answer = press(window, nxt, sheet(window, nxt))
+    edition = Edition.objects.get(version=2)
+    assert edition.issue.unlisted is (chosen != "nowhere")
+    assert to_nobody(edition) in window.get(answer.answer["Location"]).words
+
+
+def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(
+    window, author, new_author, went_out
+):
+    mine = begun(author, issue=went_out.issue_id)
+    other = new_author("tomas", first_name="Tomás", last_name="Vale")
+    theirs = drafts.copy(
+        other.pk, fresh_key(), Wording(Written("Theirs", "", "markdown", "Other.", "")),
+        issue=went_out.issue_id,
+    ).draft  # fmt: skip
+    fields = sheet(window, mine)
+    tomas = WindowOf(other)
+    press(tomas, theirs, sheet(tomas, theirs))
+
+    page = press(window, mine, fields)
+
+    assert page.status == 200
+    mine.refresh_from_db()
+    assert mine.edition is None
+    assert Edition.objects.count() == 2
+    assert press(window, mine, sheet(window, mine)).status == 303
+    assert Edition.objects.get(version=3).draft == mine

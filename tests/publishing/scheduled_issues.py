@@ -1,0 +1,68 @@
+"""The verbs that tests of scheduled issues speak: schedule, let the time come, look."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+
+from delivery.models import Edition
+from publishing.content.edition_content import Content
+from publishing.editions.status import Status, status_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import Moment, moment_of
+from tests.delivery.edition_factory import Newsroom
+
+LISBON = "Europe/Lisbon"
+
+
+def tomorrow(zone: str = LISBON) -> Moment:
+    """This time tomorrow, to the minute."""
+    at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
+    return moment_of(at, zone)
+
+
+def schedule(
+    newsroom: Newsroom,
+    *,
+    at: Moment | None = None,
+    title: str = "Swifts",
+    key: str | None = None,
+    issue: uuid.UUID | None = None,
+    version: int | None = None,
+    goes_to: str = "everyone",
+) -> Edition:
+    """An edition that waits for its time."""
+    return publish(
+        newsroom.author.pk,
+        key or uuid.uuid4().hex,
+        Content.written(title, "<p>Dear {{ name|reader }}</p>", ""),
+        hold_s=30,
+        issue=issue,
+        version=version,
+        goes_to=goes_to,
+        at=at or tomorrow(),
+    ).edition
+
+
+def its_time_came(edition: Edition, *, ago_s: float = 1.0) -> None:
+    """As if the clock had gone on: its time was so many seconds ago."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE edition SET (scheduled_for, published_at, held_until) = (SELECT at, at, at "
+            "FROM (SELECT clock_timestamp() - make_interval(secs => %s) AS at) AS moment) "
+            "WHERE id = %s",
+            [ago_s, edition.pk],
+        )
+
+
+def status(edition: Edition) -> Status:
+    return status_of(edition.pk)
+
+
+def log_of(edition: Edition) -> list[str]:
+    """What the audit trail says of its issue, oldest first."""
+    entries = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
+    return [entry.change_message for entry in entries]

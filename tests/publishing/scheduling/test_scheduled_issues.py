@@ -1,0 +1,633 @@
+"""An issue that waits for its time goes out then, once, to everyone confirmed by then."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError, OutputWrapper
+from django.db import Error, IntegrityError, connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
+from delivery.queue import scheduled_editions
+from delivery.reconcile import database_identity
+from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import all_books
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import EditionState
+from delivery.worker.drain import Watch
+from delivery.worker.process import worker_from_settings
+from postmark_sandbox.http.server import SandboxServer
+from publishing.actions import start_scheduled
+from publishing.actions.edition_actions import CannotDoThatError, applicable
+from publishing.actions.edition_actions import perform as perform_and_record
+from publishing.actions.start_scheduled import start_due
+from publishing.archive.archived_editions import public_editions
+from publishing.content.edition_content import Content
+from publishing.editions.status import Status
+from publishing.editions.versions import VersionRefusedError
+from publishing.models import Issue
+from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from publishing.scheduling.local_time import Moment, is_too_late, moment_of
+from subscribers.models import Subscriber
+from tests.delivery.edition_factory import Newsroom
+from tests.publishing.author_browser import WindowOf, address
+from tests.publishing.scheduled_issues import (
+    LISBON,
+    its_time_came,
+    log_of,
+    schedule,
+    status,
+    tomorrow,
+)
+from tests.publishing.second_connection import PATIENCE_S, beside
+
+
+@pytest.fixture
+def newsroom(transactional_db: None, settings: Any) -> Newsroom:
+    settings.DELIVERY_LEASE_S = 5.0
+    settings.DELIVERY_BATCH_SIZE = 2
+    return Newsroom()
+
+
+def copies(provider: SandboxServer) -> dict[str, int]:
+    return provider.sandbox.outbox.copies(lambda size: size > 0)
+
+
+def perform(name: str, edition: Edition, found: Status) -> str:
+    """As somebody does whose name is of no interest here."""
+    return perform_and_record(name, edition, found, record=lambda _verb: None)
+
+
+def rows_of(edition: Edition) -> int:
+    batches = Batch.objects.filter(edition=edition).count()
+    return batches + Delivery.objects.filter(issue=edition.issue_id).count()
+
+
+def books(edition: Edition) -> Books:
+    assert breaches_of([edition.pk]) == []
+    return status(edition).books
+
+
+def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    moment = tomorrow()
+    edition = schedule(newsroom, at=moment)
+
+    assert (edition.control, edition.audience, rows_of(edition)) == ("scheduled", 0, 0)
+    assert edition.scheduled_for == moment.utc
+    assert (edition.scheduled_local, edition.scheduled_zone) == (moment.local, LISBON)
+    assert edition.html_mail
+    found = status(edition)
+    assert found.state is EditionState.SCHEDULED
+    assert moment.words in found.reason
+    assert moment.words in progress_page(newsroom, edition)
+    assert found.as_json() == {
+        "issue": str(edition.issue_id),
+        "version": 1,
+        "state": "scheduled",
+        **dict.fromkeys(
+            ["audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting"], 0
+        ),
+        "reason": found.reason,
+    }
+    [line] = log_of(edition)
+    assert moment.words in line
+    assert not start_due()
+    assert rows_of(edition) == 0
+    assert books(edition).balanced
+
+
+def test_the_database_keeps_its_audience_empty_and_asks_for_the_moment(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    for broken in ({"audience": 1}, {"scheduled_for": None}, {"scheduled_zone": ""}):
+        with pytest.raises(IntegrityError):
+            Edition.objects.filter(pk=edition.pk).update(**broken)
+
+
+@pytest.mark.parametrize("time_came", [False, True])
+def test_nobody_reads_it_before_it_has_started(newsroom: Newsroom, time_came: bool) -> None:
+    edition = schedule(newsroom)
+    if time_came:
+        its_time_came(edition)
+    anybody, letter = WindowOf(None), f"/archive/{edition.issue.slug}/"
+    assert not public_editions().exists()
+    for place in ("/archive/", "/archive/feed.xml", "/"):
+        assert "Swifts" not in anybody.get(place).html
+    assert anybody.get(letter).status == 404
+
+    its_time_came(edition)
+    start_due()
+
+    assert public_editions().exists()
+    assert "Swifts" in anybody.get("/archive/").html
+    assert anybody.get(letter).status == 200
+
+
+def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    moment = tomorrow()
+    first = schedule(newsroom, at=moment, key="once")
+    assert schedule(newsroom, at=moment, key="once") == first
+    elsewhere = moment_of(moment.utc, "Asia/Kolkata")
+    assert schedule(newsroom, at=elsewhere, key="once") == first
+    assert start_scheduled.start_now(first.pk) == 2
+    assert schedule(newsroom, at=moment, key="once") == first
+    assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+def test_the_same_key_for_another_time_is_other_content(newsroom: Newsroom) -> None:
+    moment = tomorrow()
+    first = schedule(newsroom, at=moment, key="once")
+    later = moment_of(moment.utc + timedelta(hours=1), LISBON)
+    with pytest.raises(KeyUsedForOtherContentError, match=f"for {moment.words[:16]}"):
+        schedule(newsroom, at=later, key="once")
+    now = Content.written(first.title, first.html_content, first.text_content)
+    with pytest.raises(KeyUsedForOtherContentError):
+        publish(newsroom.author.pk, "once", now, hold_s=0)
+    assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+def test_at_its_time_it_goes_to_everyone_confirmed_then(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    leaver, _ = newsroom.confirm(2)
+    Subscriber.objects.create(email="never@example.net")
+    edition = schedule(newsroom)
+    newsroom.confirm(2, start=2)
+    Subscriber.objects.filter(pk=leaver.pk).update(state="unsubscribed", unsubscribed_at=Now())
+    its_time_came(edition)
+
+    assert start_due()
+    assert not start_due()
+
+    edition.refresh_from_db()
+    assert (edition.control, edition.audience) == ("running", 3)
+    # No hold on top: the time until then was one.
+    assert edition.held_until == edition.published_at
+    newsroom.deliver_all()
+    assert books(edition).sent == 3
+    assert status(edition).state is EditionState.SUCCEEDED
+    assert sorted(copies(provider).values()) == [1, 1, 1]
+    assert log_of(edition)[1:] == ["Version 1 went out by itself at its time, to 3 readers."]
+
+
+def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
+    newsroom.confirm(5)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    with transaction.atomic():
+        # Whoever enqueues waits for this, with its edition locked.
+        Edition.objects.select_for_update(no_key=True).get(pk=edition.pk)
+        begun = [beside(start_due) for _ in range(2)]
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
+
+    assert sorted(each.result(PATIENCE_S) for each in begun) == [False, True]
+    assert books(edition).audience == 5
+    assert Delivery.objects.filter(issue=edition.issue_id).count() == 5
+    assert len(log_of(edition)) == 2
+
+
+def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom: Newsroom) -> None:
+    newsroom.confirm(5)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE batch IN SHARE MODE")
+        begun = beside(start_due)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="INSERT INTO batch")
+        # What a kill -9 of the worker comes to: its session ends where it is.
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND wait_event_type = 'Lock' "
+            "AND strpos(query, 'INSERT INTO batch') > 0 AND pid <> pg_backend_pid()"
+        )
+        with pytest.raises(Error):
+            begun.result(PATIENCE_S)
+
+    assert status(edition).state is EditionState.SCHEDULED
+    assert rows_of(edition) == 0
+    assert len(log_of(edition)) == 1
+    assert start_due()
+    assert books(edition).audience == 5
+
+
+def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    stuck, fine = schedule(newsroom, title="Stuck"), schedule(newsroom, title="Fine")
+    its_time_came(stuck, ago_s=20)
+    its_time_came(fine)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+            CREATE TRIGGER refuses BEFORE INSERT ON batch FOR EACH ROW
+            WHEN (NEW.edition_id = {stuck.pk}) EXECUTE FUNCTION refuses()
+            """
+        )
+        try:
+            with pytest.raises(Error):
+                start_due()
+        finally:
+            cursor.execute("DROP TRIGGER refuses ON batch; DROP FUNCTION refuses()")
+    assert status(stuck).state is EditionState.SCHEDULED
+    assert books(fine).audience == 1
+
+
+def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    edition = schedule(newsroom)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_admin_log")
+    newsroom.author.delete()
+    its_time_came(edition)
+    assert start_due()
+    assert books(edition).audience == 1
+
+
+SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
+
+
+def test_too_late_is_later_than_the_setting_says() -> None:
+    assert not is_too_late(SEVEN, SEVEN + timedelta(seconds=3600), 3600)
+    assert is_too_late(SEVEN, SEVEN + timedelta(seconds=3601), 3600)
+
+
+def test_a_little_late_it_goes_out_and_says_how_late_and_why(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    edition = schedule(newsroom)
+    its_time_came(edition, ago_s=12 * 60 + 30)
+    assert start_due()
+    assert status(edition).state is EditionState.SENDING
+    assert "2 readers, 12 minutes late" in log_of(edition)[1]
+    assert "12 minutes late" in progress_page(newsroom, edition)
+
+
+def test_too_late_it_is_published_but_waits_for_a_person(
+    newsroom: Newsroom, provider: SandboxServer, settings: Any
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition, ago_s=settings.SCHEDULE_LATE_S + 60)
+    assert start_due()
+
+    found = status(edition)
+    assert found.state is EditionState.PAUSED
+    assert found.books.waiting == found.books.audience == 3
+    edition.refresh_from_db()
+    moment = Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
+    assert moment.words in found.reason
+    assert moment_of(edition.published_at, LISBON).words in found.reason
+    assert not newsroom.step()
+    assert "was due 61 minutes before" in log_of(edition)[1]
+    assert found.reason in progress_page(newsroom, edition)
+
+    perform("resume", edition, found)
+    newsroom.deliver_all()
+    assert books(edition).sent == 3
+    assert len(copies(provider)) == 3
+
+
+def progress_page(newsroom: Newsroom, edition: Edition) -> str:
+    newsroom.author.is_superuser = newsroom.author.is_staff = True
+    newsroom.author.save()
+    page = WindowOf(newsroom.author).get(address(edition))
+    assert page.status == 200
+    return page.html
+
+
+def test_what_may_be_done_to_it(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    assert [action.name for action in applicable(status(edition))] == [
+        "call-back",
+        "send-now",
+        "cancel",
+    ]
+    with pytest.raises(CannotDoThatError, match="waits for its time and nothing is sent before"):
+        perform("pause", edition, status(edition))
+    for name in ("resume", "close", "send-to-missed", "ask-again", "send-doubtful"):
+        with pytest.raises(CannotDoThatError):
+            perform(name, edition, status(edition))
+    assert status(edition).state is EditionState.SCHEDULED
+
+
+@pytest.mark.parametrize("name", ["call-back", "cancel"])
+def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name: str) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    perform(name, edition, status(edition))
+    its_time_came(edition)
+    assert not start_due()
+    assert start_scheduled.start_now(edition.pk) is None
+    assert status(edition).state is EditionState.CANCELLED
+    assert (books(edition).audience, rows_of(edition)) == (0, 0)
+    assert not public_editions().exists()
+
+
+def test_what_was_started_meanwhile_is_not_called_off(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    seen = status(edition)
+    its_time_came(edition)
+    start_due()
+    with pytest.raises(CannotDoThatError, match="moved on in the meantime"):
+        perform("call-back", edition, seen)
+    assert books(edition).waiting == 3
+
+
+def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    # However late it is, who sends it is not asked again.
+    its_time_came(edition, ago_s=90_000)
+    perform("send-now", edition, status(edition))
+    with pytest.raises(CannotDoThatError):
+        perform("send-now", edition, status(edition))
+    its_time_came(edition)
+    assert not start_due()
+    assert books(edition).waiting == 3
+    assert status(edition).state is EditionState.SENDING
+
+
+def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    page = progress_page(newsroom, edition)
+    assert re.findall('data-text="audience">([^<]*)<', page) == ["0", "0"]  # the sum and the tab
+    its_time_came(edition)
+    start_due()
+    told = WindowOf(newsroom.author).get(address(edition, "progress.json")).answer.json()
+    text = told["page"]["text"]
+    assert (text["audience"], text["count_waiting"]) == ("3", "3")
+    # What is shown once is shown again: no name in the page is without its text.
+    assert set(re.findall('data-text="([^"]+)"', page)) <= set(text)
+
+
+def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(4, title="Swifts")
+    newsroom.step()
+    correction = schedule(
+        newsroom, title="Martins", issue=first.issue_id, version=2, goes_to="reached"
+    )
+    assert Issue.objects.get(pk=first.issue_id).title == "Swifts"
+    assert public_editions().get(issue=first.issue_id) == first
+    newsroom.deliver_all()
+    newsroom.confirm(1, start=4)
+    its_time_came(correction)
+    start_due()
+    assert books(correction).audience == 4
+    assert Issue.objects.get(pk=first.issue_id).title == "Martins"
+    newsroom.deliver_all()
+    assert sorted(copies(provider).values()) == [1] * 8
+
+
+@pytest.mark.parametrize(("goes_to", "copies"), [("unreached", ["Reader 2"]), ("nobody", [])])
+def test_a_scheduled_correction_keeps_whom_it_goes_to(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str, copies: list[str]
+) -> None:
+    first = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    second = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    newsroom.confirm(1, start=2)
+    its_time_came(second)
+
+    assert start_due()
+
+    names = Delivery.objects.filter(version=2).values_list("name", flat=True)
+    assert list(names) == copies
+    assert status(second).state == ("sending" if copies else "succeeded")
+
+
+def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_going(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(4)
+    correction = schedule(newsroom, issue=first.issue_id, version=2)
+    its_time_came(correction)
+    start_due()
+    newsroom.deliver_all()
+    assert books(first).sent == books(correction).sent == 4
+
+
+def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> None:
+    moment = tomorrow()
+    first = schedule(newsroom, at=moment)
+    with pytest.raises(VersionRefusedError) as refused:
+        schedule(newsroom, issue=first.issue_id, version=2)
+    assert moment.words in str(refused.value)
+    perform("call-back", first, status(first))
+    second = schedule(newsroom, issue=first.issue_id, version=2)
+    assert second.version == 2
+
+
+def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(2)
+    schedule(newsroom)
+    assert until_empty() == (1, 2, 2)
+    due = schedule(newsroom, title="Martins")
+    its_time_came(due)
+    assert until_empty() == (1, 2, 2)
+    assert status(due).state is EditionState.SUCCEEDED
+
+
+def until_empty() -> tuple[int, int, int]:
+    """How many editions a worker waited for, with how many readers and copies that were sent."""
+    watch = Watch(OutputWrapper(io.StringIO()), is_terminal=False)
+    worker_from_settings(1, is_awaited=True).run(until=watch.nothing_more_will_happen)
+    totals = watch.totals().by_outcome()
+    return totals["editions"], totals["audience"], totals["sent"]
+
+
+def told(*options: str) -> tuple[dict[str, Any], str]:
+    printed, said = io.StringIO(), io.StringIO()
+    call_command("publish", "--title", "Swifts", *options, stdout=printed, stderr=said)
+    return json.loads(printed.getvalue().splitlines()[-1]), said.getvalue()
+
+
+def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp_path: Any) -> None:
+    newsroom.confirm(2)
+    letter = tmp_path / "letter.txt"
+    letter.write_text("They have gone.")
+    moment = tomorrow("UTC")
+    options = (
+        *("--text-file", str(letter), "--author", newsroom.author.username),
+        *("--idempotency-key", "once", "--zone", "UTC"),
+        *("--at", moment.local.replace("T", " ")),
+    )
+    answer, said = told(*options)
+    assert (answer["created"], answer["audience"]) == (True, 0)
+    assert moment.words in said
+    edition = Edition.objects.get(kind="newsletter")
+    its_time_came(edition)
+    Edition.objects.filter(pk=edition.pk).update(scheduled_for=moment.utc)
+    perform("send-now", edition, status(edition))
+    again, _ = told(*options)
+    assert (again["created"], again["issue"]) == (False, answer["issue"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--zone", LISBON], "--zone is about a time"),
+        (["--second"], "--second is about a time"),
+        (["--at", "2020-01-01 07:00", "--first", "--second"], "both given"),
+        (["--at", "soon"], "“soon” is not a time"),
+        (["--at", "2020-01-01 07:00", "--zone", LISBON], "Wed 1 Jan 2020, 07:00 Europe/Lisbon"),
+    ],
+)
+def test_a_time_that_a_script_cannot_mean_is_refused_in_one_sentence(
+    newsroom: Newsroom, options: list[str], words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        told("--text-file", "README.md", "--author", newsroom.author.username, *options)
+    assert not Edition.objects.filter(kind="newsletter").exists()
+
+
+def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    database_identity.notice()
+    DatabaseIdentity.objects.update(database=1)
+    # Not yet noticed: the statement itself looks.
+    assert not start_due()
+    assert start_scheduled.start_now(edition.pk) is None
+    assert not scheduled_editions.call_off(edition.pk, "")
+
+    assert database_identity.notice().stopped == (edition.pk,)
+
+    assert not start_due()
+    assert scheduled_editions.due() == []
+    found = status(edition)
+    assert found.state is EditionState.NEEDS_ATTENTION
+    assert f"./homing reconcile {edition.issue_id}" in found.reason
+    assert [books.edition for books in all_books(open_only=True)] == [edition.pk]
+    for name in ("send-now", "call-back", "cancel"):
+        with pytest.raises(CannotDoThatError, match=r"run \./homing reconcile first"):
+            perform(name, edition, found)
+    assert rows_of(edition) == 0
+
+
+def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    database_identity.notice()
+    database_identity.declare_restored()
+    assert start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
+    assert not start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
+    found = status(edition)
+    assert found.state is EditionState.NEEDS_ATTENTION
+    Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
+    found = status(edition)
+    assert found.state is EditionState.PAUSED
+    assert found.reason == start_scheduled.WENT_OUT_BEFORE
+    assert not newsroom.step()
+    assert books(edition).waiting == 3
+
+
+def test_scheduled_issue_goes_out_once_after_reconciliation(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    database_identity.notice()
+    database_identity.declare_restored()
+    # Long enough ago that no answer from the provider means that nothing was sent.
+    Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
+
+    call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
+    its_time_came(edition)
+
+    assert start_due()
+    newsroom.deliver_all()
+    assert sorted(copies(provider).values()) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("goes_to", ["reached", "unreached"])
+def test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str
+) -> None:
+    first = newsroom.publish(1)
+    newsroom.deliver_all()
+    correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    its_time_came(correction)
+    Edition.objects.filter(pk=first.pk).update(control="cancelled")
+    Edition.objects.update(unreconciled_since=Now())
+    walked_first, walked_correction = editions_to_walk(first.issue_id, retention_days=45)
+
+    assert not end_reconciliation(walked_correction)
+    assert not start_due()
+
+    assert end_reconciliation(walked_first)
+    assert end_reconciliation(walked_correction)
+    assert start_due()
+
+
+@pytest.mark.parametrize("goes_to", ["nobody", "unreached"])
+def test_code_of_an_older_release_starts_no_edition_for(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str
+) -> None:
+    first = newsroom.publish(1)
+    newsroom.deliver_all()
+    edition = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    its_time_came(edition)
+
+    with pytest.raises(IntegrityError, match=f"publish to: {goes_to}"):
+        Edition.objects.filter(pk=edition.pk).update(control="running")
+
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled")
+
+
+def test_schedule_older_than_postmarks_memory_stays_unreconciled(
+    newsroom: Newsroom, provider: SandboxServer, settings: Any
+) -> None:
+    newsroom.confirm(1)
+    edition = schedule(newsroom)
+    database_identity.notice()
+    database_identity.declare_restored()
+    Edition.objects.update(
+        control_at=F("control_at") - timedelta(days=settings.POSTMARK_RETENTION_DAYS),
+        unreconciled_since=F("unreconciled_since") - timedelta(hours=1),
+    )
+
+    # The copies that Postmark has forgotten may have gone out.
+    with pytest.raises(SystemExit):
+        call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
+
+    its_time_came(edition)
+    assert not start_due()
+
+
+def test_questions_and_desk_show_the_current_reader_count(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(2)
+    newsroom.deliver_all()
+    newsroom.confirm(3, start=2)
+    correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to="reached")
+    other = schedule(newsroom, title="Martins")
+
+    for edition, readers in ((correction, "2 readers"), (other, "5 readers")):
+        found = status(edition)
+        for action in applicable(found):
+            assert readers in action.words(found)
+            assert readers in action.question(found)
+    progress_page(newsroom, correction)  # gives its author permission to see the desk
+    desk = WindowOf(newsroom.author).get("/admin/newsletters/issues/").words
+    assert "2 readers as of now" in desk
+    assert "5 readers as of now" in desk

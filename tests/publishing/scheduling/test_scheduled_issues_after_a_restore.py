@@ -1,0 +1,84 @@
+"""What was scheduled when a backup was made goes out once, though workers knew another database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from delivery.reconcile import database_identity
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.copied_database import backup_of
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.management_command import Installation
+from tests.publishing.scheduled_issues import its_time_came, schedule
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
+
+QUICK = {
+    "DELIVERY_HTTP_DEADLINE_S": "1",
+    "DELIVERY_LEASE_S": "1",
+    "DELIVERY_LOOKUP_AFTER_S": "0.2,0.5,2",
+    "DELIVERY_RETRY_BASE_S": "0.1",
+    "DELIVERY_RETRY_CAP_S": "1",
+}
+
+
+def test_what_went_out_after_the_backup_goes_to_nobody_twice(
+    database_url: str, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    newsroom = Newsroom()
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    database_identity.notice()
+    with SandboxServer() as provider, backup_of(database_url) as backup:
+
+        def copies() -> list[int]:
+            return list(provider.sandbox.outbox.copies(lambda size: size > 0).values())
+
+        original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+        original.last_line("deliver", "--until-empty")
+        assert copies() == [1, 1, 1]
+        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
+        restored.last_line("deliver", "--until-empty", exit_code=3)
+        assert copies() == [1, 1, 1]
+
+        found = restored.last_line("reconcile")
+        assert (found["recorded"], found["reconciled"]) == (3, 1)
+        restored.last_line("deliver", "--until-empty")
+
+        assert copies() == [1, 1, 1]
+        stands = restored.last_line("issue_status", str(edition.issue_id))
+        assert (stands["state"], stands["audience"], stands["sent"]) == ("succeeded", 3, 3)
+        restored.run("audit")
+
+
+def test_a_correction_after_a_restore_gives_nobody_a_second_version(
+    database_url: str, tmp_path: Path
+) -> None:
+    newsroom = Newsroom()
+    first = newsroom.publish(3)
+    database_identity.notice()
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Put right.")
+    author = newsroom.author.username
+    with SandboxServer() as provider, backup_of(database_url) as backup:
+        original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+        original.last_line("deliver", "--until-empty")
+        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
+        # No worker has noticed the restore yet.
+        restored.last_line("edition", "cancel", str(first.issue_id))
+        restored.last_line("deliver", "--until-empty")
+        correct = ("publish", "--title=Swifts", f"--text-file={letter}", f"--author={author}")
+        of_issue = ("--hold=0", f"--issue={first.issue_id}", "--version=2")
+
+        refused = restored.run(*correct, *of_issue, exit_code=1)
+        assert f"Run `./homing reconcile {first.issue_id}` first" in refused.stderr
+
+        restored.last_line("reconcile", str(first.issue_id))
+        assert restored.last_line(*correct, *of_issue)["audience"] == 0
+        restored.last_line("deliver", "--until-empty")
+        assert list(provider.sandbox.outbox.copies(lambda size: size > 0).values()) == [1, 1, 1]

@@ -1,0 +1,105 @@
+"""The Django admin in the desk's dress: one newsletter, a log that nobody edits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+
+from delivery.models import Newsletter
+from tests.publishing.author_browser import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NEWSLETTER = "/admin/delivery/newsletter/"
+
+
+@pytest.fixture
+def operator(transactional_db):
+    """A window of a superuser."""
+    return WindowOf(get_user_model().objects.create_superuser("ola", password="a long password"))
+
+
+def tokens_of(sheet):
+    text = (Path(settings.BASE_DIR) / "static" / sheet).read_text()
+    section = re.search(r"/\* 1 Tokens \*/\n(.*?)\n\n", text, re.S)
+    assert section
+    return section[1]
+
+
+def test_both_sheets_have_the_same_tokens():
+    assert tokens_of("homing.css") == tokens_of("homing-admin.css")
+
+
+@pytest.mark.parametrize(
+    ("permission", "shown"),
+    [
+        ("write_draft", ["Write an issue", "Issues and their progress"]),
+        (
+            "publish_edition",
+            ["Write an issue", "Publish a newsletter", "Issues and their progress"],
+        ),
+        ("view_issue", ["Issues and their progress"]),
+        ("manage_readers", ["Readers", "Imports of readers"]),
+    ],
+)
+def test_the_admin_leads_to_what_one_may_do_at_the_desk(new_author, permission, shown):
+    page = WindowOf(new_author("ines", permission)).get("/admin/")
+
+    desk = re.search(r"<caption>The desk</caption>(.*?)</table>", page.html, re.S)
+    # Whoever may do anything may have a program do it.
+    assert re.findall(r">([^<>]+)</a>", desk[1]) == [*shown, "Tokens for programs"]
+
+
+def test_the_newsletter_is_one_page_that_can_be_changed(operator):
+    page = operator.get(NEWSLETTER)
+    assert page.answer["Location"] == f"{NEWSLETTER}1/change/"
+
+    form = operator.get(f"{NEWSLETTER}1/change/").form_with("tagline")
+    changed = {**form.fields, "name": "The Hedgerow Almanack", "time_zone": "Europe/Lisbon"}
+    assert operator.post(f"{NEWSLETTER}1/change/", **changed).status == 302
+
+    refused = operator.post(f"{NEWSLETTER}1/change/", **{**changed, "time_zone": "Lisbon"})
+    assert "Europe/Lisbon" in refused.words
+
+    newsletter = Newsletter.objects.get()
+    assert (newsletter.name, newsletter.time_zone) == ("The Hedgerow Almanack", "Europe/Lisbon")
+
+
+def test_no_second_newsletter_is_added_and_the_one_is_never_deleted(operator):
+    operator.get(NEWSLETTER)
+
+    assert operator.get(f"{NEWSLETTER}add/").status == 403
+    assert operator.get(f"{NEWSLETTER}1/delete/").status == 403
+
+
+def test_authors_are_managed_and_the_log_is_only_read(operator):
+    assert operator.get("/admin/newsletter_site/user/").status == 200
+    assert operator.get("/admin/admin/logentry/").status == 200
+    assert operator.get("/admin/admin/logentry/add/").status == 403
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for_and_nowhere_else(operator):
+    stranger = WindowOf(None)
+    login = {"username": "ola", "password": "a long password"}
+
+    there = stranger.post("/admin/login/", **login, next="/admin/newsletters/issues/")
+    elsewhere = WindowOf(None).post("/admin/login/", **login, next="https://evil.example/")
+
+    assert there.answer["Location"] == "/admin/newsletters/issues/"
+    assert elsewhere.answer["Location"] == "/admin/"
+    assert WindowOf(None).post("/admin/login/", username="ola", password="wrong").status == 200
+
+
+def test_who_lacks_staff_status_cannot_sign_in_and_the_page_says_what_is_needed(new_author):
+    author = new_author("ines")
+    author.is_staff = False
+    author.save()
+
+    page = WindowOf(None).post("/admin/login/", username="ines", password="a long password")
+
+    assert page.status == 200
+    assert "sessionid" not in page.answer.cookies

@@ -1,0 +1,672 @@
+"""Test letters: from the form through the queue to the provider; no reader is touched by one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from urllib.parse import unquote
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import RequestFactory
+
+from delivery.feedback import event_inbox
+from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.models import Delivery, Edition, ProviderEvent
+from delivery.reconcile.database_identity import declare_restored
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import all_books
+from idempotency.fingerprint import fingerprint_of
+from idempotency.key import fresh_key
+from idempotency.models import PostedForm
+from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.draft_form import content_posted
+from publishing.drafts.drafts import Wording
+from publishing.models import Draft
+from publishing.progress.issue_list import held_back_on_request, newest_editions
+from publishing.publish.publish import publish
+from publishing.test_letters.test_letter_form import FIELDS, MarkedLetterForm
+from publishing.test_letters.test_letters import marked_letter
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import record_of
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.webhook_bodies import PASSWORD, USER, event, key_of, post
+from tests.publishing.author_browser import FORM, LETTER, WindowOf
+from tests.publishing.letters import letter
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEST = f"{FORM}test/"
+TO = "willa@elsewhere.example"
+JSON = {"Accept": "application/json"}
+COMPOSED = {
+    "title": "Swifts leave, {{ name|reader }}",
+    "preheader": "They have gone",
+    "format": "markdown",
+    "letter": "Dear {{ name|reader }}, they have *gone*.",
+    "text_content": "Dear {{ name|reader }}, they have gone.",
+}
+
+
+@pytest.fixture(autouse=True)
+def credentials_are_set(settings):
+    """The site knows the user and password of the webhooks."""
+    settings.POSTMARK_WEBHOOK_USER = USER
+    settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD
+
+
+@pytest.fixture
+def worker(transactional_db, provider, settings):
+    """A worker's hands, with a provider to send to."""
+    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
+    settings.DELIVERY_LEASE_S = 5.0
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
+    return Newsroom()
+
+
+def form(**changes):
+    """The plain form, filled in, with an address for the test."""
+    return {**LETTER, "idempotency_key": "a form", "test_email": TO, **changes}
+
+
+def sent_as_tests():
+    return Edition.objects.filter(kind=Edition.Kind.TEST)
+
+
+def the_copy():
+    return Delivery.objects.get(issue=TEST_ISSUE)
+
+
+def came_back(kind="HardBounce", **facts):
+    """The event of the only test letter's return."""
+    key = key_of(sent_as_tests().get(), NOBODY)
+    facts = {"Type": kind, "Email": TO, "ID": 4711, "Inactive": True, **facts}
+    record = "SpamComplaint" if kind == "SpamComplaint" else "Bounce"
+    return event(key, the_copy().provider_message_id, record_type=record, **facts)
+
+
+def the_letter():
+    return marked_letter(sent_as_tests().get().version)
+
+
+def items(sandbox):
+    return [
+        sandbox.sandbox.outbox.message(n).item for n in range(sandbox.sandbox.summary()["accepted"])
+    ]
+
+
+def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
+    window, three_readers, worker, provider
+):
+    answer = window.post(TEST, **form())
+    worker.deliver_all()
+
+    number = sent_as_tests().get().version
+    assert (answer.status, answer.answer["Location"]) == (303, f"{TEST}{number}/")
+    (item,) = items(provider)
+    assert item["To"] == TO
+    assert item["Subject"] == "[Test] Swifts leave without saying goodbye"
+    assert item["MessageStream"] == "broadcast"
+    # For somebody who is not on the list fallbacks stand.
+    assert "Dear reader," in item["HtmlBody"]
+    assert "Dear reader," in item["TextBody"]
+    assert (the_copy().outcome, the_copy().recipient_id) == ("sent", NOBODY)
+    page = window.get(f"{TEST}{number}/")
+    assert re.search(r"\d\d:\d\d:\d\d", page.words)
+    assert TO in page.words
+    assert window.get(f"{TEST}4711/").status == 404
+    # It is in no list of issues, in no archive and in no trail.
+    assert not newest_editions().exists()
+    assert not LogEntry.objects.exists()
+    for lists in (f"{FORM}issues/", "/archive/"):
+        assert LETTER["title"] not in window.get(lists).words
+    # The books balance, and neither command finds anything.
+    assert not breaches_of([sent_as_tests().get().pk])
+    for command in ("reconcile", "audit"):
+        call_command(command, stdout=io.StringIO(), stderr=io.StringIO())
+
+
+@pytest.mark.parametrize("posted", [LETTER, COMPOSED], ids=["the plain form", "the composer"])
+def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
+    window, author, worker, provider, posted
+):
+    ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
+    content = content_of(
+        Written(
+            posted["title"],
+            posted.get("preheader", ""),
+            posted.get("format", "html"),
+            posted.get("letter", posted.get("html_content")),
+            posted["text_content"],
+        )
+    )
+    window.post(TEST, **posted, idempotency_key="k", test_email="ada@posthouse.example")
+    publish(author.pk, "key", content, hold_s=0)
+    worker.deliver_all()
+
+    test, real = items(provider)
+    assert test["Subject"] == f"[Test] {real['Subject']}"
+    readers = RegisteredReaders()
+
+    def without_links(item, recipient, archive):
+        (link,) = readers.unsubscribe_urls([recipient])
+        parts = [item["HtmlBody"], item["TextBody"], str(item["Headers"][3:])]
+        assert all(link in part for part in parts)
+        return [part.replace(link, "LEAVE").replace(archive, "ARCHIVE") for part in parts]
+
+    edition = Edition.objects.get(kind="newsletter")
+    assert without_links(test, NOBODY, "https://letter.example.org/archive/") == without_links(
+        real, ada.pk, edition.archive_url
+    )
+    assert {k: test[k] for k in ("From", "MessageStream", "TrackOpens")} == {
+        k: real[k] for k in ("From", "MessageStream", "TrackOpens")
+    }
+    assert [header["Name"] for header in test["Headers"]] == [
+        header["Name"] for header in real["Headers"]
+    ]
+
+
+def test_a_test_of_html_has_a_text_part(window, worker, provider):
+    html = {**window.open_form(), "text_content": " \n", "test_email": TO}
+    window.post(TEST, **html)
+    sheet = window.post(f"{FORM}drafts/", **html, then="check").answer["Location"]
+    worker.deliver_all()
+
+    (item,) = items(provider)
+    assert "they have gone." in item["TextBody"]
+    assert f"A test was sent to {TO}" in window.get(sheet).words
+
+
+def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_readers):
+    publish(author.pk, "key", letter(), hold_s=0)
+    window.post(TEST, **form())
+
+    worker.step()
+
+    assert the_copy().outcome == "sent"
+    assert set(Delivery.objects.exclude(issue=TEST_ISSUE).values_list("outcome", flat=True)) == {
+        "waiting"
+    }
+
+
+def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second(window, settings):
+    settings.IDEMPOTENCY_WAIT_S = 2.0
+
+    def press():
+        return window.another().post(TEST, **form())
+
+    with transaction.atomic():  # the first press is at work until this row is let go
+        get_user_model().objects.select_for_update().get(pk=window.author.pk)
+        first = beside(press)
+        wait_until_somebody_waits()
+        busy = beside(press).result(PATIENCE_S)
+    sent = first.result(PATIENCE_S)
+
+    assert (sent.status, busy.status) == (303, 409)
+    again = busy.form_with("test_email")
+    answer = window.post(again.action, **again.fields)
+    assert answer.answer["Location"] == sent.answer["Location"]
+    assert sent_as_tests().count() == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"title": "Swallows"}, {"text_content": "Others."}, {"test_email": "cleo@elsewhere.example"}],
+)
+def test_the_same_form_sends_one_test_of_each_of_its_versions_and_can_still_be_published(
+    window, three_readers, changed
+):
+    fields = {**window.open_form(), "test_email": TO}
+    first, second = window.post(TEST, **fields), window.post(TEST, **fields)
+    assert (first.status, second.status) == (303, 303)
+    assert first.answer["Location"] == second.answer["Location"]
+    assert sent_as_tests().count() == 1
+
+    window.post(TEST, **{**fields, **changed})
+    assert window.post(TEST, **{**fields, "idempotency_key": ""}).status == 400
+
+    assert sent_as_tests().count() == 2
+    assert window.post(FORM, **fields).status == 303
+    assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+def test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a_fallback(
+    window, settings
+):
+    first = window.post(TEST, **form())
+    [row] = PostedForm.objects.all()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, made after the first one leaked"
+
+    assert window.post(TEST, **form()).answer["Location"] == first.answer["Location"]
+    assert sent_as_tests().count() == 1
+    assert PostedForm.objects.get().idempotency_key == row.idempotency_key
+
+
+def test_one_that_was_sent_before_the_upgrade_is_not_sent_again_after_it(window):
+    first = window.post(TEST, **form())
+    plain = plain_fingerprint()
+    PostedForm.objects.update(  # as 0.9 wrote it
+        idempotency_key=f"test-{hashlib.sha256(b'a form' + plain).hexdigest()[:40]}",
+        request_fingerprint=plain,
+    )
+
+    assert window.post(TEST, **form()).answer["Location"] == first.answer["Location"]
+    assert sent_as_tests().count() == 1
+    assert window.post(TEST, **form(title="Swallows")).status == 303
+    assert sent_as_tests().count() == 2
+
+
+def plain_fingerprint():
+    """What anybody can work out who knows the letter and guesses the address."""
+    return fingerprint_of(RequestFactory().post(TEST, form()), FIELDS)
+
+
+def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(window):
+    window.post(TEST, **form())
+    [row] = PostedForm.objects.all()
+    plain = plain_fingerprint()
+
+    assert bytes(row.request_fingerprint) != plain
+    guessed = hashlib.sha256(b"a form" + plain).hexdigest()[:40]
+    assert row.idempotency_key != f"test-{guessed}"
+
+
+@pytest.mark.parametrize(
+    ("posted", "field"),
+    [
+        (form(title=""), "title"),
+        (form(html_content="{{ nmae }}"), "html_content"),
+        (form(test_email=""), "test_email"),
+        (form(test_email="a@b.example, c@d.example"), "test_email"),
+        (form(test_email="a\x00@b.example"), "test_email"),
+        (form(**COMPOSED) | {"letter": "", "text_content": ""}, "letter"),
+        (form(**COMPOSED) | {"format": "rtf"}, "format"),
+        (form(**COMPOSED) | {"preheader": "two\nlines"}, "preheader"),
+        (form(**COMPOSED) | {"letter": "a\n" * 150_000}, "letter"),
+    ],
+)
+def test_a_flaw_is_named_and_every_word_comes_back(window, posted, field):
+    page = window.post(TEST, **posted)
+
+    assert page.status == 200
+    again = page.form_with("test_email").fields
+    for name in ("title", "text_content"):
+        assert again[name] == posted[name]
+    said = window.client.post(TEST, posted, secure=True, headers=JSON)
+    assert set(said.json()["errors"]) == {field}
+    assert not sent_as_tests().exists()
+
+
+def test_an_hour_has_only_so_many(window, new_author, settings):
+    settings.TESTS_PER_HOUR = 2
+    for number in range(2):
+        assert window.post(TEST, **form(idempotency_key=f"{number}")).status == 303
+
+    page = window.post(TEST, **form(idempotency_key="third"))
+    assert page.status == 429
+    assert "You have sent 2 test letters within the hour" in page.words
+    said = window.client.post(TEST, form(idempotency_key="fourth"), secure=True, headers=JSON)
+    assert said.status_code == 429
+    assert sent_as_tests().count() == 2
+    # The same form again is the answer it had, and others have an hour of their own.
+    assert window.post(TEST, **form(idempotency_key="0")).status == 303
+    other = WindowOf(new_author("otto", "write_draft"))
+    assert other.post(TEST, **form()).status == 303
+    # What was refused was not remembered: an hour later it goes.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE edition SET published_at = published_at - interval '1 hour', "
+            "held_until = held_until - interval '1 hour'"
+        )
+    assert window.post(TEST, **form(idempotency_key="third")).status == 303
+
+
+@pytest.mark.parametrize(
+    "posted",
+    [
+        LETTER,
+        {**LETTER, "format": "markdown"},
+        {**LETTER, "preheader": "Gone", "format": ""},
+        COMPOSED,
+        {**LETTER, **COMPOSED},
+        {name: words for name, words in COMPOSED.items() if name != "format"},
+        {**LETTER, "text_content": ""},
+        {**COMPOSED, "text_content": ""},
+    ],
+)
+def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
+    test = MarkedLetterForm({**posted, "test_email": TO})
+
+    assert test.is_valid()
+    assert test.content == content_posted(posted)
+
+
+def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
+    page = window.post(TEST, **form(next="/admin/newsletters/issues/"))
+
+    assert page.answer["Location"] == "/admin/newsletters/issues/"
+    assert f'href="{TEST}{sent_as_tests().get().version}/"' in window.get(FORM).html
+
+
+@pytest.mark.parametrize("is_a_script", [True, False])
+def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_script):
+    words = Wording(Written("Swifts", "", MARKDOWN, "They have gone.", ""))
+    draft = drafts.begin(author.pk, fresh_key(), words).draft
+    composer = f"{FORM}drafts/{draft.pk}/"
+    posted = form(next=composer)
+    if is_a_script:
+        answer = window.client.post(TEST, posted, secure=True, headers=JSON)
+        address = answer.json()["address"]
+    else:
+        assert window.post(TEST, **posted).answer["Location"] == composer
+        (address,) = re.findall(rf'href="({TEST}[^"]+)"', window.get(composer).html)
+
+    page = window.get(address)
+
+    assert f'href="{composer}">Back to the letter</a>' in page.html
+    assert f'href="{address}">Look again</a>' in page.html
+    # Looked at later, when the draft is thrown away, it leads to nothing that is not there.
+    draft.delete()
+    for named in (address, f"{address.partition('?')[0]}?draft=../../log/"):
+        page = window.get(named)
+        assert page.status == 200
+        assert f"{FORM}drafts/" not in page.html
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "https://elsewhere.example/admin/newsletters/",
+        "//elsewhere.example/admin/newsletters/",
+        "/\\elsewhere.example",
+        "javascript:alert(1)",
+        "/admin/logout/",
+        "https://testserver/admin/newsletters/",
+    ],
+)
+def test_it_leads_nowhere_else(window, named):
+    page = window.post(TEST, **form(next=named))
+
+    assert page.answer["Location"] == f"{TEST}{sent_as_tests().get().version}/"
+
+
+def test_a_script_is_told_where_to_look_and_how_it_stands(window, worker):
+    said = window.client.post(TEST, form(), secure=True, headers=JSON)
+
+    assert said.status_code == 200
+    address = said.json()["address"]
+    stands = window.client.get(address, secure=True, headers=JSON).json()
+    assert (stands["outcome"], stands["settled"], stands["to"]) == ("waiting", False, TO)
+    worker.deliver_all()
+    stands = window.client.get(address, secure=True, headers=JSON).json()
+    assert (stands["outcome"], stands["settled"]) == ("sent", True)
+
+
+def test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so(
+    window, worker, provider
+):
+    Suppression.objects.create(address_key=TO, reason="complaint", origin="provider")
+    window.post(TEST, **form(test_email="Willa@elsewhere.example"))
+    worker.deliver_all()
+
+    assert not items(provider)
+    assert the_letter().outcome == "suppressed"
+    assert the_letter().sentence == "Not sent: On the list of addresses that may not be mailed."
+
+
+@pytest.mark.parametrize(
+    ("address", "state", "outcome"),
+    [(TO, "unsubscribed", "sent"), ("invalid@bounce.example", "confirmed", "failed")],
+)
+def test_neither_does_the_state_of_a_reader_count_nor_does_a_test_change_it(
+    window, worker, address, state, outcome
+):
+    SubscriberFactory(email=address, state=state)
+    window.post(TEST, **form(test_email=address))
+    worker.deliver_all()
+
+    assert the_letter().outcome == outcome
+    assert Subscriber.objects.get().state == state
+    assert not ConsentRecord.objects.filter(act="bounced").exists()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "item_error", "code": 400},
+        {"kind": "item_error", "code": 300},
+        {"kind": "unauthorized_401"},
+        {"kind": "whole_422", "code": 400},
+    ],
+)
+def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
+    window, worker, provider, fault
+):
+    provider.sandbox.set_fault(calls=None, **fault)
+    window.post(TEST, **form())
+    worker.deliver_all()
+
+    assert (the_letter().outcome, the_letter().is_settled) == ("failed", True)
+    assert sent_as_tests().get().control == "running"
+    assert not all_books(open_only=True)
+    assert not held_back_on_request()
+    assert not breaches_of([sent_as_tests().get().pk])
+
+
+def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, provider, settings):
+    settings.DELIVERY_UNKNOWN_POLICY = "hold"
+    provider.sandbox.set_fault("reset", calls=1)
+    window.post(TEST, **form())
+    worker.step()
+    for _ in range(4):
+        worker.let_time_pass(1000)
+        worker.deliver_all()
+
+    assert the_letter().outcome == "sent"
+    assert len(items(provider)) == 1
+
+
+def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_readers):
+    window.post(TEST, **form(test_email="ada@posthouse.example"))
+    worker.deliver_all()
+    (item,) = items(provider)
+    link = next(h["Value"] for h in item["Headers"] if h["Name"] == "List-Unsubscribe")[1:-1]
+    path = link.removeprefix("https://letter.example.org")
+    assert path != link
+
+    stranger = WindowOf(None)
+    for answer in (
+        stranger.get(path),
+        stranger.post(path),
+        stranger.post(path, **{"List-Unsubscribe": "One-Click"}),
+    ):
+        assert answer.status == 200
+        assert "This is the link of a test letter" in answer.words
+    assert set(Subscriber.objects.values_list("state", flat=True)) == {"confirmed"}
+    assert not ConsentRecord.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["HardBounce", "SpamComplaint"])
+@pytest.mark.parametrize("by", ["metadata", "tag"])
+def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
+    window, worker, settings, kind, by
+):
+    settings.DELIVERY_SURGE_BOUNCES_LEAST = 1
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    edition = sent_as_tests().get()
+    told = came_back(kind, Tag=f"issue-{TEST_ISSUE.hex}" if by == "tag" else "")
+    if by == "tag":
+        del told["Metadata"]
+    before = the_letter().sentence
+
+    assert post(told) == 200
+
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+    assert not Suppression.objects.exists()
+    assert not Bounce.objects.exists()
+    assert ProviderEvent.objects.get().applied_at is not None
+    assert the_letter().sentence != before
+    assert sent_as_tests().get().control == "running"
+    assert not breaches_of([edition.pk])
+
+
+def test_a_delivery_is_told_of_the_test(window, worker):
+    window.post(TEST, **form())
+    worker.deliver_all()
+    before = the_letter().sentence
+    post(event(key_of(sent_as_tests().get(), NOBODY), the_copy().provider_message_id, Recipient=TO))
+
+    event_inbox.apply_pending()
+
+    assert the_letter().sentence != before
+
+
+def test_after_a_restored_backup_no_number_is_given_twice(window, worker):
+    window.post(TEST, **form())
+    before = sent_as_tests().get().version
+
+    declare_restored()
+    window.post(TEST, **form(idempotency_key="another form"))
+
+    assert sent_as_tests().order_by("-version").first().version >= before + 1000
+
+
+def test_a_record_tells_of_it_and_an_erasure_takes_the_address_off(window, worker):
+    reader = SubscriberFactory(email=TO, name="Willa")
+    window.post(TEST, **form(test_email="WILLA@elsewhere.example"))
+    window.post(TEST, **form(test_email="otto@elsewhere.example"))
+    worker.deliver_all()
+
+    copies = record_of(reader.pk).copies
+    assert [copy.title for copy in copies] == ["[Test] Swifts leave without saying goodbye"]
+    assert erase(reader.pk)
+
+    left = Delivery.objects.filter(issue=TEST_ISSUE).values_list("address", "name")
+    assert sorted(left) == [("", ""), ("otto@elsewhere.example", "")]
+    held = str(
+        list(PostedForm.objects.values_list("response_body", "response_headers", "messages"))
+    )
+    assert "willa" not in held.lower()
+
+
+def test_one_that_waits_does_not_go_to_somebody_who_was_erased(window, worker, provider):
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    erase(reader.pk)
+    worker.deliver_all()
+
+    assert not items(provider)
+    assert the_letter().sentence == "Not sent: No longer held here when it was to go."
+    assert not breaches_of([sent_as_tests().get().pk])
+
+
+def test_what_is_told_of_it_after_an_erasure_brings_nothing_back(window, worker):
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    told = came_back()
+    erase(reader.pk)
+
+    assert post(told) == 200
+
+    assert not ProviderEvent.objects.exists()
+    assert not Suppression.objects.exists()
+
+
+def test_the_plain_form_has_the_field_with_the_authors_own_address(author, window):
+    author.email = "edith@posthouse.example"
+    author.save()
+
+    page = window.get()
+
+    assert page.form_with("title").fields["test_email"] == "edith@posthouse.example"
+    assert f'formaction="{TEST}"' in page.html
+
+
+def test_signed_out_meanwhile_the_letter_is_kept(window):
+    plain = {**window.open_form(), "test_email": TO}
+    composers = window.get(f"{FORM}write/").form_with("letter").fields | COMPOSED
+    window.client.logout()
+
+    assert window.post(TEST, **plain).status == 302
+    answer = window.post(TEST, **{**composers, "test_email": TO})
+
+    assert set(Draft.objects.values_list("format", "letter")) == {
+        ("html", plain["html_content"]),
+        ("markdown", COMPOSED["letter"]),
+    }
+    kept = Draft.objects.get(format="markdown")
+    assert f"{FORM}drafts/{kept.pk}/" in unquote(answer.answer["Location"])
+    window.client.force_login(window.author)
+    assert window.get(TEST).answer["Location"] == FORM
+
+
+def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
+    window, author, three_readers
+):
+    issue = publish(author.pk, "k", letter(), hold_s=0).edition.issue_id
+    choices = {"goes_to": "reached", "unlisted": "on", "test_email": ""}
+    composers, plain = (
+        window.post(TEST, **{**window.get(address).form_with("text_content").fields, **choices})
+        for address in (f"{FORM}write/?issue={issue}", f"{FORM}?issue={issue}")
+    )
+    window.client.logout()
+
+    for refused in (composers, plain):
+        again = refused.form_with("test_email")
+        assert window.post(again.action, **again.fields).status == 302
+
+    for draft in Draft.objects.all():
+        assert (draft.issue_id, draft.goes_to, draft.unlisted) == (issue, "reached", True)
+    assert Draft.objects.count() == 2
+
+
+@pytest.mark.parametrize("words", [LETTER, COMPOSED])
+def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window, words):
+    window.client.handler.enforce_csrf_checks = True
+
+    answer = window.post(TEST, **words, idempotency_key="a form", test_email=TO)
+
+    assert answer.status == 403
+    assert "nothing was sent" in answer.words
+    again = answer.form_with("title").fields
+    assert {name: again[name] for name in words} == words
+    assert again["test_email"] == TO
+    # Perhaps a test of these words went under it already.
+    assert again["idempotency_key"] == "a form"
+    assert not sent_as_tests()
+
+
+def test_the_form_has_the_address_of_the_last_test(window, new_author):
+    window.post(TEST, **form(test_email="first@elsewhere.example"))
+    window.post(TEST, **form(idempotency_key="second", test_email=TO))
+    other = WindowOf(new_author("otto", "publish_edition"))
+    draft = window.post(f"{FORM}drafts/", **COMPOSED, idempotency_key="d").answer["Location"]
+
+    for address in (FORM, f"{FORM}write/", draft):
+        assert window.get(address).form_with("title").fields["test_email"] == TO
+        assert other.get(address).form_with("title").fields["test_email"] == ""
+
+
+def test_a_test_shows_no_reader_without_permission(new_author, worker, provider):
+    SubscriberFactory(email="Ada@posthouse.example", name="Ada")
+    writer = WindowOf(new_author("otto", "write_draft"))
+    page = writer.post(TEST, **form(test_email="ada@posthouse.example"))
+    worker.deliver_all()
+
+    assert "To ada@posthouse.example" in writer.get(page.answer["Location"]).words
+    (item,) = items(provider)
+    assert "Dear reader," in item["TextBody"]

@@ -1,0 +1,383 @@
+"""Erasing a person: nothing stays but a keyed hash, and numbers that say nobody's name."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.conf import LazySettings
+from django.db import connection, transaction
+from django.test import Client
+
+from delivery.feedback import event_inbox
+from delivery.models import Delivery, Edition
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.consent import consent_ledger
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.erasure_hash import erased_among, hash_of
+from subscribers.data_requests.personal_data import record_of
+from subscribers.importing import import_file
+from subscribers.leaving.leave import leave
+from subscribers.links.unsubscribe_token import token_for
+from subscribers.models import (
+    Bounce,
+    ConsentRecord,
+    Erasure,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+)
+from subscribers.signup.sign_up import Wish, sign_up
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.queue.test_start import a_call_held_by
+from tests.delivery.webhook_bodies import event, key_of
+from tests.publishing.second_connection import PATIENCE_S, beside
+from tests.subscribers.every_trace import tables_that_hold
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+from tests.subscribers.signup_browser import link, visitor
+
+__all__ = ["newsroom", "provider"]
+
+ADDRESS = "Miriam.Arroia@posthouse.example.org"
+NAME = "Miriam Arroia"
+NOBODY_IN_PARTICULAR = "reader1@example.net"
+
+
+@contextmanager
+def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
+    """What is done within is not committed yet when an erasure begins, and is waited for."""
+
+    with transaction.atomic():
+        yield
+        erasing = beside(lambda: erase(reader.pk))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    assert erasing.result(PATIENCE_S)
+    assert tables_that_hold(reader.email) == []
+
+
+def somebody_with_a_past() -> Subscriber:
+    """A reader about whom there is something to be found in many places."""
+    reader = SubscriberFactory(email=ADDRESS, name=NAME)
+    consent_ledger.record(
+        reader.pk, "asked", "form", request=1, name=NAME, wording="One letter a week."
+    )
+    consent_ledger.record(reader.pk, "left", "link", detail=f"{ADDRESS} wrote to us")
+    SuppressionFactory(address_key=ADDRESS.lower(), reason="complaint")
+    Bounce.objects.create(
+        subscriber=reader, type="HardBounce", inactive=True, at=SOME_DAY, description=ADDRESS
+    )
+    for line, (result, email) in enumerate(
+        [("skipped", ADDRESS.upper()), ("rejected", f"{NAME} <{ADDRESS}")]
+    ):
+        LeftOutRow.objects.create(
+            subscriber_import=SubscriberImportFactory(),
+            line=line,
+            result=result,
+            email=email,
+            reason="Left out.",
+        )
+    return reader
+
+
+@pytest.mark.django_db
+def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> None:
+    reader = somebody_with_a_past()
+    leave(reader.pk)
+    other = SubscriberFactory(email="miriam@posthouse.example.org")
+    consent_ledger.record(other.pk, "asked", "form", request=1)
+    LeftOutRow.objects.create(
+        subscriber_import=SubscriberImportFactory(),
+        line=9,
+        result="skipped",
+        email=other.email,
+        reason="Belongs to another reader.",
+    )
+    places = {"subscriber", "consent_record", "suppression", "bounce", "left_out_row"}
+    # The look itself works: it finds them while they are there.
+    assert {*places, "suppression_change"} <= set(tables_that_hold(ADDRESS))
+    assert tables_that_hold(NAME)
+
+    assert erase(reader.pk)
+
+    assert tables_that_hold(ADDRESS) == tables_that_hold(NAME) == []
+    assert ConsentRecord.objects.get().subscriber_id == other.pk
+    assert set(tables_that_hold(other.email)) == {"subscriber", "left_out_row"}
+    # The counts of an import stay what they were.
+    assert LeftOutRow.objects.filter(email="", reason="Left out.").count() == 2
+    assert not erase(reader.pk)
+    assert Erasure.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_what_is_left_is_a_hash_that_needs_the_key(settings: LazySettings) -> None:
+    settings.SECRET_KEY = earlier = "one key, long enough for a test of its own: 0123456789"
+    erase(SubscriberFactory(email=ADDRESS).pk)
+    kept = bytes(Erasure.objects.get().address_hash)
+    assert kept == hash_of(ADDRESS.upper())
+    settings.SECRET_KEY = "another key, long enough for a test of its own: 987654"
+    assert hash_of(ADDRESS) != kept
+    asked = [ADDRESS.lower(), "somebody.else@posthouse.example.org"]
+    assert erased_among(asked) == set()
+    settings.SECRET_KEY_FALLBACKS = [earlier]
+    assert erased_among(asked) == {ADDRESS.lower()}
+
+
+@pytest.mark.django_db
+def test_the_log_says_it_without_the_address(
+    caplog: pytest.LogCaptureFixture, settings: LazySettings
+) -> None:
+    page = (settings.BASE_DIR / "docs" / "restore.md").read_text()
+    (pattern,) = re.findall(r"grep -o '(.*)'", page)
+    reader = SubscriberFactory(email=ADDRESS, name=NAME)
+    with caplog.at_level(logging.DEBUG):
+        erase(reader.pk)
+    assert re.findall(pattern, caplog.text) == [f"reader {reader.pk} was erased"]
+    assert "posthouse" not in caplog.text
+    assert NAME not in caplog.text
+
+
+@pytest.mark.django_db
+def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
+    reader = SubscriberFactory(email=ADDRESS)
+    link = f"/unsubscribe/{token_for(reader.pk)}/"
+    erase(reader.pk)
+    for page in (Client().get(link), Client().post(link)):
+        assert page.status_code == 200
+        assert b"You have left the list" in page.content
+        assert b"posthouse" not in page.content
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("has_signed_up_again", [False, True])
+def test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back(
+    has_signed_up_again: bool,
+) -> None:
+    assert sign_up(Wish(ADDRESS, NAME, "form", "", "One letter a week.")) == 0
+    reader = Subscriber.objects.get()
+    erase(reader.pk)
+    if has_signed_up_again:
+        SubscriberFactory(email=ADDRESS, name="", state="pending")
+
+    for page in (visitor().get(link(reader, 1)), visitor().post(link(reader, 1))):
+        assert page.status_code == 200
+        assert "This link is too old" in page.text
+        assert "posthouse" not in page.text
+    states = list(Subscriber.objects.values_list("state", flat=True))
+    assert states == ["pending"] * has_signed_up_again
+    assert tables_that_hold(NAME) == []
+    assert not ConsentRecord.objects.exists()
+    assert erased_among([ADDRESS.lower()])
+
+
+def reader_one() -> Subscriber:
+    return Subscriber.objects.get(email=NOBODY_IN_PARTICULAR)
+
+
+def test_the_copies_of_every_issue_and_version_lose_address_and_name(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    for _ in range(2):
+        newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    waiting = newsroom.publish()
+    reader = reader_one()
+
+    erase(reader.pk)
+    newsroom.deliver_all()
+
+    copies = Delivery.objects.filter(recipient=reader.pk)
+    assert set(copies.values_list("outcome", "address", "name")) == {
+        ("sent", "", ""),
+        ("withdrawn", "", ""),
+    }
+    assert not Delivery.objects.exclude(recipient=reader.pk).filter(address="").exists()
+    assert newsroom.books(waiting).withdrawn == 1
+    assert newsroom.books(waiting).balanced
+
+
+def test_a_call_is_settled_for_an_erased_reader(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    with a_call_held_by(provider, newsroom, "after_accept"):
+        erase(reader_one().pk)
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.books(edition).sent == 3
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+
+
+def test_a_refusal_of_the_address_does_not_write_it_back(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    refused = SubscriberFactory(email="two..dots@example.net")
+    edition = newsroom.publish(readers=1)
+    with a_call_held_by(provider, newsroom, "before_accept"):
+        erase(refused.pk)
+    assert sorted(newsroom.outcomes(edition)) == ["failed", "sent"]
+    assert "Invalid 'To' address" in Delivery.objects.get(outcome="failed").reason
+    assert tables_that_hold("two..dots") == []
+
+
+def test_a_reason_that_quotes_the_address_goes_with_it(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(readers=2)
+    Delivery.objects.filter(address=NOBODY_IN_PARTICULAR).update(
+        outcome="failed", reason=f"Refused: {NOBODY_IN_PARTICULAR.upper()} is nobody."
+    )
+    erase(reader_one().pk)
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+
+
+def test_no_issue_that_is_being_published_names_who_is_erased(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    reader = reader_one()
+    with erasing_waits_for(newsroom, reader):
+        newsroom.publish()
+    assert Delivery.objects.filter(recipient=reader.pk, address="").count() == 1
+
+
+def test_an_import_that_has_asked_already_who_was_erased_is_waited_for(
+    newsroom: Newsroom, tmp_path: Path
+) -> None:
+    """Its piece stands before an address that is just signing up, and adds the next one after."""
+    reader = newsroom.confirm(1)[0]
+    file = tmp_path / "readers.csv"
+    file.write_text(f"email,name\nada@example.org,Ada\n{reader.email},Somebody\n")
+
+    with transaction.atomic():
+        SubscriberFactory(email="ada@example.org", state="pending")
+        importing = beside(lambda: import_file(file, confirmed=True))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        erasing = beside(lambda: erase(reader.pk))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+    importing.result(PATIENCE_S)
+    erasing.result(PATIENCE_S)
+
+    assert SubscriberImport.objects.get().known == 2
+    assert tables_that_hold(reader.email) == []
+
+
+def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: Newsroom) -> None:
+    reader = newsroom.confirm(1)[0]
+    with erasing_waits_for(newsroom, reader):
+        leave(reader.pk)
+        event_inbox.keep(an_event("Bounce", reader.email))
+
+
+def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
+    reader = newsroom.confirm(1)[0]
+    with erasing_waits_for(newsroom, reader):
+        assert sign_up(Wish(reader.email, NAME, "form", "", "One letter a week.")) == 0
+    assert tables_that_hold(NAME) == []
+    assert Delivery.objects.get().recipient_id == reader.pk
+
+
+def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroom) -> None:
+    """Whoever applies it holds it and waits for its reader, whom an erasure holds."""
+    reader = newsroom.confirm(1)[0]
+    event = event_inbox.keep(an_event("Bounce", reader.email))
+    assert event is not None
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM provider_event FOR UPDATE")
+        assert beside(lambda: erase(reader.pk)).result(PATIENCE_S)
+
+    assert event_inbox.apply(event)
+    assert tables_that_hold(reader.email) == []
+
+
+def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
+    reader = newsroom.confirm(1)[0]
+    newsroom.publish()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'no'; END $$; "
+            "CREATE TRIGGER no BEFORE DELETE ON subscriber FOR EACH ROW EXECUTE FUNCTION no()"
+        )
+        try:
+            with pytest.raises(Exception, match="no"):
+                erase(reader.pk)
+        finally:
+            cursor.execute("DROP FUNCTION no() CASCADE")
+
+    assert Delivery.objects.get().address == reader.email
+    assert not Erasure.objects.exists()
+
+
+def an_event(
+    kind: str, address: str, edition: Edition | None = None, reader: int = 0, number: int = 4711
+) -> bytes:
+    """What Postmark posts about an address, or about a copy of ours."""
+    copy, message, more = "", str(uuid.uuid4()), {"Metadata": {}}
+    if edition is not None:
+        sent = Delivery.objects.get(issue=edition.issue_id, recipient=reader)
+        copy, message, more = key_of(edition, reader), sent.provider_message_id or message, {}
+    address_of_both = {"Recipient": address, "Email": address}
+    suppressed = {"SuppressSending": True, "SuppressionReason": "HardBounce", "Type": "HardBounce"}
+    more |= {"ID": number, "Origin": "Recipient"}
+    told = event(copy, message, record_type=kind, **address_of_both, **suppressed, **more)
+    return orjson.dumps(told)
+
+
+# The last two say nothing that we act on, and name their reader all the same.
+KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
+
+
+def told(kind: str, address: str, *more: Any) -> None:
+    event = event_inbox.keep(an_event(kind, address, *more))
+    assert event is not None
+    assert event_inbox.apply(event)
+
+
+def test_what_the_provider_tells_later_does_not_bring_the_address_back(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    reader = reader_one()
+    for kind in KINDS:
+        told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk)
+    assert "provider_event" in tables_that_hold(NOBODY_IN_PARTICULAR)
+
+    erase(reader.pk)
+
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+    for kind in KINDS:
+        told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk, 4712)
+        assert tables_that_hold(NOBODY_IN_PARTICULAR) == [], kind
+    assert newsroom.books(edition).sent == 2
+
+
+@pytest.mark.parametrize(("named_in", "kind"), [("Recipient", "AKindOfTomorrow"), ("Email", 7)])
+def test_an_unknown_event_goes_with_its_reader(
+    newsroom: Newsroom, named_in: str, kind: object
+) -> None:
+    reader = newsroom.confirm(1)[0]
+    event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
+    assert event_inbox.keep(event) is not None
+    event_inbox.apply_pending()
+    assert record_of(reader.pk).provider_told[0].body == event.decode()  # type: ignore[union-attr]
+    erase(reader.pk)
+    assert tables_that_hold(reader.email) == []
+
+
+def test_a_bounce_of_somebody_who_came_back_after_being_erased_is_kept(newsroom: Newsroom) -> None:
+    erase(newsroom.confirm(1, start=1)[0].pk)
+    again = newsroom.confirm(1, start=1)[0]
+    told("Bounce", NOBODY_IN_PARTICULAR)
+    again.refresh_from_db()
+    assert again.state == "bounced"

@@ -1,0 +1,418 @@
+"""What is held about a person: asked for by them, shown to them, taken away, and erased."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection, transaction
+from django.test import Client
+
+from delivery.feedback import event_inbox
+from delivery.models import Delivery, Edition
+from delivery.queue import control
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.tasks import background_tasks
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.consent import consent_ledger
+from subscribers.data_requests.data_request import MOST_FAILURES, NOBODY, answer_waiting
+from subscribers.data_requests.erase import erase
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.edition_factory import Newsroom
+from tests.publishing.second_connection import PATIENCE_S, beside
+from tests.subscribers.data_requests.test_erase import an_event
+from tests.subscribers.every_trace import tables_that_hold
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.signup_browser import ADA, days_pass, sign_up, the_one
+
+__all__ = ["newsroom", "provider"]
+
+
+@pytest.fixture(autouse=True)
+def without_tls(settings: LazySettings) -> None:
+    """The pages and not the way to them are tried here."""
+    settings.SECURE_SSL_REDIRECT = False
+    settings.SIGN_UPS_PER_HOUR = 1000
+
+
+def post(address: str, network: str = "203.0.113.7") -> object:
+    return Client().post("/record/", {"email": address}, REMOTE_ADDR=network)
+
+
+def ask(address: str, network: str = "203.0.113.7") -> object:
+    """Ask, and have a worker answer."""
+    answer = post(address, network)
+    answer_waiting()
+    return answer
+
+
+def mails_to(reader: Subscriber) -> list[int]:
+    """The numbers of the mails with the way to their record."""
+    return sorted(
+        Delivery.objects.filter(
+            recipient=reader.pk, issue__in=Edition.objects.filter(kind="record").values("issue")
+        ).values_list("version", flat=True)
+    )
+
+
+def link_of(reader: Subscriber, number: int = 1) -> str:
+    link = RegisteredReaders().mail_link("record", reader.pk, number)
+    return "/" + link.partition("://")[2].partition("/")[2]
+
+
+def asked(reader: Subscriber) -> str:
+    ask(reader.email)
+    return link_of(reader)
+
+
+@pytest.mark.django_db
+def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None:
+    held = {state: SubscriberFactory(state=state) for state in Subscriber.State.values}
+    SuppressionFactory(address_key="shut@posthouse.example.org")
+
+    answers = [ask(reader.email.upper()) for reader in held.values()]
+    answers += [ask(f"{who}@posthouse.example.org") for who in ("shut", "nobody")]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert "If that address is on the list, a mail" in answers[0].content.decode()
+    for state, reader in held.items():
+        assert mails_to(reader) == [1]
+        line = ConsentRecord.objects.get(subscriber=reader)
+        assert (line.act, line.how, line.network) == ("record asked", "form", "203.0.113.0/24")
+        reader.refresh_from_db()
+        assert (reader.state, reader.record_requests) == (state, 1)
+    assert Delivery.objects.count() == len(held)
+    assert tables_that_hold("nobody@posthouse") == []
+
+
+def statements_for(page: str, address: str) -> list[tuple[str, list[str]]]:
+    """The statements of one request, each with the kind and length of every value."""
+    sent = []
+
+    def note(execute: Callable[..., Any], sql: str, values: Any, many: bool, context: Any) -> Any:
+        shapes = [f"{type(value).__name__} {len(str(value))}" for value in values or []]
+        sent.append((re.sub(r"s\d+_x\d+", "…", sql), shapes))
+        return execute(sql, values, many, context)
+
+    with connection.execute_wrapper(note):
+        assert Client().post(page, {"email": address}).status_code == 200
+    return sent
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", ["/record/", "/subscriptions/"])
+def test_a_form_costs_the_same_for_every_address(page: str) -> None:
+    addresses = {
+        who: f"{who:_<12}@posthouse.example.org"
+        for who in ("nobody", "shut", "erased", *Subscriber.State.values)
+    }
+    for state in Subscriber.State.values:
+        SubscriberFactory(email=addresses[state], state=state)
+    for who in ("shut", "bounced", "complained"):
+        SuppressionFactory(address_key=addresses[who])
+    erase(SubscriberFactory(email=addresses["erased"]).pk)
+    # The first sign-up of all stores the wording of the form.
+    statements_for(page, "first@posthouse.example.org")
+
+    costs = {who: statements_for(page, address) for who, address in addresses.items()}
+
+    assert {who: cost for who, cost in costs.items() if cost != costs["nobody"]} == {}
+
+
+@pytest.mark.django_db
+def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
+    request_mail("record", 1, [(reader.pk, ADA)], ahead=True)
+    post(ADA)
+    post(other.email)
+    assert answer_waiting() == 1
+    assert mails_to(other) == [1]
+    assert not ConsentRecord.objects.filter(subscriber=reader).exists()
+    assert background_tasks.something_is_due()
+    for _ in range(MOST_FAILURES - 1):
+        assert answer_waiting() == 0
+    assert not background_tasks.something_is_due()
+    assert "failed 5 times and is set aside" in caplog.text
+    assert ADA not in caplog.text
+
+    Delivery.objects.filter(recipient=reader.pk).delete()
+    assert answer_waiting() == 0
+    DataRequest.objects.update(failures=0)
+    assert answer_waiting() == 1
+    assert mails_to(reader) == [1]
+    assert not DataRequest.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_for_a_locked_reader_holds_up_nobody() -> None:
+    reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
+    post(ADA)
+    post(other.email)
+    with transaction.atomic():
+        Subscriber.objects.select_for_update().get(pk=reader.pk)
+        for answered in (1, *[0] * MOST_FAILURES):
+            assert beside(answer_waiting).result(PATIENCE_S) == answered
+        assert mails_to(other) == [1]
+    assert answer_waiting() == 1
+    assert mails_to(reader) == [1]
+
+
+@pytest.mark.django_db
+def test_a_request_that_waits_is_erased_with_its_address() -> None:
+    reader = SubscriberFactory(email=ADA)
+    post(ADA.upper())
+    erase(reader.pk)
+    assert tables_that_hold(ADA) == []
+    assert answer_waiting() == 0
+
+
+@pytest.mark.django_db
+def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
+    reader, browser = SubscriberFactory(email=ADA, state="confirmed"), Client()
+
+    on_list, stranger, odd = (
+        browser.post("/unsubscribe/", {"email": email})
+        for email in (ADA, "nobody@posthouse.example.org", "ada@")
+    )
+
+    assert (on_list.status_code, stranger.status_code, odd.status_code) == (200, 200, 422)
+    assert on_list.content == stranger.content
+    assert "to unsubscribe" in on_list.content.decode()
+    answer_waiting()
+    assert mails_to(reader) == [1]
+    link = link_of(reader)
+    assert f'action="{link}leave/"' in browser.get(link).content.decode()
+    browser.post(f"{link}leave/")
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+
+
+@pytest.mark.django_db
+def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
+    reader = SubscriberFactory(email=ADA, state="pending")
+    consent_ledger.record(reader.pk, "asked", "form", request=1)
+    for _ in range(4):
+        assert ask(ADA).status_code == 200
+    assert mails_to(reader) == [1, 2]
+    days_pass(1)
+    ask(ADA)
+    assert mails_to(reader) == [1, 2, 3]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
+@pytest.mark.parametrize("asks", [ask, post], ids=["answered", "waiting"])
+def test_a_network_asks_so_often_an_hour(
+    settings: LazySettings, address: str, asks: Callable[[str], Any]
+) -> None:
+    settings.SIGN_UPS_PER_HOUR = 10
+    SubscriberFactory(email=ADA)
+    answers = [asks(address) for _ in range(11)]
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+    assert int(answers[-1].headers["Retry-After"]) > 3000
+    assert ask(address, network="198.51.100.7").status_code == 200
+
+
+@pytest.mark.django_db
+def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
+    for _ in range(3):
+        ask("nobody@posthouse.example.org")
+        days_pass(2)
+    ask("nobody@posthouse.example.org")
+    assert ConsentRecord.objects.filter(subscriber_id=NOBODY).count() == 1
+
+
+@pytest.mark.django_db
+def test_a_slip_in_the_address_or_a_form_without_its_token_mails_nobody() -> None:
+    SubscriberFactory(email=ADA)
+    page = ask("ada@posthouse")
+    assert page.status_code == 422
+    assert 'value="ada@posthouse"' in page.content.decode()
+    assert "aria-invalid" in page.content.decode()
+    assert Client(enforce_csrf_checks=True).post("/record/", {"email": ADA}).status_code == 403
+    assert not Delivery.objects.exists()
+
+
+def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
+    reader = SubscriberFactory(email=ADA)
+    post(ADA)
+    background_tasks.do_all()
+    newsroom.deliver_all()
+
+    (message,) = [
+        provider.sandbox.outbox.message(number) for number in range(provider.sandbox.outbox.count)
+    ]
+    (link,) = re.findall(r"https://letter\.example\.org(/record/\S+/)", message.item["TextBody"])
+
+    assert message.item["To"] == ADA
+    assert message.item["Subject"].startswith("Unsubscribe, or see your data: ")
+    assert link == link_of(reader)
+    assert ADA in Client().get(link).content.decode().replace("<wbr>", "")
+
+
+@pytest.mark.django_db
+def test_a_link_works_for_seven_days() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+    days_pass(6)
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        page = Client().get(address)
+        assert page.status_code == 200
+        assert page.headers["Cache-Control"] == "no-store"
+        assert page.headers["X-Robots-Tag"] == "noindex"
+    days_pass(1)
+
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        page = Client().get(address)
+        assert page.status_code == 410
+        assert ADA not in page.content.decode().replace("<wbr>", "")
+        assert "Ask for a new link" in page.content.decode()
+    for what in ("leave/", "erase/"):
+        assert Client().post(link + what).status_code == 410
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+    # A link that was never asked for shows nothing either.
+    assert Client().get(link_of(reader, number=2)).status_code == 410
+
+
+@pytest.mark.django_db
+def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+    confirm = RegisteredReaders().mail_link("confirmation", reader.pk, 1).rpartition("=")[2]
+    (link,) = RegisteredReaders().unsubscribe_urls([reader.pk])
+    leave = link.rstrip("/").rpartition("/")[2]
+
+    tokens = [confirm, leave, "x", "A" * 32, link.split("/")[2][:-1]]
+    pages = [Client().get(f"/record/{token}/") for token in tokens]
+
+    assert {page.status_code for page in pages} == {404}
+    assert len({page.content for page in pages}) == 1
+
+
+def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
+    other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
+    consent_ledger.record(other.pk, "asked", "form", request=1, name="Other")
+    reader = SubscriberFactory(email=ADA, name="Ada & Co")
+    consent_ledger.record(
+        reader.pk, "asked", "form", request=1, network="203.0.113.0/24", wording="One a week."
+    )
+    edition = newsroom.publish(title="Swifts for {{ name|you }}")
+    newsroom.deliver_all()
+    Bounce.objects.create(
+        subscriber=reader, type="SoftBounce", inactive=False, at=SOME_DAY, description="Full."
+    )
+    SuppressionFactory(address_key=ADA, reason="complaint")
+    event_inbox.keep(an_event("Bounce", ADA, edition, reader.pk))
+    link = asked(reader)
+
+    page = Client().get(link).content.decode().replace("<wbr>", "")
+    file = Client().get(f"{link}record.json")
+    held = file.json()
+
+    for words in (
+        ADA,
+        "Ada &amp; Co",
+        "203.0.113.0/24",
+        "One a week.",
+        "Swifts for Ada &amp; Co",
+        "SoftBounce",
+        "by a sign-up",
+        "its owner called the letter spam",
+        "Sent; the mail provider accepted it",
+        "Told by the mail provider",
+    ):
+        assert words in page
+    assert "Other" not in page
+    assert "other@" not in page
+    assert "<script" not in page
+    assert file.headers["Content-Disposition"] == 'attachment; filename="record.json"'
+    assert file.headers["Content-Type"] == "application/json"
+    assert (held["address"], held["name"], held["state"]) == (ADA, "Ada & Co", "confirmed")
+    assert [line["act"] for line in held["ledger"]] == ["asked", "record asked"]
+    assert held["ledger"][0]["wording"] == "One a week."
+    assert held["copies"][0]["title"] == "Swifts for Ada & Co"
+    assert held["copies"][0]["outcome"] == "sent"
+    assert held["bounces"][0]["type"] == "SoftBounce"
+    assert held["shut_out"]["reason"] == "complaint"
+    assert ADA in held["provider_told"][0]["body"]
+
+
+def press(link: str, what: str) -> object:
+    """As a browser presses a button: with the token of the form on the page before."""
+    browser = Client(enforce_csrf_checks=True)
+    before = link if what == "leave/" else link + what
+    form = browser.get(before).content.decode()
+    token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[0]
+    return browser.post(link + what, {"csrfmiddlewaretoken": token}, follow=True)
+
+
+@pytest.mark.django_db
+def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
+    SuppressionFactory(address_key=ADA)
+    sign_up(ADA)
+    press(asked(the_one()), "erase/")
+    assert tables_that_hold(ADA) == []
+
+
+@pytest.mark.django_db
+def test_the_record_offers_to_unsubscribe_before_all_data() -> None:
+    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
+    assert page.index("Stop sending me letters") < page.index('id="person"')
+
+
+def test_the_record_speaks_to_its_reader_about_their_copy(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    reader = SubscriberFactory(email=ADA)
+    edition = newsroom.publish()
+    control.cancel(edition.pk)
+    page = Client().get(asked(reader)).content.decode()
+    assert "The edition was cancelled before your copy." in page
+    assert "their copy" not in page
+
+
+@pytest.mark.django_db
+def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
+    reader = SubscriberFactory(email=ADA)
+    page = press(asked(reader), "leave/")
+    assert "Left the list" in page.content.decode()
+    assert "Stop sending me letters" not in page.content.decode()
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+
+
+@pytest.mark.django_db
+def test_looking_erases_nobody_nor_does_a_post_without_the_token_of_the_form() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+
+    for method in ("get", "head"):
+        assert getattr(Client(), method)(f"{link}erase/").status_code == 200
+    assert Client().get(f"{link}leave/").status_code == 405
+    for what in ("leave/", "erase/"):
+        assert Client(enforce_csrf_checks=True).post(link + what).status_code == 403
+
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+
+
+@pytest.mark.django_db
+def test_who_has_themselves_erased_is_gone_and_their_links_say_so() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+
+    page = press(link, "erase/")
+
+    assert "Nothing is held about you" in page.content.decode()
+    assert tables_that_hold(ADA) == []
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        again = Client().get(address)
+        assert again.status_code == 410
+        assert "Nothing is held about you" in again.content.decode()

@@ -1,0 +1,361 @@
+"""The desk's pages about readers: who may see them, what they show, and what may be done."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.admin.models import LogEntry
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import OperationalError, connection, connections
+from django.test import Client
+
+from delivery.models import SuppressionChange
+from subscribers.consent import consent_ledger
+from subscribers.desk import reader_list
+from subscribers.desk.reader_actions import ACTIONS
+from subscribers.desk.reader_list import SEARCH_S, Looked
+from subscribers.models import ConsentRecord, Subscriber, Suppression
+from subscribers.suppression import manual_suppression
+from tests.subscribers.every_trace import tables_that_hold
+from tests.subscribers.factories import (
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+from tests.subscribers.importing.import_browser import someone
+
+pytestmark = pytest.mark.django_db
+READERS = "/admin/newsletters/readers/"
+
+
+@pytest.fixture
+def operator(settings: LazySettings) -> Client:
+    """Somebody who may manage readers, before pages and not the way to them."""
+    settings.SECURE_SSL_REDIRECT = False
+    client = Client()
+    client.force_login(someone("edith", "manage_readers"))
+    return client
+
+
+def page_of(reader: Subscriber, name: str = "") -> str:
+    return f"{READERS}{reader.pk}/{name}/" if name else f"{READERS}{reader.pk}/"
+
+
+def shown(page: object) -> str:
+    return page.content.decode().replace("<wbr>", "")  # type: ignore[attr-defined]
+
+
+def test_the_list_says_how_many_stand_where_and_shows_the_newest_first(operator: Client) -> None:
+    SubscriberFactory.create_batch(3)
+    SubscriberFactory(state="pending", email="newest@posthouse.example.org", name="<b>Ada</b>")
+
+    page = shown(operator.get(READERS))
+    asked = shown(operator.get(READERS, {"state": "pending"}))
+
+    assert "3 people have confirmed" in page
+    assert "1 was asked and has not answered yet" in page
+    assert 'Confirmed <span class="small">3</span>' in page
+    assert 'All <span class="small">4</span>' in page
+    assert page.index("newest@") < page.index(">reader")
+    assert "newest@" in asked
+    assert "&lt;b&gt;Ada&lt;/b&gt;" in asked
+    assert ">reader" not in asked
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ada", {"ada@", "somebody@"}),
+        ("ADA@post", {"ada@"}),
+        ("lovelace", {"somebody@"}),
+        ("%", set()),
+        ("a_a", set()),
+        ("\\", set()),
+        ("'; --\ufffd☃", set()),
+        ("@", {"ada@", "somebody@", "other@"}),
+        ("@posthouse.example", {"ada@", "somebody@", "other@"}),
+        ("THER@posthouse", {"other@"}),
+        ("a@post", {"ada@"}),
+        ("@a@", set()),
+        ("  ada@  ", {"ada@"}),
+        ("a\0da@", {"ada@"}),
+    ],
+)
+def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: set[str]) -> None:
+    SubscriberFactory(email="ada@posthouse.example.org", name="")
+    SubscriberFactory(email="somebody@posthouse.example.org", name="Ada Lovelace")
+    SubscriberFactory(email="other@posthouse.example.org", name="Bram")
+    page = shown(operator.get(READERS, {"q": text}))
+    assert {who for who in ("ada@", "somebody@", "other@") if f">{who}post" in page} == found
+
+
+@pytest.mark.parametrize(
+    ("origin", "reason", "why"),
+    [
+        ("import", "unsubscribe", "its owner had left, an imported file says"),
+        ("import", "manual", "another product blocked it, an imported file says"),
+        ("provider", "bounce", "mail to it bounces"),
+    ],
+)
+def test_a_search_says_why_an_address_gets_nothing(
+    operator: Client, origin: str, reason: str, why: str
+) -> None:
+    SubscriberFactory(email="other@example.org")
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    SuppressionFactory(address_key="ben@example.org", origin=origin, reason=reason, at=at)
+    page = shown(operator.get(READERS, {"q": "Ben@example.org"}))
+    assert f"ben@example.org is suppressed since 1 Mar 2026 and gets no letter: {why}." in page
+    assert "is suppressed" not in shown(operator.get(READERS, {"q": "ben@example"}))
+    SubscriberFactory(email="Ben@example.org")
+    assert "is suppressed" not in shown(operator.get(READERS, {"q": "ben@example.org"}))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner(operator: Client) -> None:
+    SubscriberFactory(email="ada@example.org", name="Ada Whitlock")
+    address = f"{READERS}?q=Whitlock"
+    elsewhere = connections.create_connection("default")
+    try:
+        with elsewhere.cursor() as cursor:
+            cursor.execute("BEGIN")
+            # A page names the imports that brought its readers, and waits for them here.
+            cursor.execute("LOCK TABLE subscriber_import IN ACCESS EXCLUSIVE MODE")
+            page = operator.get(address)
+            cursor.execute("ROLLBACK")
+    finally:
+        elsewhere.close()
+
+    assert page.status_code == 503
+    assert f"Nothing was found in {SEARCH_S} seconds, so the search was stopped." in shown(page)
+    assert "ada@example.org" not in shown(page)
+    again = operator.get(address)
+    assert again.status_code == 200
+    assert "ada@example.org" in shown(again)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_line_to_the_database_that_was_cut_is_no_search_that_took_too_long() -> None:
+    connection.ensure_connection()
+    elsewhere = connections.create_connection("default")
+    try:
+        with elsewhere.cursor() as cursor:
+            pid = connection.connection.info.backend_pid
+            cursor.execute("SELECT pg_terminate_backend(%s, 20000)", [pid])
+            assert cursor.fetchone() == (True,)
+        with pytest.raises(OperationalError):
+            reader_list.page_of(Looked())
+    finally:
+        elsewhere.close()
+        connection.close()
+
+
+def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> None:
+    everybody = {reader.email for reader in SubscriberFactory.create_batch(120)}
+    assert "50 readers on this page, the newest first" in shown(operator.get(READERS))
+    seen: list[str] = []
+    address: str | None = READERS
+    while address:
+        page = shown(operator.get(address))
+        cells = page.split('<th scope="row">')[1:]
+        seen += [cell.partition("</a>")[0].rpartition(">")[2] for cell in cells]
+        before = page.partition('" rel="next"')[0].rpartition('href="')[2]
+        address = READERS + before if 'rel="next"' in page else None
+        SubscriberFactory()  # Somebody comes meanwhile, and disturbs nobody's place.
+
+    assert len(seen) == len(set(seen)) == 120
+    assert set(seen) == everybody
+    for no_place in ("x", "-1", "9" * 40, "1e5", ""):
+        assert operator.get(READERS, {"before": no_place}).status_code == 200
+
+
+def test_beside_a_search_no_count_of_the_whole_list_stands(operator: Client) -> None:
+    SubscriberFactory(email="ada@posthouse.example.org")
+    SubscriberFactory.create_batch(3, name="Bram")
+    page = shown(operator.get(READERS, {"q": "ada"}))
+    assert 'Confirmed <span class="small">' not in page
+    assert ">1 reader<" in page
+
+
+def test_a_page_costs_a_few_queries(
+    operator: Client, django_assert_max_num_queries: Callable[..., object]
+) -> None:
+    SubscriberFactory.create_batch(50)
+    with django_assert_max_num_queries(12):
+        operator.get(READERS)
+
+
+def rows_in(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def download(client: Client, **looked: str) -> list[dict[str, str]]:
+    answer = client.get(f"{READERS}readers.csv", looked)
+    assert answer.headers["Content-Disposition"].startswith("attachment;")
+    assert answer.headers["Cache-Control"] == "no-store"
+    return rows_in(b"".join(answer.streaming_content).decode())  # type: ignore[attr-defined]
+
+
+def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
+    brought = SubscriberImportFactory(filename="fair.csv")
+    SubscriberFactory(
+        email="a@posthouse.example.org", source="import", subscriber_import=brought, name="Ada, L."
+    )
+    SubscriberFactory(email="b@posthouse.example.org", state="unsubscribed")
+
+    (first, second), (gone,) = download(operator), download(operator, state="unsubscribed")
+
+    assert (first["email"], first["name"]) == ("a@posthouse.example.org", "Ada, L.")
+    assert first["came_by"] == "import fair.csv"
+    assert second["email"] == gone["email"] == "b@posthouse.example.org"
+    assert gone["since"]
+    said = LogEntry.objects.order_by("-id").values_list("change_message", flat=True)[0]
+    assert said == "Downloaded the list of unsubscribed readers as CSV."
+
+
+def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client) -> None:
+    for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
+        SubscriberFactory(name=name, email=f"=cmd{ord(name[0])}@posthouse.example.org")
+    rows = download(operator)
+    assert {row["name"] for row in rows} == {"'=1+1", "'+1", "'-1", "'@SUM(A1)"}
+    assert all(row["email"].startswith("'=") for row in rows)
+
+
+def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> None:
+    SubscriberFactory(email="a@posthouse.example.org")
+    SubscriberFactory(email="b@posthouse.example.org", state="bounced")
+    pipe, link, path = tmp_path / "pipe", tmp_path / "link", tmp_path / "readers.csv"
+    os.mkfifo(pipe)
+    link.symlink_to(path)
+    out = io.StringIO()
+
+    call_command("export_subscribers", str(link), "--state", "bounced", stdout=out)
+
+    assert [row["email"] for row in rows_in(path.read_text())] == ["b@posthouse.example.org"]
+    assert out.getvalue().startswith("1 reader in ")
+    assert link.is_symlink()
+    with pytest.raises(CommandError, match=r"cannot be written: No such file or directory\."):
+        call_command("export_subscribers", str(tmp_path / "no" / "readers.csv"))
+    with pytest.raises(CommandError, match=r"cannot be written: it is no ordinary file\."):
+        call_command("export_subscribers", str(pipe))
+    assert pipe.is_fifo()
+    assert set(tmp_path.iterdir()) == {pipe, link, path}
+
+
+def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    consent_ledger.record(reader.pk, "asked", "form", request=1, wording="One letter a week.")
+    SuppressionFactory(address_key=reader.email)
+
+    page = shown(operator.get(page_of(reader)))
+
+    assert reader.email in page
+    assert "Left the list" in page
+    assert "Asked for the letter, by the form on our page" in page
+    assert "One letter a week." in page
+    assert "mail to it bounces" in page
+
+
+def test_a_reader_who_is_not_there_is_not_found(operator: Client) -> None:
+    for number in ("0", "99999", "9" * 30):
+        assert operator.get(f"{READERS}{number}/").status_code == 404
+        assert operator.post(f"{READERS}{number}/erase/").status_code == 404
+
+
+def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client) -> None:
+    reader = SubscriberFactory()
+    assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
+    assert LogEntry.objects.get().change_message == "Downloaded the record."
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_every_action_asks_first(operator: Client, name: str) -> None:
+    reader = SubscriberFactory()
+    if name == "let-in":
+        SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
+    page = shown(operator.get(page_of(reader, name)))
+    assert f"<h1>{ACTIONS[name].words}?</h1>" in page
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+    assert not LogEntry.objects.exists()
+
+
+def test_a_reader_is_unsubscribed_for_them(operator: Client) -> None:
+    reader = SubscriberFactory()
+    operator.post(page_of(reader, "unsubscribe"))
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+    assert ConsentRecord.objects.values_list("act", "how").get() == ("left", "operator")
+    assert SuppressionChange.objects.get().change == "suppress"
+
+
+def test_an_address_is_shut_out_and_let_in_again(operator: Client) -> None:
+    reader = SubscriberFactory()
+
+    operator.post(page_of(reader, "shut-out"))
+    standing = Suppression.objects.get()
+    assert (standing.reason, standing.origin, standing.lifted_at) == ("manual", "operator", None)
+    operator.post(page_of(reader, "let-in"))
+
+    standing.refresh_from_db()
+    assert standing.lifted_at is not None
+    assert list(SuppressionChange.objects.order_by("id").values_list("change", flat=True)) == [
+        "suppress",
+        "reactivate",
+    ]
+    operator.post(page_of(reader, "shut-out"))
+    standing.refresh_from_db()
+    assert standing.lifted_at is None
+
+
+@pytest.mark.parametrize("reason", ["bounce", "complaint", "unsubscribe"])
+def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason: str) -> None:
+    reader = SubscriberFactory()
+    SuppressionFactory(address_key=reader.email, reason=reason)
+    operator.post(page_of(reader, "shut-out"))
+    assert Suppression.objects.get().origin == "operator"
+    operator.post(page_of(reader, "let-in"))
+    standing = Suppression.objects.get()
+    assert (standing.reason, standing.origin, standing.lifted_at) == (reason, "provider", None)
+
+
+@pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced", "complained"])
+def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state: str) -> None:
+    reader = SubscriberFactory(state=state)
+    assert manual_suppression.shut_out(reader.pk)
+    assert manual_suppression.let_in(reader.pk)
+    assert list(SuppressionChange.objects.values_list("change", flat=True)) == ["suppress"]
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "words"),
+    [
+        ("unsubscribe", "Unsubscribed for them.", "Unsubscribed. It took effect at once."),
+        ("shut-out", "Shut the address out.", ""),
+        ("erase", "Erased.", "Nothing is held about this reader any more."),
+    ],
+)
+def test_each_action_is_audited_once(
+    operator: Client, name: str, recorded: str, words: str
+) -> None:
+    reader = SubscriberFactory()
+
+    page = operator.post(page_of(reader, name), follow=True)
+    operator.post(page_of(reader, name))
+
+    assert words in shown(page)
+    entry = LogEntry.objects.get()
+    assert entry.change_message == recorded
+    assert entry.object_repr == f"subscriber {reader.pk}"
+    assert entry.user.username == "edith"
+    assert (tables_that_hold(reader.email) == []) is (name == "erase")

@@ -1,0 +1,288 @@
+"""Each condition by which a file is understood, at the file that needs it."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from subscribers.importing.file_format.read_file import (
+    LONGEST_LINE,
+    BadRow,
+    Row,
+    UnreadableFileError,
+)
+from subscribers.importing.file_format.validate_row import Candidate, LeftOut, judge
+from tests.subscribers.importing.file_format.test_csv_dialects import read, rows_of
+from tests.subscribers.importing.files_that_are_no_lists import NO_LISTS
+
+MEGABYTE = 1024 * 1024
+ADA, BOB = ("ada@example.org", "Ada"), ("bob@example.org", "Bob")
+
+
+def lines(*rows: str) -> bytes:
+    return "".join(f"{row}\n" for row in rows).encode()
+
+
+class TestTheEncoding:
+    @pytest.mark.parametrize(
+        ("content", "encoding", "last"),
+        [
+            # The sign for a lost letter is a letter like others.
+            ("ada@example.org,Zo\ufffd\n".encode(), "UTF-8", ("ada@example.org", "Zo\ufffd")),
+            (
+                b"ada@example.org,Ada\nbob@example.org,B\xf3",
+                "Windows-1252",
+                ("bob@example.org", "Bó"),
+            ),
+            # Zeros in the middle do not make UTF-16.
+            (b"ada@example.org,A\n" + bytes(1000) + b"\nbob@example.org,Bob\n", "UTF-8", BOB),
+            # A few broken characters do not make another encoding of UTF-8, and a mark settles it.
+            (
+                b"email,name\n" + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
+                "UTF-8",
+                ("a@x.org", "Nóra"),
+            ),
+            (codecs.BOM_UTF8 + b"ada@example.org,Ada\nb@example.org,B\xf3\xf3b\n", "UTF-8", ADA),
+        ],
+    )
+    def test_it_is_found_out_from_all_bytes(
+        self, content: bytes, encoding: str, last: tuple[str, str]
+    ) -> None:
+        description, found = read(content)
+        assert description.encoding == encoding
+        assert found[-1] == last
+
+    @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+    def test_the_order_of_bytes_is_found_out(self, codec: str) -> None:
+        mark = codecs.BOM_UTF16_LE if codec == "utf-16-le" else codecs.BOM_UTF16_BE
+        for name in ("一" * 60, "王" * 300):  # the first are letters the wrong way round, too
+            content = f"ada@example.org,{name}\n".encode(codec)
+            description, found = read(content if name[0] == "一" else mark + content)
+            assert (description.encoding, found) == ("UTF-16", [("ada@example.org", name)])
+        description, found = read("email,name\n".encode(codec))
+        assert (description.encoding, found) == ("UTF-16", [])
+
+    def test_a_byte_of_another_encoding_is_remembered_to_the_end(self) -> None:
+        plain = b"ada@example.org,Ada\n" * (MEGABYTE // 20 + 1)
+        description, _ = read(b"h@example.org,H\x8fl\x8fne\n" + plain + b"z@example.org,Zo\xeb\n")
+        assert "stand for nothing in Windows-1252" in description.doubt
+
+    def test_only_the_beginning_of_a_file_tells_other_formats(self) -> None:
+        row = b"ada@example.org,Ada\n"
+        filler = row * (MEGABYTE // len(row) - 1)
+        filler += b"\n" * (MEGABYTE - len(filler))
+        assert rows_of(filler + b"%PDF-1.7,Ada\n")[-1].line == filler.count(b"\n") + 1
+
+
+class TestTheDelimiter:
+    @pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
+    @pytest.mark.parametrize("above", [[], ["", ""]])
+    @pytest.mark.parametrize("header", [["email;name"], []])
+    def test_a_stated_delimiter_is_no_row(
+        self, first: str, above: list[str], header: list[str]
+    ) -> None:
+        rows = [*above, first, *header, "ada@example.org;Ada, B"]
+        assert rows_of(lines(*rows)) == [Row(len(rows), "ada@example.org", "Ada, B")]
+        assert read(lines(*rows))[0].first_row == ("ada@example.org", "Ada, B")
+
+    def test_a_sign_that_is_no_delimiter_is_not_stated(self) -> None:
+        assert rows_of(lines("sep=#", "email,name", "ada@example.org,Ada")) == [
+            BadRow(1, "sep=#", "The row is above the header."),
+            Row(3, *ADA),
+        ]
+
+    @pytest.mark.parametrize(
+        ("rows", "delimiter"),
+        [
+            (["email;name"], "semicolons"),
+            # Known words far down do not tell it, nor does one line with many addresses.
+            ([f"r{number}@example.org;to|to|to" for number in range(30)], "semicolons"),
+            (
+                ["ada@example.org;Ada", "bob@example.org;Bob", f"c@x.org;x,{'s@x.org,' * 5}"],
+                "semicolons",
+            ),
+            ([" ada@example.org ; Ada", " bob@example.org ; Bob"], "semicolons"),
+            (["a@example.org", "b@example.org", "c@example.org", "d@example.org,D"], "commas"),
+        ],
+    )
+    def test_addresses_and_header_tell_it(self, rows: list[str], delimiter: str) -> None:
+        assert read(lines(*rows))[0].delimiter == delimiter
+
+
+class TestTheHeader:
+    @pytest.mark.parametrize(("above", "has_header"), [(10, True), (11, False)])
+    def test_it_stands_below_ten_lines_at_most(self, above: int, has_header: bool) -> None:
+        content = lines(*["Readers of 2024"] * above, "email,name", "ada@example.org,Ada")
+        assert read(content)[0].has_header is has_header
+
+    def test_what_stands_above_it_is_reported_and_costs_nothing(self) -> None:
+        above = ["", "", "List of readers;;", "of 2024-05-01;;"]
+        assert rows_of(lines(*above, "Vorname;Name;Mail", "Ada;Whitlock;ada@example.org")) == [
+            BadRow(3, "List of readers", "The row is above the header."),
+            BadRow(4, "of 2024-05-01", "The row is above the header."),
+            Row(6, "ada@example.org", "Ada Whitlock"),
+        ]
+
+    def test_the_line_with_the_most_words_is_it_then_the_first(self) -> None:
+        fuller = ["Mail", "email,Vorname,Nachname", "email,name", "ada@example.org,Ada,Whitlock"]
+        assert rows_of(lines(*fuller)) == [
+            BadRow(1, "Mail", "The row is above the header."),
+            Row(3, "email", "name"),
+            Row(4, "ada@example.org", "Ada Whitlock"),
+        ]
+        assert rows_of(lines("email,name", "email,name", "ada@example.org,Ada")) == [
+            Row(2, "email", "name"),
+            Row(3, *ADA),
+        ]
+
+    def test_it_does_not_stand_below_an_address(self) -> None:
+        content = lines("ada@example.org,Ada", "email,name", "bob@example.org,Bob")
+        assert [row.line for row in rows_of(content)] == [1, 2, 3]
+
+    def test_alone_it_is_a_list_of_nobody(self) -> None:
+        description, rows = read(b"name,address\n")
+        assert description.columns == "“address” is the address, “name” the name"
+        assert rows == []
+
+    def test_addresses_far_below_the_first_words_are_found(self) -> None:
+        content = lines("Our readers", *[""] * 9_000, "ada@example.org;Ada")
+        assert read(content)[1][-1] == ADA
+        content = b"\n" * 100_000 + b"email;name\nada@example.org;Ada\n"
+        assert rows_of(content) == [Row(100_002, *ADA)]
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            lines("Our readers", *[""] * 10_001, "ada@example.org"),
+            lines(*["x" * 60_000] * 40, "ada@example.org"),
+        ],
+        ids=["lines", "characters"],
+    )
+    def test_the_search_for_them_ends(self, content: bytes) -> None:
+        with pytest.raises(UnreadableFileError, match="There is no address in the first lines"):
+            rows_of(content)
+
+
+class TestTheColumns:
+    @pytest.mark.parametrize(
+        ("rows", "names"),
+        [
+            # One row whose halves are alike does not make the one column the whole name.
+            (["Whitlock;Ada", "Ada;Ada"], ["Ada Whitlock", "Ada Ada"]),
+            (["Whitlock;", "Reed;Bob"], ["Whitlock", "Bob Reed"]),
+            (["Whitlock;Ada", ";Bob"], ["Ada Whitlock", "Bob"]),
+        ],
+    )
+    def test_two_halves_of_a_name(self, rows: list[str], names: list[str]) -> None:
+        people = [f"r{number}@example.org;{row}" for number, row in enumerate(rows)]
+        content = lines("Mail;Name;Vorname", *people, "short@example.org")
+        assert [name for _, name in read(content)[1]] == [*names, ""]
+
+    @pytest.mark.parametrize(
+        ("column", "names"),
+        [
+            (["7", "8", "none"], ["", "", ""]),  # mostly no words
+            (["-", "--", "---"], ["", "", ""]),  # no letters
+            (["12a", "7b", "1c"], ["", "", ""]),  # digits
+            (["", "", "Ada"], ["", "", "Ada"]),  # most people have no name
+            (["  ", "  ", "Ada"], ["  ", "  ", "Ada"]),
+        ],
+    )
+    def test_without_a_header_words_are_names(self, column: list[str], names: list[str]) -> None:
+        content = lines(*[f"r{number}@example.org,{word}" for number, word in enumerate(column)])
+        assert [name for _, name in read(content)[1]] == names
+
+    @pytest.mark.parametrize(
+        ("rows", "found"),
+        [
+            (["name,email", "Ada", "Bob,bob@example.org"], [("", "Ada"), BOB]),
+            (["email,name", ",", " , ", '"",""', "bob@example.org,Bob"], [BOB]),
+            (["email,name", "bob@example.org,Bob, "], [BOB]),
+            (["bob@example.org", "ada@example.org,Ada"], [("bob@example.org", ""), ADA]),
+            (["ada@example.org,Ada", "bob@example.org,Bob", "c@example.org,S, C"], [ADA, BOB]),
+            # Blanks between a comma and a quotation do not break it.
+            (
+                ["email, name", '"ada@example.org", "Smith, Ada"'],
+                [("ada@example.org", "Smith, Ada")],
+            ),
+            (["email,name", 'ada@example.org,Ada "Nan" W'], [("ada@example.org", 'Ada "Nan" W')]),
+        ],
+    )
+    def test_rows_of_another_width(self, rows: list[str], found: list[tuple[str, str]]) -> None:
+        description, got = read(lines(*rows))
+        assert got == found
+        assert description.not_used == ""
+        assert description.first_row in found[-1:] + found[:1]
+
+
+class TestLinesAndQuotationMarks:
+    def test_a_blank_line_long_after_a_long_line_keeps_its_number(self) -> None:
+        content = "email\n" + "x" * 2 * LONGEST_LINE + "\rada@example.org\r\n\nbob@example.org\n"
+        assert [row.line for row in rows_of(content)] == [2, 3, 5]
+
+    def test_lines_that_were_taken_back_come_in_their_order(self) -> None:
+        content = lines(
+            "email,name,more",
+            'ada@example.org,"Ada',
+            'bob@example.org",y,"Bob',
+            'Smith"',
+            "carl@example.org,Carl",
+        )
+
+        reason = "A quotation mark is opened here and closed in another row."
+        assert rows_of(content) == [
+            BadRow(2, 'ada@example.org,"Ada', reason),
+            Row(3, 'bob@example.org"', "y"),
+            Row(5, "carl@example.org", "Carl"),
+        ]
+
+    def test_a_line_break_after_a_quoted_address_belongs_to_it(self) -> None:
+        assert rows_of('email,name\n"ada@example.org\n",Ada\n') == [
+            Row(2, "ada@example.org\n", "Ada")
+        ]
+
+    @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+    def test_a_quotation_that_holds_other_rows_is_none_whatever_ends_a_line(self, end: str) -> None:
+        rows = ["email,name", 'ada@example.org,"Ada', "bob@example.org,Bob", 'cy@example.org,"', ""]
+        assert Row(3, *BOB) in rows_of(end.join(rows))
+
+    def test_a_field_over_several_lines_may_be_too_long(self) -> None:
+        long = "x" * (LONGEST_LINE - 100)
+        first, *_ = rows_of(lines("email,name", f'ada@example.org,"{long}', long, f'{long}"'))
+        assert isinstance(first, BadRow)
+        assert first.reason == "A field is too long."
+
+
+class TestAddressesAsTheyAreCopied:
+    """`Ada Whitlock <ada@example.org>`, as mail programs have it."""
+
+    @pytest.mark.parametrize(
+        ("copied", "column", "name"),
+        [
+            ("<ada@example.org>", "", ""),
+            ("Ada Whitlock <ada@example.org>", "", "Ada Whitlock"),
+            ('"Ada Whitlock" <ada@example.org>', "", "Ada Whitlock"),
+            ("'Ada' < mailto:ada@example.org >", "", "Ada"),
+            ("mailto:ada@example.org", "", ""),
+            ("A. W. <ada@example.org>", "Ada", "Ada"),  # a name of its own goes first
+        ],
+    )
+    def test_address_and_name_are_taken_out(self, copied: str, column: str, name: str) -> None:
+        assert judge(Row(2, copied, column)) == Candidate(2, "ada@example.org", name)
+
+    @pytest.mark.parametrize("copied", ["Ada <ada at example.org>", "Ada <ada@nowhere>"])
+    def test_what_is_no_address_inside_either_is_rejected_as_it_stands(self, copied: str) -> None:
+        refused = judge(Row(2, copied, ""))
+        assert isinstance(refused, LeftOut)
+        assert refused.email == copied
+
+
+@pytest.mark.parametrize("kind", NO_LISTS)
+def test_what_is_no_list_is_refused_with_one_sentence(kind: str) -> None:
+    content, sentence = NO_LISTS[kind]
+    with pytest.raises(UnreadableFileError) as refused:
+        rows_of(content)
+    assert sentence in str(refused.value)
+    assert "expected is a list" in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,119 @@
+"""Files as programs and people write them, and files that are none to import."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from subscribers.importing import Progress, UnreadableFileError, import_file
+from subscribers.importing.file_format.read_file import MOST_LINES_IN_A_ROW
+from subscribers.importing.run import PIECE
+from subscribers.models import LeftOutRow, Subscriber
+from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
+
+pytestmark = pytest.mark.django_db
+
+DEMO_LIST = Path(__file__).parents[4] / "publishing" / "demo_material" / "readers.csv"
+
+
+def names() -> dict[str, str]:
+    return dict(Subscriber.objects.values_list("email", "name"))
+
+
+def rejected() -> list[tuple[int, str]]:
+    return list(LeftOutRow.objects.order_by("line").values_list("line", "reason"))
+
+
+def test_quoted_line_breaks_keep_line_numbers_right(import_rows: ImportRows) -> None:
+    import_rows(
+        '"ada@example.org","Ada',
+        'Whitlock"',
+        'bob@example.org,"Smith, ""Bob"""',
+        "nowhere,Carl",
+        'here,"neither',
+        'nor there"',
+        "dora@,Dora",
+    )
+
+    assert names() == {"ada@example.org": "Ada Whitlock", "bob@example.org": 'Smith, "Bob"'}
+    assert [line for line, _ in rejected()] == [5, 6, 8]
+
+
+@pytest.mark.parametrize("between", [1, MOST_LINES_IN_A_ROW + 5])
+def test_nobody_is_lost_in_an_unused_column(import_rows: ImportRows, between: int) -> None:
+    rows = [f"reader{number}@example.org,likes larks" for number in range(between)]
+    import_rows(
+        'ada@example.org,"likes swifts', *rows, 'bob@example.org,likes both"', header="email,remark"
+    )
+    assert [line for line, _ in rejected()] == [2]
+    assert len(names()) == between + 1
+
+
+def test_a_long_remark_in_quotation_marks_ends_after_40_lines(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    def with_remark_of(lines: int) -> Path:
+        remark = "\n".join(["likes swifts"] * lines)
+        return file_of(f'ada@example.org,"{remark}"', header="email,remark")
+
+    longest = import_subscribers(with_remark_of(MOST_LINES_IN_A_ROW))
+    longer = import_subscribers(with_remark_of(MOST_LINES_IN_A_ROW + 1), "--dry-run")
+
+    assert longest.counts == {"added": 1}
+    assert longer.counts == {"rejected": MOST_LINES_IN_A_ROW + 1}
+
+
+def test_a_bad_row_is_shown_short_and_printable(import_rows: ImportRows) -> None:
+    printed = import_rows("\x1b[2Jnowhere" + "x" * 5000 + ",Ada")
+    assert "\x1b" not in printed.text
+    assert len(LeftOutRow.objects.get().email) == 320
+
+
+@pytest.fixture
+def long_list(file_of: FileOf) -> Path:
+    return file_of(*[f"reader{number}@example.org,Reader" for number in range(PIECE + 1)])
+
+
+def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Path) -> None:
+    def somebody_saves_it_again(_: Progress) -> None:
+        with long_list.open("a") as file:
+            file.write("one.more@example.org,Reader\n")
+
+    with pytest.raises(UnreadableFileError, match="changed while it was read"):
+        import_file(long_list, confirmed=False, dry_run=True, on_progress=somebody_saves_it_again)
+
+
+def test_what_happens_to_the_file_while_it_is_imported_makes_no_difference(long_list: Path) -> None:
+    def somebody_empties_it(_: Progress) -> None:
+        long_list.write_text("")
+
+    report = import_file(long_list, confirmed=False, on_progress=somebody_empties_it)
+
+    assert report.counts.added == Subscriber.objects.count() == PIECE + 1
+
+
+def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribers) -> None:
+    reading, writing = os.pipe()
+    try:
+        for path, why in (
+            (tmp_path / "none.csv", r"none\.csv cannot be opened: No such file"),
+            (tmp_path, "cannot be opened: Is a directory"),
+            (Path(f"/dev/fd/{reading}"), "is not a file"),
+        ):
+            with pytest.raises(CommandError, match=why):
+                import_subscribers(path)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_the_list_of_the_demo_has_5060_readers(import_subscribers: ImportSubscribers) -> None:
+    printed = import_subscribers(DEMO_LIST, "--confirmed")
+    assert printed.counts == {"added": 5060, "duplicates": 64, "rejected": 17}
+    assert all(
+        email.rpartition("@")[2].endswith(("example.org", "example.com", "example.net", ".example"))
+        for email in names()
+    )

@@ -1,0 +1,390 @@
+"""Rows of other products' exports come in as their status says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from delivery.models import Delivery
+from subscribers.audience import confirmed
+from subscribers.data_requests.erase import erase
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.importing.file_format.columns import layout_of
+from subscribers.importing.file_format.read_file import Row
+from subscribers.importing.file_format.status import Stated
+from subscribers.importing.file_format.validate_row import LeftOut, judge
+from subscribers.importing.run import PIECE
+from subscribers.models import (
+    ConsentRecord,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+)
+from subscribers.suppression.manual_suppression import let_in, shut_out
+from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
+from tests.subscribers.every_trace import tables_that_hold
+from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
+from tests.subscribers.importing.import_browser import kept_in_waiting, run_workers
+from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
+
+pytestmark = pytest.mark.django_db
+
+EXPORTS = sorted((Path(__file__).parents[2] / "exports").iterdir())
+REASONS = {
+    "unsubscribe": "unsubscribed",
+    "bounce": "bounced",
+    "complaint": "complained",
+    "manual": "blocked",
+}
+STATES = {"unsubscribed": "unsubscribed", "bounced": "bounced", "complained": "complained"}
+CONFIRMED = ("--confirmed",)
+
+
+def what_came() -> dict[str, str]:
+    """Address → how it came in. Addresses in the samples begin with what is expected."""
+    found = {email: state for email, (_, state) in the_list().items()}
+    for entry in Suppression.objects.filter(origin="import", lifted_at=None):
+        assert entry.address_key not in found
+        found[entry.address_key] = REASONS[entry.reason]
+    rejected = LeftOutRow.objects.filter(result="rejected").values_list("email", flat=True)
+    return found | dict.fromkeys(rejected, "rejected")
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
+def test_each_row_comes_in_as_its_status_says(
+    path: Path, import_subscribers: ImportSubscribers
+) -> None:
+    dry = import_subscribers(path, "--dry-run", "--confirmed")
+    assert what_came() == {}
+
+    printed = import_subscribers(path, "--confirmed")
+
+    came = what_came()
+    assert came == {email: email.partition(".")[0] for email in came}
+    summary = printed.summary
+    assert len(came) == summary["rows"] == len(path.read_text().splitlines()) - 1
+    assert dry.counts == printed.counts
+    gone = [line for line in printed.lines if line.startswith("Statuses: ")]
+    assert all("never mailed" in line for line in gone) or not summary["skipped"]
+    pending = {email for email, how in came.items() if how == "pending"}
+    assert set(Delivery.objects.values_list("address", flat=True)) == pending
+
+
+def test_the_report_names_product_statuses_and_reasons(
+    import_subscribers: ImportSubscribers,
+) -> None:
+    printed = import_subscribers(
+        next(path for path in EXPORTS if path.name.startswith("members")), "--confirmed"
+    )
+    for line in (
+        "Read as Ghost members: UTF-8, commas, with a header, CRLF.",
+        "Statuses: 1 subscribed; 1 unsubscribed: recorded as suppressed and never mailed.",
+        "A Ghost file does not show bounces and complaints.",
+    ):
+        assert line in printed.lines
+    assert "unsubscribed.bo@orchard.example.org: The file says “unsubscribed”" in printed.text
+    assert "rejected.cy@orchard.example.org: The status in “subscribed_to_emails”" in printed.text
+    assert "“subscribed_to_emails” and “deleted_at” the status" in printed.text
+
+
+MAILCHIMP = next(path for path in EXPORTS if path.name.startswith("subscribed_"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "result"),
+    [
+        ("subscribed", "readers.csv", {"pending"}),
+        ("unsubscribed", "readers.csv", {"unsubscribed", "complained"}),
+        ("cleaned", "subscribed_members_export_1.csv", {"bounced"}),
+        ("nonsubscribed", "readers.csv", {"pending"}),
+    ],
+)
+def test_a_renamed_mailchimp_file_is_no_consent(
+    import_rows: ImportRows, kind: str, name: str, result: set[str]
+) -> None:
+    [path] = [path for path in EXPORTS if path.name.startswith(f"{kind}_")]
+    import_rows(content=path.read_bytes(), name=name, options=CONFIRMED)
+    assert set(what_came().values()) == result
+
+
+def test_another_name_that_says_another_status_is_another_import(import_rows: ImportRows) -> None:
+    content = MAILCHIMP.read_bytes()
+    for name, created in (("readers.csv", True), ("list.csv", False), (MAILCHIMP.name, True)):
+        printed = import_rows(content=content, name=name, options=CONFIRMED)
+        assert printed.summary["created"] is created
+
+
+def test_a_file_of_an_earlier_release_is_refused(file_of: FileOf) -> None:
+    record = kept_in_waiting(file_of(f"{ADA},unsubscribed", header="email,status"))
+    content = record.pieces.get().content
+    SubscriberImport.objects.update(content_hash=hashlib.sha256(content).digest())
+    run_workers()
+    record.refresh_from_db()
+    assert record.refusal.startswith("An earlier release of Homing received this file")
+    assert the_list() == {}
+
+
+class TestWhoIsKnown:
+    """What a row that says `unsubscribed` does to a reader who is on the list."""
+
+    ROW = (f"{ADA},unsubscribed,",)
+    HEADER = "email,status,unsubscribed_at"
+
+    def test_who_was_imported_is_mailed_no_more(self, import_rows: ImportRows) -> None:
+        reader = SubscriberFactory(email=ADA)
+        printed = import_rows(*self.ROW, header=self.HEADER)
+        reader.refresh_from_db()
+        assert (reader.state, printed.counts) == ("unsubscribed", {"skipped": 1})
+        assert not confirmed().exists()
+        line = ConsentRecord.objects.get(subscriber=reader)
+        assert (line.act, line.how, line.detail) == (
+            "left",
+            "import",
+            "The file says: unsubscribed.",
+        )
+
+    @pytest.mark.parametrize(("left_at", "stays"), [("", True), ("2020-01-01", True), ("2", False)])
+    def test_who_opted_in_here_stays_unless_they_left_later(
+        self, import_rows: ImportRows, left_at: str, stays: bool
+    ) -> None:
+        sign_up(ADA)
+        press(the_one())
+        left_at = left_at if stays else f"{datetime.now(UTC).year + 1}-01-01 00:00:00"
+        printed = import_rows(f"{ADA},unsubscribed,{left_at}", header=self.HEADER)
+        assert the_one().state == ("confirmed" if stays else "unsubscribed")
+        assert confirmed().exists() is stays
+        assert Suppression.objects.exists() is not stays
+        assert ("They confirmed here and stay." in printed.text) is stays
+
+    def test_who_is_pending_gets_no_mail_they_never_asked_for(
+        self, import_rows: ImportRows
+    ) -> None:
+        import_rows(f"{ADA},Ada")
+        import_rows(*self.ROW, header=self.HEADER)
+        reader = the_one()
+        assert reader.state == "pending"
+        asked = RegisteredReaders().no_longer_mailable
+        assert asked([reader.pk], "confirmation") == {reader.pk: "suppressed"}
+        # Their own sign-up is another matter, and brings them in.
+        sign_up(ADA)
+        assert asked([reader.pk], "confirmation") == {}
+        press(reader)
+        assert confirmed().exists()
+
+    @pytest.mark.parametrize("state", STATES)
+    def test_the_gravest_state_stays(self, import_rows: ImportRows, state: str) -> None:
+        SubscriberFactory(email=ADA, state=state)
+        import_rows(f"{ADA},bounced,", header=self.HEADER)
+        assert the_one().state == state
+
+    def test_a_graver_suppression_stays(self, import_rows: ImportRows) -> None:
+        SuppressionFactory(address_key=ADA, reason="complaint")
+        import_rows(*self.ROW, header=self.HEADER)
+        entry = Suppression.objects.get()
+        assert (entry.reason, entry.origin) == ("complaint", "provider")
+
+    def test_only_their_own_opt_in_brings_them_back(self, import_rows: ImportRows) -> None:
+        reader = SubscriberFactory(email=ADA)
+        shut_out(reader.pk)
+        import_rows(*self.ROW, header=self.HEADER)
+        let_in(reader.pk)
+        assert Suppression.objects.get().lifted_at is None
+        assert import_rows(f"{ADA},Ada", options=CONFIRMED).counts == {"skipped": 1}
+        assert not confirmed().exists()
+        sign_up(ADA)
+        press(the_one())
+        assert confirmed().exists()
+
+    def test_who_was_blocked_keeps_state_and_gets_nothing(self, import_rows: ImportRows) -> None:
+        SubscriberFactory(email=ADA)
+        import_rows(f"{ADA},blocked,", header=self.HEADER)
+        assert the_one().state == "confirmed"
+        assert not confirmed().exists()
+        assert "another product blocked it" in import_rows(f"{ADA},Ada").text
+
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_an_operator_does_not_undo_a_block_from_elsewhere(
+        self, import_rows: ImportRows, is_first: bool
+    ) -> None:
+        reader = SubscriberFactory(email=ADA)
+        if not is_first:
+            shut_out(reader.pk)
+        import_rows(f"{ADA},blocked,", header=self.HEADER)
+        if is_first:
+            shut_out(reader.pk)
+        let_in(reader.pk)
+        entry = Suppression.objects.get()
+        assert (entry.origin, entry.reason, entry.lifted_at) == ("import", "manual", None)
+        assert not confirmed().exists()
+        sign_up(ADA)
+        press(reader)
+        assert confirmed().exists()
+
+    def test_an_erased_address_is_not_written_down(self, import_rows: ImportRows) -> None:
+        assert erase(SubscriberFactory(email=ADA).pk)
+        printed = import_rows(*self.ROW, header=self.HEADER)
+        assert printed.counts == {"skipped": 1}
+        assert tables_that_hold(ADA) == []
+
+
+@pytest.mark.parametrize("between", [0, PIECE])
+@pytest.mark.parametrize("later", ["subscribed", "unsubscribed"])
+def test_a_row_that_says_gone_counts_wherever_it_stands(
+    import_rows: ImportRows, between: int, later: str
+) -> None:
+    first = "unsubscribed" if later == "subscribed" else "subscribed"
+    others = [f"reader{number}@example.org,subscribed" for number in range(between)]
+    rows = [f"{ADA},{first}", *others, f"{ADA.upper()},{later}"]
+    dry = import_rows(*rows, header="email,status", options=("--dry-run", *CONFIRMED))
+    printed = import_rows(*rows, header="email,status", options=CONFIRMED)
+    assert printed.counts == dry.counts
+    assert printed.counts["skipped"] == 1
+    assert confirmed().count() == between
+    assert Suppression.objects.get().address_key == ADA
+
+
+def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ...] = ()) -> object:
+    """What a file with this header says of its first row."""
+    records = [(n, line.split(",")) for n, line in enumerate((header, row, *more), 1)]
+    layout = layout_of(records, mapping)
+    assert layout is not None
+    if layout.status is None:
+        return None
+    said = layout.status.of(records[1][1])
+    return said.status if isinstance(said, Stated) else said.reason
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "status"),
+    [
+        ("email,status", "a@x.org,Opted-In", "subscribed"),
+        ("email,Subscription Status", "a@x.org, SUBSCRIBED ", "subscribed"),
+        ("email,state", "a@x.org,junk", "complained"),
+        ("email,subscribed", "a@x.org,yes", "subscribed"),
+        ("email,subscribed", "a@x.org,0", "unsubscribed"),
+        ("email,subscribed", "a@x.org,2024-05-01", "subscribed"),  # since when
+        ("email,unsubscribed", "a@x.org,no", "subscribed"),
+        ("email,unsubscribed_at", "a@x.org,", "unconfirmed"),  # silence is not consent
+        ("email,unsubscribed_at", "a@x.org,0001-01-01 00:00:00 +0000 UTC", "unconfirmed"),
+        ("email,unsubscribed_at", "a@x.org,5/1/2024", "unsubscribed"),
+        ("email,status,bounced_at", "a@x.org,active,2024-05-01", "bounced"),
+        ("email,status,complained,unsubscribed", "a@x.org,active,1,1", "complained"),
+        ("email,confirmed", "a@x.org,false", "unconfirmed"),
+        ("email,status", "a@x.org,inactive", "The status “inactive” in “status” is not known."),
+        ("email,status", "a@x.org,", "The status in “status” is empty."),
+        ("email,status", "a@x.org", "The status in “status” is empty."),
+        ("email,unsubscribed", "a@x.org,soon", "The status “soon” in “unsubscribed” is not known."),
+        ("email,city,state", "a@x.org,Wick,CA", None),  # a part of a country
+        ("email,city,state", "a@x.org,Wick,active", "subscribed"),
+        ("first_name,email,created_at,status", "A,a@x.org,2024-05-01,inactive", "unconfirmed"),
+        (
+            "email,Type,Stripe plan,Emails received (6mo)",
+            "a@x.org,Free,,9",
+            "unconfirmed",
+        ),
+        ("email,name", "a@x.org,Ada", None),
+    ],
+)
+def test_columns_of_any_product_are_recognised_by_name(
+    header: str, row: str, status: str | None
+) -> None:
+    assert stated(header, row) == status
+
+
+class TestMapping:
+    """`--map COLUMN=FIELD`"""
+
+    def test_columns_are_read_as_mapped(self, import_rows: ImportRows) -> None:
+        printed = import_rows(
+            "boss@example.org,Reed,ada@example.org,Ada,weg,sleeping",
+            "boss@example.org,Reed,bob@example.org,Bob,active,sleeping",
+            header="Email,Nachname,Kontaktpunkt,Rufname,Stand,status",
+            options=(
+                *("--map", "kontaktpunkt=email", "--map", "Rufname=name", "--map", "Nachname=name"),
+                *("--map", "Stand=status", "--map", "status=-", *CONFIRMED),
+            ),
+        )
+        assert the_list() == {"bob@example.org": ("Bob Reed", "confirmed")}
+        assert printed.counts == {"added": 1, "rejected": 1}
+
+    def test_numbers_name_columns_without_a_header(self, import_rows: ImportRows) -> None:
+        options = ("--map", "2=email", "--map", "column 1=-")
+        import_rows("Ada,ada@example.org", header="Bob,bob@example.org", options=options)
+        assert the_list() == {
+            "ada@example.org": ("", "pending"),
+            "bob@example.org": ("", "pending"),
+        }
+
+    def test_a_mapped_column_keeps_its_own_meaning(self) -> None:
+        mapping = (("email_disabled", "status"),)
+        assert stated("email,email_disabled", "a@x.org,true", mapping=mapping) == "unsubscribed"
+
+    def test_another_mapping_is_a_new_import(self, import_rows: ImportRows) -> None:
+        rows = ("ada@example.org,Ada,bob@example.org", "cy@example.org,Cy,bob@example.org")
+        for options, created in (
+            ((), True),
+            (("--map", "by=email"), True),
+            (("--map", " BY=email"), False),
+            (("--map", "by=email", "--map", "name=-"), True),
+            ((), False),
+        ):
+            printed = import_rows(*rows, header="email,name,by", options=options)
+            assert printed.summary["created"] is created
+        assert the_list()["bob@example.org"] == ("Ada", "pending")
+
+    def test_an_unknown_header_is_listed(self, import_rows: ImportRows) -> None:
+        sentence = "no column “Kontakt” to map; its columns are “Kontaktpunkt”, “Wer”"
+        with pytest.raises(CommandError, match=sentence):
+            import_rows(f"{ADA},A", header="Kontaktpunkt,Wer", options=("--map", "Kontakt=-"))
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            (["name"], "“name” maps no column: write COLUMN=email"),
+            (["name=tags"], "“name=tags” maps no column: write COLUMN=email"),
+            (["town=name"], "The file has no column “town” to map; its columns are “email”"),
+            (["9=name"], "The file has no column “9” to map"),
+            (["name=name", "name=-"], "The column “name” is mapped twice"),
+            (["name=email", "email=email"], "Two columns are mapped to email"),
+        ],
+    )
+    def test_a_wrong_mapping_is_refused_with_one_sentence(
+        self, import_rows: ImportRows, options: list[str], sentence: str
+    ) -> None:
+        words = [word for option in options for word in ("--map", option)]
+        with pytest.raises(CommandError, match=f"^{re.escape(sentence)}"):
+            import_rows("ada@example.org,Ada", options=tuple(words))
+        assert the_list() == {}
+
+
+@pytest.mark.parametrize(
+    ("email", "name", "read"),
+    [
+        ("'+ada@example.org", "'=Ada", ("+ada@example.org", "=Ada")),
+        (" ada@example.org ", " Ada  W ", ("ada@example.org", "Ada W")),
+        ("o'=b@example.org", "'Ada", ("o'=b@example.org", "'Ada")),
+    ],
+)
+def test_an_apostrophe_before_a_formula_is_taken_off(
+    email: str, name: str, read: tuple[str, str]
+) -> None:
+    found = judge(Row(2, email, name))
+    assert not isinstance(found, LeftOut)
+    assert (found.email, found.name) == read
+
+
+def test_unconfirmed_readers_are_asked_and_the_others_not(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    path = file_of("ada@example.org,pending", "bob@example.org,active", header="email,status")
+    import_subscribers(path, "--confirmed", "--consent", "At the fair")
+    requests = dict(Subscriber.objects.values_list("email", "requests"))
+    assert requests == {"ada@example.org": 1, "bob@example.org": 0}
+    lines = ConsentRecord.objects.order_by("id").values_list("request", "detail")
+    assert [(request, "fair" in detail) for request, detail in lines] == [(1, False), (None, True)]

@@ -1,0 +1,173 @@
+"""Nobody who left comes in as confirmed because a header or a date is unusual."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from subscribers.audience import confirmed
+from subscribers.importing.file_format.columns import layout_of
+from subscribers.importing.file_format.status import Stated
+from subscribers.models import Suppression
+from tests.subscribers.conftest import ImportRows
+from tests.subscribers.factories import SubscriberFactory, the_list
+from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
+
+pytestmark = pytest.mark.django_db
+
+CONFIRMED = ("--confirmed",)
+KIT = "first_name,email_address,state,created_at,tags,country"
+MAILCHIMP = "MEMBER_RATING,UNSUB_TIME,UNSUB_REASON,LEID,EUID"
+
+
+def statuses(*lines: str) -> list[str]:
+    """What each row below the header says; an empty text if it says nothing."""
+    layout = layout_of([(n, line.split(",")) for n, line in enumerate(lines, 1)])
+    assert layout is not None
+    rows = [line.split(",") for line in lines[layout.header_line :]]
+    said = [layout.status.of(row) if layout.status else None for row in rows]
+    return ["" if one is None else str(getattr(one, "status", "rejected")) for one in said]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("id,email,subscribed_to_emails,custom_fields.@handle", "1,a@x.org,false,@a"),
+        ("api_subscription_id,email,status,Twitter @handle", "1,a@x.org,inactive,@a"),
+        ("Exported by Ada <owner@x.org>,", "email,subscribed_to_emails", "a@x.org,false"),
+        ("Export of 2024", "Subscriber,Status", "a@x.org,unsubscribed"),
+        ("Export", "E-Kontakt,Status", "a@x.org,unsubscribed"),
+        (f"อีเมล,ชื่อ,{MAILCHIMP}", "a@x.org,Ada,2,2021-01-01 10:00:00,NORMAL,1,a"),
+        ("Wohin,Wer,Zustand", "a@x.org,Ada,unsubscribed"),  # said by the values alone
+        ("email,statut", "a@x.org,Désabonné"),
+        ("email,subscribed", "a@x.org,FALSCH"),
+        ("email,subscribed", "a@x.org,0.0"),
+        ("email,unsubscribed", "a@x.org,WAHR"),
+        ("email,status,unsubscribed_at", "a@x.org,active,2023/03/24 10:00"),
+        ("email,status,unsubscribed_at", "a@x.org,active,3/24/23 10:00"),
+        ("id,email_address,type,creation_date,tags", "1,a@x.org,unsubscribed,2023,"),
+        ("email_address,type", "a@x.org,unsubscribed", "b@x.org,regular"),
+        ("email,First Name,status,created_at,unsubscribed_at", "a@x.org,A,inactive,2023,"),
+        (KIT, "A,a@x.org,cancelled,2023,,DE", "B,b@x.org,inactive,2023,,DE"),
+    ],
+)
+def test_an_unusual_header_hides_nobody_who_left(lines: tuple[str, ...]) -> None:
+    assert "unsubscribed" in statuses(*lines)
+
+
+@pytest.mark.parametrize("name", ["", ",Ada"])
+def test_a_column_of_statuses_needs_no_header(import_rows: ImportRows, name: str) -> None:
+    import_rows(
+        f"{ADA}{name},unsubscribed",
+        header=f"bob@example.org{name},subscribed",
+        options=CONFIRMED,
+    )
+    assert the_list() == {"bob@example.org": (name.lstrip(","), "confirmed")}
+    assert Suppression.objects.get().address_key == ADA
+
+
+def test_the_first_rows_do_not_hide_what_a_column_says() -> None:
+    inactive = [f"A,r{n}@x.org,inactive,2023,,DE" for n in range(300)]
+    assert statuses(KIT, *inactive, "B,b@x.org,Cancelled,2023,,DE")[-1] == "unsubscribed"
+    places = "first_name,email_address,state,created_at,city"
+    assert statuses(places, "A,a@x.org,CA,2023,Wick") == ["unconfirmed"]
+    assert statuses("email,city,state", "a@x.org,Wick,", "b@x.org,,") == ["unconfirmed"] * 2
+    since = [f"r{n}@x.org,2023-01-01" for n in range(300)]
+    said = statuses("email,subscribed", *since, "b@x.org,no", "c@x.org,")
+    assert set(said[:300]) == {"subscribed"}
+    assert said[300:] == ["unsubscribed", "unconfirmed"]
+
+
+@pytest.mark.parametrize("field", ["-", "name"])
+def test_an_ignored_status_is_no_consent(import_rows: ImportRows, field: str) -> None:
+    options = (*CONFIRMED, "--map", f"status={field}")
+    import_rows(f"{ADA},unsubscribed", header="email,status", options=options)
+    assert the_one().state == "pending"
+
+
+@pytest.mark.parametrize("row", [f"{ADA},{'x' * 300},unsubscribed", f"{ADA},Ada,unsubscribed,more"])
+def test_a_row_that_says_gone_needs_nothing_but_an_address(
+    import_rows: ImportRows, row: str
+) -> None:
+    SubscriberFactory(email=ADA)
+    other = "bob@example.org,Bob,active"
+    printed = import_rows(row, other, header="email,name,status", options=CONFIRMED)
+    assert printed.counts == {"added": 1, "skipped": 1}
+    assert set(confirmed().values_list("email", flat=True)) == {"bob@example.org"}
+
+
+AN_HOUR_FROM_NOW = (datetime.now(UTC) + timedelta(hours=1)).astimezone(
+    timezone(timedelta(hours=-8))
+)
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--confirmed"])
+def test_the_report_counts_confirmed_and_pending_apart(
+    import_rows: ImportRows, option: str
+) -> None:
+    options = (*CONFIRMED, option)
+    rows = ("bob@example.org,pending", "cy@example.org,pending")
+    text = import_rows(f"{ADA},active", *rows, header="email,status", options=options).text
+    assert "3  1 confirmed, because their consent was stated" in text
+    assert "; 2 pending and asked by mail" in text
+    row = "dora@example.org,pending"
+    text = import_rows(row, header="email,status", options=options).text
+    assert "1  0 confirmed, because the file says of none of them that they are" in text
+    assert "; 1 pending and asked by mail" in text
+
+
+def test_a_row_with_a_misspelled_address_is_no_header() -> None:
+    rows = ["ada@example,Ada,subscribed", "bob@example.org,Bob,subscribed"]
+    layout = layout_of([(line, row.split(",")) for line, row in enumerate(rows, 1)])
+    assert layout is not None
+    assert layout.header_line == 0
+    assert layout.status is not None
+
+
+class TestWhenTheyLeft:
+    """The date on which a reader left counts, however it is written."""
+
+    @pytest.mark.parametrize(
+        ("value", "left_at"),
+        [
+            ("2030-01-02 10:00:00", "2030-01-02T10:00"),
+            ("2030-01-02T10:00:00.123456Z", "2030-01-02T10:00"),
+            ("2030-01-02T10:00:00-08:00", "2030-01-02T18:00"),
+            ("2030-01-02 10:00:00 +0200 UTC", "2030-01-02T08:00"),
+            ("31.12.2030 10:00", "2030-12-31T10:00"),
+            ("12/31/2030 1:00 PM", "2030-12-31T13:00"),
+            ("2/3/30", "2030-03-02T00:00"),  # the later of two readings
+            ("2030/01/02", "2030-01-02T00:00"),
+            ("2023-02-30", "9999-12-31T00:00"),  # unreadable: after any confirmation
+            ("2023-02-01 later", "9999-12-31T00:00"),
+        ],
+    )
+    def test_a_date_is_read_in_many_forms(self, value: str, left_at: str) -> None:
+        assert left(f"a@x.org,{value}") == left_at
+
+    def test_the_signal_that_decided_gives_the_date(self) -> None:
+        header = "email,bounced_at,unsubscribed_at"
+        assert left("a@x.org,2031-01-01,2030-01-01", header) == "2030-01-01T00:00"
+        header = "email,status,unsubscribed_at"
+        assert left("a@x.org,complained,2030-01-01", header) == "2030-01-01T00:00"
+
+    @pytest.mark.parametrize(
+        "value", [AN_HOUR_FROM_NOW.isoformat(), "2031-02-30"], ids=["an hour later", "unreadable"]
+    )
+    def test_who_left_later_does_not_stay(self, import_rows: ImportRows, value: str) -> None:
+        sign_up(ADA)
+        press(the_one())
+        import_rows(f"{ADA},{value}", header="email,unsubscribed_at")
+        assert the_one().state == "unsubscribed"
+
+
+def left(row: str, header: str = "email,unsubscribed_at") -> str:
+    """When this row's reader left, in UTC and to the minute."""
+    layout = layout_of([(1, header.split(",")), (2, row.split(","))])
+    assert layout is not None
+    assert layout.status is not None
+    said = layout.status.of(row.split(","))
+    assert isinstance(said, Stated)
+    assert said.left_at is not None
+    return said.left_at.strftime("%Y-%m-%dT%H:%M")

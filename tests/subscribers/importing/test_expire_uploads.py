@@ -1,0 +1,183 @@
+"""A file that was checked and never imported goes after a while, and its line stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import LazySettings
+from django.db import IntegrityError
+
+from delivery.tasks import background_tasks
+from subscribers.importing.expire_uploads import expire_file
+from subscribers.models import ImportPiece, LeftOutRow, Subscriber, SubscriberImport
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.conftest import ImportRows
+from tests.subscribers.factories import SubscriberImportFactory
+from tests.subscribers.importing.import_browser import (
+    FAIR,
+    IMPORTS,
+    run_workers,
+    someone,
+    upload,
+    uploaded,
+)
+from tests.subscribers.signup_browser import days_pass
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WHAT_BECAME_OF_IT = (
+    "It was checked and not imported within 7 days, so what was kept of the file was deleted. "
+    "Nobody was added. To import it, upload it again."
+)
+
+
+@pytest.fixture
+def window(transactional_db: None) -> WindowOf:
+    """Edith, who may manage readers, at her desk."""
+    return WindowOf(someone("edith", "manage_readers"))
+
+
+def test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it(
+    window: WindowOf,
+) -> None:
+    address = uploaded(window)
+    days_pass(6.9)
+    assert not expire_file()
+    days_pass(0.2)
+
+    assert expire_file()
+
+    assert not ImportPiece.objects.exists()
+    assert not LeftOutRow.objects.exists()
+    record = SubscriberImport.objects.get()
+    assert (record.state, record.rows, record.read_as) == ("expired", 0, None)
+    history = window.get(IMPORTS).words
+    assert f"village-fair.csv Never imported, deleted {record.started_at:%a}" in history
+    assert WHAT_BECAME_OF_IT in history
+    page = window.get(address)
+    assert WHAT_BECAME_OF_IT in page.words
+    assert "lidia.ramos@weir.example.org" not in page.words
+    assert 'id="do"' not in page.html
+    assert not expire_file()
+
+
+def test_the_same_file_then_begins_anew_and_the_old_line_stays(
+    window: WindowOf, import_rows: ImportRows
+) -> None:
+    first = uploaded(window)
+    days_pass(7.5)
+    assert expire_file()
+
+    second = uploaded(window)
+    window.post(f"{second}import/", consent="ask")
+    run_workers()
+
+    assert second != first
+    assert Subscriber.objects.count() == 4
+    assert list(SubscriberImport.objects.order_by("id").values_list("state", "added")) == [
+        ("expired", 0),
+        ("finished", 4),
+    ]
+    assert WHAT_BECAME_OF_IT in window.get(first).words
+    assert upload(window, FAIR).answer.headers["Location"] == second
+    assert import_rows(content=FAIR).summary["created"] is False
+    dry_run = import_rows(content=FAIR, options=("--dry-run",)).summary
+    assert dry_run["import"] == SubscriberImport.objects.get(state="finished").pk
+
+
+def test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought(
+    window: WindowOf,
+) -> None:
+    upload(window, FAIR)
+    days_pass(30)  # nobody ran a worker
+    run_workers()
+    assert not expire_file()
+    days_pass(6)
+
+    upload(window, FAIR)
+    days_pass(6)
+
+    assert not expire_file()
+    days_pass(2)
+    assert expire_file()
+
+
+def test_how_many_days_is_a_setting(window: WindowOf, settings: LazySettings) -> None:
+    settings.IMPORT_EXPIRES_DAYS = 1
+    address = uploaded(window)
+    days_pass(1.5)
+    assert expire_file()
+    assert "not imported within 1 day, so" in window.get(address).words
+
+
+@pytest.mark.parametrize("state", ["checking", "waiting", "running", "finished", "refused"])
+def test_nothing_else_expires(state: str) -> None:
+    record = SubscriberImportFactory(
+        state=state,
+        refusal="It was refused.",
+        **({} if state in ("finished", "refused") else {"finished_at": None}),
+    )
+    SubscriberImport.objects.update(checked_at=record.started_at)
+    days_pass(1000)
+    assert not expire_file()
+
+
+def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) -> None:
+    address = uploaded(window)
+    days_pass(7.5)
+    assert expire_file()
+
+    window.post(f"{address}import/", consent="ask")
+    answer = window.post(f"{address}drop/")
+    run_workers()
+
+    assert answer.answer.headers["Location"] == address
+    page = window.get(address).words
+    assert "It is imported or deleted already; there is nothing to drop." in page
+    assert WHAT_BECAME_OF_IT in page
+    assert not Subscriber.objects.exists()
+
+
+def test_a_file_being_decided_about_stays(
+    window: WindowOf, somebody_else: psycopg.Connection[Any]
+) -> None:
+    uploaded(window)
+    days_pass(7.5)
+    somebody_else.execute("UPDATE subscriber_import SET state = 'waiting'")
+    assert not expire_file()
+    somebody_else.commit()
+    assert not expire_file()
+    run_workers()
+    assert SubscriberImport.objects.get().added == 4
+
+
+def test_they_go_one_at_a_time_and_every_worker_does_it(window: WindowOf) -> None:
+    for extra in (b"", b"one.more@example.org;One;\r\n", b"two.more@example.org;Two;\r\n"):
+        uploaded(window, FAIR + extra)
+    days_pass(7.5)
+    assert [expire_file(), expire_file()] == [True, True]
+    background_tasks.do_all()
+    assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
+    assert not expire_file()
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule"),
+    [
+        ({"state": "checked", "finished_at": None}, "a_checked_import_says_since_when"),
+        (
+            {"state": "expired", "rows": 1, "added": 1, "confirmed": False},
+            "an_expired_import_brought_nobody",
+        ),
+        ({"state": "expired"}, "an_expired_import_brought_nobody"),
+        (
+            {"state": "expired", "confirmed": False, "finished_at": None},
+            "an_import_that_has_ended_says_when",
+        ),
+    ],
+)
+def test_an_import_that_contradicts_itself_is_refused(broken: dict[str, Any], rule: str) -> None:
+    with pytest.raises(IntegrityError, match=rule):
+        SubscriberImportFactory(**broken)

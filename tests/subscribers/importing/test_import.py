@@ -1,0 +1,322 @@
+"""What an import does with each row of a file."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import call_command
+
+from subscribers.consent import consent_ledger
+from subscribers.data_requests.erase import erase
+from subscribers.importing.run import PIECE
+from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber, SubscriberImport
+from subscribers.models.import_piece import LONGEST_PIECE
+from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
+from tests.subscribers.every_trace import tables_that_hold
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+    the_list,
+)
+from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
+
+pytestmark = pytest.mark.django_db
+
+
+def test_rows_become_pending_readers_in_the_order_of_the_file(import_rows: ImportRows) -> None:
+    import_rows("zoe@example.org,Ada Whitlock", '"bob@Example.ORG","Smith, Bob"')
+    assert list(Subscriber.objects.order_by("id").values_list("email", "name", "state")) == [
+        ("zoe@example.org", "Ada Whitlock", "pending"),
+        ("bob@example.org", "Smith, Bob", "pending"),
+    ]
+
+
+def test_stated_consent_confirms_and_is_on_record(import_rows: ImportRows) -> None:
+    import_rows("ada@example.org,Ada", options=("--confirmed",))
+    reader = Subscriber.objects.get()
+    assert (reader.state, reader.source) == ("confirmed", "import")
+    assert reader.confirmed_at is not None
+    assert reader.subscriber_import is not None
+    assert reader.subscriber_import.confirmed
+    assert reader.subscriber_import.filename == "list.csv"
+
+
+def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
+    SubscriberFactory(email="known@example.org")
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    rows = ["ada@example.org,Ada", "known@example.org,", "ADA@example.org,Ada again"]
+
+    printed = import_rows(*rows, "left@example.org,", "nowhere,", "bob@example.org,Bob")
+
+    record = SubscriberImport.objects.get()
+    results = {"added": 2, "known": 1, "duplicates": 1, "skipped": 1, "rejected": 1}
+    whole = {"import": record.pk, "created": True, "rows": 6, **results}
+    assert list(printed.summary.items()) == list(whole.items())
+    assert (record.rows, record.added, record.rejected) == (6, 2, 1)
+    assert record.finished_at is not None
+    # The report for people ends in its sum.
+    lines = printed.lines
+    assert lines[0].startswith("list.csv was imported as import ")
+    assert lines[1] == "Read as UTF-8, commas, with a header, LF."
+    assert lines[2] == "“email” is the address, “name” the name."
+    said = [line.split()[:2] for line in lines]
+    for result, count in {**results, "rows": 6}.items():
+        assert [result, str(count)] in said
+    assert "line 6 rejected: nowhere: An email address must have an @-sign." in lines
+
+
+@pytest.mark.parametrize("again", ["ADA@EXAMPLE.ORG", "  ada@example.org ", "ada@example.org"])
+def test_an_address_further_down_is_a_duplicate_and_the_first_one_counts(
+    import_rows: ImportRows, again: str
+) -> None:
+    printed = import_rows("Ada@example.org,First", f"{again},Second")
+    assert printed.counts == {"added": 1, "duplicates": 1}
+    assert the_list() == {"Ada@example.org": ("First", "pending")}
+
+
+def test_duplicates_are_found_across_chunks(import_rows: ImportRows) -> None:
+    rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 10)]
+    printed = import_rows(*rows, "READER0@example.org,Again", "reader3@example.org,")
+    assert printed.counts == {"added": PIECE + 10, "duplicates": 2}
+
+
+@pytest.mark.parametrize("state", ["pending", "confirmed"])
+def test_a_known_reader_is_counted_and_left_as_they_were(
+    import_rows: ImportRows, state: str
+) -> None:
+    SubscriberFactory(email="Ada@example.org", name="Ada", state=state)
+    printed = import_rows("ada@example.org,Another Name", options=("--confirmed",))
+    assert printed.counts == {"known": 1}
+    assert the_list() == {"Ada@example.org": ("Ada", state)}
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("unsubscribed", "This reader has left; an import does not bring them back."),
+        ("bounced", "Mail to this reader bounces."),
+        ("complained", "This reader called a letter spam."),
+    ],
+)
+def test_nobody_who_left_bounced_or_complained_is_brought_back(
+    import_rows: ImportRows, state: str, reason: str
+) -> None:
+    SubscriberFactory(email="ada@example.org", name="Ada", state=state)
+    printed = import_rows("ADA@example.org,Ada", options=("--confirmed",))
+    assert printed.counts == {"skipped": 1}
+    assert the_list() == {"ada@example.org": ("Ada", state)}
+    assert f"line 2 skipped: ADA@example.org: {reason}" in printed.lines
+    assert LeftOutRow.objects.get().reason == reason
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_suppressed_address_is_skipped_known_or_not(import_rows: ImportRows, known: bool) -> None:
+    SuppressionFactory(address_key="ada@example.org", reason="complaint")
+    if known:
+        SubscriberFactory(email="ada@example.org")
+    printed = import_rows("Ada@example.org,Ada", options=("--confirmed",))
+    assert printed.counts == {"skipped": 1}
+    assert Subscriber.objects.count() == (1 if known else 0)
+    assert "The address is suppressed: its owner called a letter spam." in printed.text
+
+
+def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows) -> None:
+    consent_id = consent_ledger.record(SubscriberFactory().pk, "confirmed", "link", request=1)
+    SuppressionFactory(
+        address_key="ada@example.org",
+        reason="complaint",
+        lifted_at=SOME_DAY,
+        lifted_by_id=consent_id,
+    )
+    assert import_rows("ada@example.org,Ada").counts == {"added": 1}
+
+
+def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) -> None:
+    printed = import_rows(
+        "paul@@orchard.example.org,Paul",
+        "ada@example.org,Ada",
+        f"bob@example.org,{'x' * 257}",
+        ",Nobody",
+        "carl@example.org,Smith, Carl",
+        "dora@example.org,Dora",
+    )
+    assert printed.counts == {"added": 2, "rejected": 4}
+    assert list(LeftOutRow.objects.order_by("line").values_list("line", "email")) == [
+        (2, "paul@@orchard.example.org"),
+        (4, "bob@example.org"),
+        (5, ""),
+        (6, "carl@example.org"),
+    ]
+    assert all(row.reason for row in LeftOutRow.objects.all())
+
+
+def test_a_large_file_comes_in_whole_beside_bad_rows(import_rows: ImportRows) -> None:
+    # The file is kept in more than one piece, and no table can hold a NUL.
+    long = "x" * (LONGEST_PIECE + 1)
+    printed = import_rows("ada@example.org,Ada", "bo\0b@example.org,Bob", long, "cy@example.org,Cy")
+    assert printed.counts == {"added": 2, "rejected": 2}
+    assert set(the_list()) == {"ada@example.org", "cy@example.org"}
+
+
+def test_only_the_first_rejected_rows_are_printed(import_rows: ImportRows) -> None:
+    printed = import_rows(*[f"nowhere{number}," for number in range(25)])
+    assert sum(line.startswith("line ") for line in printed.lines) == 10
+    assert "and 15 more rows rejected" in printed.lines
+
+
+def test_a_dry_run_gives_the_real_numbers(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    SubscriberFactory(email="known@example.org")
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    SuppressionFactory(address_key="shut@example.org")
+    path = file_of(
+        "ada@example.org,Ada",
+        "known@example.org,",
+        "KNOWN@example.org,",
+        "left@example.org,",
+        "shut@example.org,",
+        "nowhere,",
+    )
+    before = the_list()
+
+    dry = import_subscribers(path, "--dry-run", "--confirmed")
+
+    assert the_list() == before
+    assert not SubscriberImport.objects.exists()
+    assert not LeftOutRow.objects.exists()
+    assert dry.lines[0] == "A dry run of list.csv: nothing has changed."
+    assert (dry.summary["import"], dry.summary["created"]) == (None, False)
+    real = import_subscribers(path, "--confirmed")
+    assert (
+        dry.counts
+        == real.counts
+        == {"added": 1, "known": 1, "duplicates": 1, "skipped": 2, "rejected": 1}
+    )
+
+
+def test_a_dry_run_shows_names_in_a_doubtful_encoding(import_rows: ImportRows) -> None:
+    rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
+    printed = import_rows(content=rows.encode("iso8859-2"), options=("--dry-run",))
+    assert "For example: zofia@example.org, Zofia ¯uraw" in printed.lines
+    assert any("If a name looks wrong here" in line for line in printed.lines)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -> None:
+    rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 1)]
+    terminal, log = Terminal(), io.StringIO()
+
+    call_command("import_subscribers", str(file_of(*rows)), stdout=io.StringIO(), stderr=terminal)
+    path = str(file_of("ada@example.org,"))
+    call_command("import_subscribers", path, stdout=io.StringIO(), stderr=log)
+
+    assert terminal.getvalue() == (
+        "\r5,000 rows, 100 % of the file\r5,001 rows, 100 % of the file\r\033[K"
+    )
+    assert log.getvalue() == ""  # a log hears of long imports only
+
+
+def test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time(
+    import_rows: ImportRows,
+) -> None:
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    rows = ("ada@example.org,Ada", "ada@example.org,", "left@example.org,", "nowhere,")
+    first = import_rows(*rows)
+    before = the_list()
+
+    again = import_rows(*rows, name="under another name.csv")
+
+    assert again.summary == {**first.summary, "created": False}
+    assert the_list() == before
+    assert SubscriberImport.objects.count() == 1
+    dry_run = import_rows(*rows, options=("--dry-run",))
+    assert dry_run.summary == again.summary
+    assert again.lines[0].startswith("The content of under another name.csv was imported before")
+    assert [line for line in again.lines if line.startswith("line ")] == [
+        line for line in first.lines if line.startswith("line ")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        ((), ("--confirmed",), "That import was made without --confirmed"),
+        (("--confirmed",), (), "That import was made with --confirmed"),
+    ],
+)
+def test_another_statement_about_consent_changes_nothing_and_is_answered(
+    file_of: FileOf,
+    import_subscribers: ImportSubscribers,
+    first: tuple[str, ...],
+    then: tuple[str, ...],
+    said: str,
+) -> None:
+    path = file_of("ada@example.org,Ada")
+    import_subscribers(path, *first)
+    before = the_list()
+    again = import_subscribers(path, *then)
+    assert again.summary["created"] is False
+    assert again.lines[1].startswith(said)
+    assert the_list() == before
+
+
+def test_the_same_name_with_other_content_is_a_new_import(import_rows: ImportRows) -> None:
+    import_rows("ada@example.org,Ada")
+    again = import_rows("ada@example.org,Ada", "bob@example.org,Bob")
+    assert again.summary["created"] is True
+    assert again.counts == {"added": 1, "known": 1}
+
+
+@pytest.mark.parametrize("options", [[], ["--confirmed"]])
+def test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in(
+    import_rows: ImportRows, options: list[str]
+) -> None:
+    assert erase(SubscriberFactory(email=ADA).pk)
+    printed = import_rows(f"{ADA.upper()},Ada", "new@example.org,New", options=options)
+    assert printed.counts == {"added": 1, "skipped": 1}
+    assert "had their record erased" in printed.text
+    assert not Subscriber.objects.filter(email_key=ADA).exists()
+    assert LeftOutRow.objects.get().email == ""
+    assert tables_that_hold(ADA) == []
+
+
+@pytest.mark.parametrize("has_confirmed", [True, False])
+def test_who_signed_up_again_since_they_were_erased_is_known_like_anybody_else(
+    import_rows: ImportRows, has_confirmed: bool
+) -> None:
+    assert erase(SubscriberFactory(email=ADA).pk)
+    sign_up(ADA)
+    if has_confirmed:
+        press(the_one())
+    state = the_one().state
+    assert import_rows(f"{ADA},Ada").counts == {"known": 1}
+    assert the_one().state == state
+
+
+@pytest.mark.parametrize(
+    "read_as",
+    [
+        {"first_row": [" Bram@example.org", "Bram"]},
+        {
+            "first_row": None,
+            "with_accents": [["zoe@example.org", "Zoë"], ["BRAM@example.org", "B"]],
+        },
+    ],
+)
+def test_what_an_import_remembers_goes_with_its_reader(read_as: dict[str, object]) -> None:
+    reader = SubscriberFactory(email="bram@example.org")
+    under_way = SubscriberImportFactory()
+    for line, key in enumerate(("bram@example.org", "other@example.org"), 1):
+        ImportAddressSeen.objects.create(subscriber_import=under_way, email_key=key, line=line)
+    SubscriberImport.objects.update(read_as=read_as)
+    erase(reader.pk)
+    assert ImportAddressSeen.objects.get().email_key == "other@example.org"
+    assert tables_that_hold("bram@example.org") == []

@@ -1,0 +1,347 @@
+"""Imports in the admin: upload, check, look at the report, decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import StopUpload
+
+from delivery.models import Delivery
+from subscribers.bounded_upload import BoundedUpload
+from subscribers.importing import background
+from subscribers.models import (
+    ConsentRecord,
+    ImportAddressSeen,
+    ImportPiece,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+)
+from tests.publishing.author_browser import Page, WindowOf
+from tests.subscribers.factories import SubscriberFactory, the_list
+from tests.subscribers.importing.files_that_are_no_lists import NO_LISTS
+from tests.subscribers.importing.import_browser import (
+    FAIR,
+    IMPORTS,
+    run_workers,
+    someone,
+    upload,
+    uploaded,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def window(transactional_db: None) -> WindowOf:
+    """Edith, who may manage readers, at her desk. Two people of the file are on the list."""
+    SubscriberFactory(email="known@example.org")
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    return WindowOf(someone("edith", "manage_readers"))
+
+
+def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window: WindowOf) -> None:
+    before = the_list()
+
+    page = window.get(uploaded(window))
+
+    assert the_list() == before
+    assert not ConsentRecord.objects.exists()
+    assert not Delivery.objects.exists()
+    assert (
+        "A dry run: nothing has changed yet. Of 6 rows, 2 would be added and 1 cannot be read."
+        in (page.words)
+    )
+    for words in (
+        "Added 2",
+        "Known 1",
+        "Duplicates 1",
+        "Skipped 1 1 had unsubscribed; an import cannot bring them back",
+        "Rejected 1",
+        "Rows 6 adds up",
+        "Read as Windows-1252, semicolons, with a header, CRLF",
+        "“E-Mail” is the address, “Nome” the name",
+        "“Stand” is not used",
+        "For example lidia.ramos@weir.example.org, Lídia Ramos",
+        "its letters are taken for Windows-1252, as Western Europe writes. If a name looks wrong",
+        "new: this file was never imported",
+        "paul@@orchard.example.org There is more than one @-sign.",
+    ):
+        assert words in page.words
+
+
+def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm(
+    window: WindowOf,
+) -> None:
+    address = uploaded(window)
+    assert "Import 2 readers and ask each of them" in window.get(address).words
+
+    answer = window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    assert answer.status == 303
+    page = window.get(address)
+    assert "Imported. Of 6 rows, 2 were added and 1 was rejected." in page.words
+    assert "Rejected 1 see below; the others went in" in page.words
+    assert "as pending; each gets one mail with a button to confirm" in page.words
+    rosa = Subscriber.objects.get(email="rosa@example.org")
+    assert (rosa.state, rosa.requests) == ("pending", 1)
+    consent = ConsentRecord.objects.get(subscriber=rosa)
+    assert (consent.act, consent.how, consent.request, consent.detail) == (
+        "imported",
+        "import",
+        1,
+        "",
+    )
+    assert set(Delivery.objects.values_list("address", "outcome")) == {
+        ("lidia.ramos@weir.example.org", "waiting"),
+        ("rosa@example.org", "waiting"),
+    }
+
+
+def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
+    address = uploaded(window)
+
+    window.post(
+        f"{address}import/",
+        consent="elsewhere",
+        states_it="yes",
+        where="Signed list at the village fair",
+    )
+    run_workers()
+
+    rosa = Subscriber.objects.get(email="rosa@example.org")
+    assert (rosa.state, rosa.requests) == ("confirmed", 0)
+    consent = ConsentRecord.objects.get(subscriber=rosa)
+    assert consent.request is None
+    assert consent.detail == (
+        "Consent was given elsewhere, says Edith Marlow: Signed list at the village fair"
+    )
+    assert not Delivery.objects.exists()
+    assert "Signed list at the village fair" in window.get(address).words
+
+
+def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(window: WindowOf) -> None:
+    address = uploaded(window)
+    for fields, sentence in (
+        ({"states_it": "yes", "where": "  "}, "Say where and how they gave their consent"),
+        ({"where": "At the fair"}, "Tick that these people gave their consent elsewhere"),
+        ({"states_it": "yes", "where": "x" * 301}, "This has 301 characters; at most 300 are kept"),
+    ):
+        page = window.post(f"{address}import/", consent="elsewhere", **fields)
+        assert page.status == 200
+        assert sentence in page.words
+        assert SubscriberImport.objects.get().state == "checked"
+
+
+def test_wrong_letters_are_seen_before_the_import(window: WindowOf) -> None:
+    rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
+    address = uploaded(window, rows.encode("iso8859-2"))
+    assert "zofia@example.org, Zofia ¯uraw" in window.get(address).words
+
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    page = window.get(address).words
+    assert "Read as Windows-1252" in page
+    assert "zofia@example.org" not in page
+    assert "If a name looks wrong" not in page
+    assert "zofia" not in str(SubscriberImport.objects.get().read_as)
+
+
+def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: WindowOf) -> None:
+    address = uploaded(window)
+
+    window.post(f"{address}import/", consent="ask")
+    elsewhere = {"consent": "elsewhere", "states_it": "yes", "where": "At the fair"}
+    again = window.post(f"{address}import/", **elsewhere)
+    run_workers()
+
+    assert again.status == 303
+    record = SubscriberImport.objects.get()
+    assert (record.confirmed, record.added) == (False, 2)
+    assert record.imported_by == window.author
+    assert LogEntry.objects.filter(change_message__startswith="Imported").count() == 1
+
+
+def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> None:
+    address = uploaded(window)
+    again = upload(window, FAIR, "the same again.csv")
+    assert again.answer.headers["Location"] == address
+    assert "was uploaded before and is not imported yet" in window.get(address).words
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    assert upload(window, FAIR).answer.headers["Location"] == address
+    run_workers()
+
+    page = window.get(address)
+    assert "The content of this file was imported before. Nothing was done now." in page.words
+    assert "Import 2 readers" not in page.words
+    assert ConsentRecord.objects.count() == 2
+    assert SubscriberImport.objects.count() == 1
+
+
+def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
+    files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
+    page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
+    assert "2 files came; choose one after the other." in page.words
+    assert not SubscriberImport.objects.exists()
+
+
+def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: WindowOf) -> None:
+    address = uploaded(window)
+
+    answer = window.post(f"{address}drop/")
+
+    assert answer.answer.headers["Location"] == IMPORTS
+    assert "village-fair.csv was dropped. Nobody was imported from it." in window.get(IMPORTS).words
+    for rows in (SubscriberImport, ImportPiece, ImportAddressSeen, LeftOutRow):
+        assert not rows.objects.exists()
+    assert window.get(address).status == 404
+    assert window.post(f"{address}drop/").status == 404
+    # The same file may come again, and be dropped while a worker is to check it.
+    again = upload(window, FAIR).answer.headers["Location"]
+    assert again != address
+    window.post(f"{again}drop/")
+    assert not background.work(lambda: False)
+    assert not SubscriberImport.objects.exists()
+
+
+def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
+    address = uploaded(window)
+    window.post(f"{address}import/", consent="ask")
+    answer = window.post(f"{address}drop/")
+    assert answer.answer.headers["Location"] == address
+    assert SubscriberImport.objects.get().state == "waiting"
+
+
+def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
+    address = upload(window, FAIR).answer.headers["Location"]
+
+    page = window.get(address)
+
+    assert "It waits for a worker, and none is running." in page.words
+    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.html
+    reading = window.client.get(f"{address}progress.json", secure=True).json()
+    assert (reading["under_way"], reading["text"]["rows"]) == (True, "0")
+    run_workers()
+    reading = window.client.get(f"{address}progress.json", secure=True).json()
+    assert (reading["under_way"], reading["text"]["count_added"]) == (False, "2")
+    assert "refresh" not in window.get(address).html
+
+
+def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
+    window: WindowOf,
+) -> None:
+    rows = [f"=nowhere{number},Nobody" for number in range(120)]
+    address = uploaded(window, "\n".join(["email,name", "ada@example.org,Ada", *rows]).encode())
+
+    first = window.get(address)
+    last = window.get(f"{address}?after=102")
+    file = window.client.get(f"{address}rejects.csv", secure=True)
+
+    assert "50 of 120" in first.words
+    assert 'href="?after=52#r"' in first.html
+    assert "20 of 120" in last.words
+    lines = b"".join(file.streaming_content).decode().splitlines()
+    assert len(lines) == 121
+    assert lines[0] == "line,email,reason"
+    assert lines[1].startswith("3,'=nowhere0,")
+    assert 'filename="rejected from village-fair.csv"' in file.headers["Content-Disposition"]
+    assert file.headers["Cache-Control"] == "no-store"
+
+
+def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: Any) -> None:
+    settings.IMPORT_MAX_MB = 1
+    too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
+    for content, sentence in (
+        NO_LISTS["a workbook"],
+        (too_large, "The file is larger than the 1 MB that IMPORT_MAX_MB allows"),
+    ):
+        page = upload(window, content)
+        assert page.status == 200
+        assert "Nothing was taken in." in page.words
+        assert sentence in page.words
+    assert not SubscriberImport.objects.exists()
+    assert "Choose a file first." in window.post(IMPORTS).words
+
+
+def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf) -> None:
+    both = WindowOf(someone("both", "publish_edition", "manage_readers"))
+    address = uploaded(window)
+    assert "An import is under way" not in both.get().words
+    window.post(f"{address}import/", consent="ask")
+
+    page = both.get()
+
+    assert (
+        "An import is under way: readers it adds after you publish do not get this." in page.words
+    )
+    assert f'href="{address}"' in page.html
+    run_workers()
+    assert "An import is under way" not in both.get().words
+
+
+def test_an_upload_is_cut_off_where_it_becomes_too_large(
+    window: WindowOf, settings: Any, tmp_path: Path
+) -> None:
+    settings.IMPORT_MAX_MB = 1
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    handler = BoundedUpload(1024 * 1024)
+    handler.new_file("file", "list.csv", "text/csv", None)
+    handler.receive_data_chunk(b"x" * 1024 * 1024, 0)
+    with pytest.raises(StopUpload):
+        handler.receive_data_chunk(b"x", 1024 * 1024)
+    assert handler.is_over
+
+
+def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None:
+    content = (Path(__file__).parents[1] / "exports" / "kit.csv").read_bytes()
+
+    address = uploaded(window, content)
+
+    for words in (
+        "Read as Kit subscribers: UTF-8, commas, with a header, LF",
+        "“state” the status",
+        "Statuses 2 subscribed; 1 not confirmed, added as pending in any case; ",
+        "1 unsubscribed, 1 bounced and 1 complained: recorded as suppressed and never mailed",
+        "1 bounced in the file, 1 complained in the file, 1 unsubscribed in the file",
+        "Readers whose status is not confirmed are asked by mail anyway.",
+    ):
+        assert words in window.get(address).words
+    assert not Suppression.objects.exists()
+    window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
+    run_workers()
+    assert "as pending, asked by mail" in window.get(address).words
+    assert Suppression.objects.count() == 3
+    assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
+        "pending.inactive@orchard.example.org"
+    }
+
+
+def test_the_buttons_say_how_many_are_confirmed_and_pending(window: WindowOf) -> None:
+    rows = b"email,status\nada@example.org,pending\n"
+    page = window.get(uploaded(window, rows))
+    assert "Nobody can be imported as confirmed, because the file says of none" in page.words
+    assert "reader as confirmed" not in page.words
+    page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
+    assert "Import 1 reader as confirmed, 1 as pending" in page.words
+
+
+def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:
+    name = "unsubscribed_members_export_0a1b2c3d4e.csv"
+    content = (Path(__file__).parents[1] / "exports" / name).read_bytes()
+    address = upload(window, content, name).answer.headers["Location"]
+    run_workers()
+    page = window.get(address).words
+    assert "Nobody would be added. The file has 2 rows with readers who must not be mailed" in page
+    assert "Import and suppress" in page
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+    assert Suppression.objects.count() == 2

@@ -1,0 +1,208 @@
+"""Imports in processes that are killed half-way, frozen, or interrupted."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from subscribers.importing import background
+from subscribers.importing.run import PIECE
+from subscribers.models import (
+    ConsentRecord,
+    ImportAddressSeen,
+    ImportPiece,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+)
+from tests.subscribers.conftest import FileOf, ImportSubscribers
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.importing.import_browser import kept_in_waiting
+from tests.subscribers.importing.import_processes import (
+    ImportProcess,
+    eventually,
+    let_the_lease_run_out,
+    nobody_takes_a_turn,
+    sign_up,
+    wait_until_blocked,
+)
+
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
+
+GOES_ON = (
+    "If the import had begun, a worker goes on with it where it was, and so does the same command "
+    "again."
+)
+StartImport = Callable[..., ImportProcess]
+COUNTS = ("rows", "added", "known", "duplicates", "skipped", "rejected")
+PIECES = 4
+
+
+@pytest.fixture
+def start(database_url: str) -> Iterator[StartImport]:
+    started: list[ImportProcess] = []
+
+    def begin(*words: Path | str, **facts: str) -> ImportProcess:
+        process = ImportProcess(database_url, *map(str, words), "--confirmed", **facts)
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+
+
+def a_list_of_everything(file_of: FileOf) -> Path:
+    """Readers, duplicates far apart, bad rows, and people who left here or elsewhere."""
+    for number in (7, PIECE + 7, 2 * PIECE + 7):
+        SubscriberFactory(email=f"reader{number}@example.org", state="unsubscribed")
+        SubscriberFactory(email=f"reader{number + 1}@example.org")
+    rows = [f"reader{number}@example.org,Reader,active" for number in range(PIECES * PIECE)]
+    for number in range(100, PIECES * PIECE, 1000):
+        rows[number] = f"READER{number % PIECE // 2}@example.org,Again,active"
+        rows[number + 1] = f"nowhere{number},,active"
+        rows[number + 2] = f"reader{number + 2}@example.org,Gone,bounced"
+        # They stood further up, mostly in an earlier piece.
+        rows[number + 3] = f"reader{number // 2 + 1}@example.org,Gone,unsubscribed"
+    return file_of(*rows, header="email,name,status")
+
+
+def whole_state() -> tuple[Any, ...]:
+    record = SubscriberImport.objects.get()
+    return (
+        record.state,
+        {name: getattr(record, name) for name in COUNTS},
+        record.skipped_because,
+        record.statuses,
+        list(Subscriber.objects.order_by("email_key").values_list("email", "name", "state")),
+        list(LeftOutRow.objects.order_by("line").values_list("line", "result", "email", "reason")),
+        list(Suppression.objects.order_by("id").values_list("address_key", "reason", "origin")),
+        ConsentRecord.objects.count(),
+        ImportPiece.objects.count(),
+        ImportAddressSeen.objects.count(),
+    )
+
+
+def forget_everything() -> None:
+    """The database as it was before the first import."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "TRUNCATE subscriber, subscriber_import, suppression, consent_record CASCADE"
+        )
+
+
+def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
+    file_of: FileOf,
+    import_subscribers: ImportSubscribers,
+    start: StartImport,
+    somebody_else: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    path = a_list_of_everything(file_of)
+    import_subscribers(path, "--confirmed")
+    undisturbed = whole_state()
+    forget_everything()
+    a_list_of_everything(file_of)
+
+    for pieces in (1, 2):
+        # Somebody who just signs up stops it in the middle of the next piece; there it is killed.
+        sign_up(somebody_else, f"reader{pieces * PIECE + 500}@example.org")
+        process = start(path)
+        wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
+        process.kill()
+        somebody_else.rollback()
+        assert SubscriberImport.objects.get().rows == pieces * PIECE
+        let_the_lease_run_out(database_url)
+
+    # A worker goes on where the command was killed, and needs no file.
+    path.unlink()
+    assert background.work(lambda: False)
+    assert whole_state() == undisturbed
+    assert undisturbed[0] == "finished"
+    assert undisturbed[-2:] == (0, 0)
+    assert len(undisturbed[-4]) == 2 * PIECES * PIECE // 1000
+
+
+def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
+    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
+) -> None:
+    path = a_list_of_everything(file_of)
+    sign_up(somebody_else, f"reader{PIECE + 500}@example.org")
+    frozen = start(path, DELIVERY_LEASE_S="2")
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
+    frozen.freeze()
+    somebody_else.rollback()
+    # It froze in the middle of a piece. The server ends that transaction when the lease ends.
+    eventually(
+        database_url,
+        "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND state LIKE 'idle in transaction%%'",
+    )
+    let_the_lease_run_out(database_url)
+    assert background.work(lambda: False)
+    ended = whole_state()
+
+    frozen.signal(signal.SIGCONT)
+
+    code, _, errors = frozen.end()
+    assert code == 1
+    # On a slow machine the lease may have been lost once before; that is logged.
+    last = errors.splitlines()[-1]
+    assert last == f"CommandError: The connection to the database was lost. {GOES_ON}"
+    assert whole_state() == ended
+    assert ended[0] == "finished"
+    assert ended[1]["rows"] == PIECES * PIECE
+
+
+def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
+    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
+) -> None:
+    rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 9)]
+    rows[PIECE + 5] = "nowhere,Nobody"
+    path = file_of(*rows)
+    record = kept_in_waiting(path)
+    # The report of a bad row in the second piece waits for this one.
+    somebody_else.execute(
+        "INSERT INTO left_out_row (subscriber_import_id, line, result, email, reason)"
+        " VALUES (%s, %s, 'rejected', '', '')",
+        (record.pk, PIECE + 7),
+    )
+    process = start(path)
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO left_out_row%")
+
+    process.kill()
+    somebody_else.rollback()
+
+    eventually(database_url, "SELECT count(*) = %s FROM subscriber", PIECE)
+    assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == PIECE
+    let_the_lease_run_out(database_url)
+    assert start(path).summary()["added"] == Subscriber.objects.count() == PIECE + 8
+
+
+def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
+    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
+) -> None:
+    path = file_of("ada@example.org,Ada")
+    somebody_else.execute("LOCK TABLE subscriber")
+    dry_run = start(path, "--dry-run")
+    wait_until_blocked(database_url, "relation")
+    dry_run.signal(signal.SIGINT)
+    assert dry_run.end() == (130, "", "Broken off. Nothing has changed.\n")
+    assert not SubscriberImport.objects.exists()
+    somebody_else.rollback()
+
+    with nobody_takes_a_turn(database_url):
+        process = start(path)
+        wait_until_blocked(database_url)
+        process.signal(signal.SIGINT)
+        assert process.end() == (130, "", f"Broken off. {GOES_ON}\n")
+
+    assert background.work(lambda: False)
+    assert SubscriberImport.objects.get().added == 1

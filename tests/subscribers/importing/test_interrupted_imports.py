@@ -1,0 +1,280 @@
+"""Imports whose lease ends, two at once, and beside people who sign up."""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from subscribers.importing import (
+    Progress,
+    UnreadableFileError,
+    accept_upload,
+    background,
+    import_file,
+)
+from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.lease import MOST_SETBACKS, Hold, guard, take
+from subscribers.importing.run import PIECE, run
+from subscribers.management.commands.import_subscribers import Command
+from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
+from tests.publishing.second_connection import PATIENCE_S, beside
+from tests.subscribers.conftest import FileOf, ImportSubscribers
+from tests.subscribers.importing.files_that_are_no_lists import NO_LISTS
+from tests.subscribers.importing.import_browser import kept_in_waiting
+from tests.subscribers.importing.import_processes import (
+    eventually,
+    nobody_takes_a_turn,
+    sign_up,
+    wait_until_blocked,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = PIECE + 1  # rows; an import does them in two pieces
+
+
+def taken() -> Hold:
+    hold = take(uuid4())
+    assert hold is not None
+    return hold
+
+
+def the_lease_ran_out() -> None:
+    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+
+
+def a_long_list(file_of: FileOf) -> Path:
+    return file_of(*[f"reader{number}@example.org,Reader" for number in range(LONG)])
+
+
+def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends(
+    file_of: FileOf, settings: Any
+) -> None:
+    settings.DELIVERY_LEASE_S = 7
+    kept_in_waiting(file_of("ada@example.org,Ada"))
+    hold = taken()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        guard(cursor, hold)
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("7s",)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() != ("7s",)
+
+
+def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf) -> None:
+    record = kept_in_waiting(file_of("ada@example.org,Ada"))
+    first = taken()
+    the_lease_ran_out()
+    second = taken()
+
+    run(first)
+
+    record.refresh_from_db()
+    assert (record.state, record.rows, Subscriber.objects.count()) == ("running", 0, 0)
+    run(second)
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("finished", 1)
+
+
+@pytest.mark.parametrize("rows", [PIECE, LONG])
+def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
+    file_of: FileOf, rows: int
+) -> None:
+    record = kept_in_waiting(a_long_list(file_of))
+    first = taken()
+
+    def somebody_takes_over(progress: Progress) -> None:
+        if progress.rows == rows:
+            the_lease_ran_out()
+            taken()
+
+    run(first, on_progress=somebody_takes_over)
+
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("running", rows)
+    assert record.owner is not None
+    assert Subscriber.objects.count() == rows
+
+
+def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
+    kept_in_waiting(file_of("ada@example.org,Ada"))
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '100ms'")
+    with nobody_takes_a_turn(database_url), pytest.raises(OperationalError, match="lock timeout"):
+        background.work(lambda: False)
+    connection.close()
+    assert not Subscriber.objects.exists()
+
+
+def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
+    file_of: FileOf,
+) -> None:
+    with (
+        ReaderFile(file_of("ada@example.org,Ada")) as file,
+        pytest.raises(UnreadableFileError, match="changed while it was read; import it again"),
+    ):
+        accept_upload.receive_to_import(
+            file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", Statement(confirmed=True)
+        )
+
+    assert not SubscriberImport.objects.exists()
+    assert not ImportPiece.objects.exists()
+
+
+def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
+    file_of: FileOf,
+) -> None:
+    kept_in_waiting(file_of("ada@example.org,Ada"))
+    hold = taken()
+    the_lease_ran_out()
+    run(hold)
+    assert not Subscriber.objects.exists()
+
+
+def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> None:
+    kept_in_waiting(file_of("ada@example.org,Ada"))
+    taken()
+    assert take(uuid4()) is None
+    assert not background.work(lambda: False)
+
+
+def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of: FileOf) -> None:
+    record = kept_in_waiting(a_long_list(file_of))
+
+    assert background.work(lambda: True)
+
+    record.refresh_from_db()
+    assert (record.rows, record.owner, record.lease_until) == (PIECE, None, None)
+    assert background.is_due()
+    assert background.work(lambda: False)
+    assert not background.is_due()
+    record.refresh_from_db()
+    assert (record.rows, record.added) == (LONG, LONG)
+
+
+def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused(
+    file_of: FileOf,
+) -> None:
+    path = a_long_list(file_of)
+    record = kept_in_waiting(path)
+    background.work(lambda: True)
+    for _ in range(MOST_SETBACKS):
+        taken()
+        the_lease_ran_out()
+
+    background.work(lambda: False)
+
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("refused", PIECE)
+    assert record.refusal == "It was begun 10 times without coming further; the log says why."
+    assert not ImportPiece.objects.exists()
+    # The same file again goes on from there.
+    assert import_file(path, confirmed=True).counts.added == LONG
+
+
+def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
+    path = file_of("ada@example.org,Ada")
+    record = kept_in_waiting(path)
+    ImportPiece.objects.update(content=path.read_bytes()[:-5])
+    background.work(lambda: False)
+    record.refresh_from_db()
+    assert record.state == "refused"
+    assert record.refusal == "What was kept of the file is not all of it; bring it again."
+
+
+def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_url: str) -> None:
+    kept_in_waiting(a_long_list(file_of))
+    with nobody_takes_a_turn(database_url):
+        workers = [beside(lambda: background.work(lambda: False)) for _ in range(2)]
+        wait_until_blocked(database_url)
+    assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
+    record = SubscriberImport.objects.get()
+    assert (record.state, record.added, record.epoch) == ("finished", LONG, 1)
+    assert Subscriber.objects.count() == ConsentRecord.objects.count() == LONG
+
+
+def test_of_two_commands_with_one_file_at_once_one_does_the_work_and_both_report_it(
+    file_of: FileOf, import_subscribers: ImportSubscribers, database_url: str
+) -> None:
+    path = file_of("ada@example.org,Ada")
+    with nobody_takes_a_turn(database_url):
+        first = beside(lambda: import_subscribers(path))
+        wait_until_blocked(database_url)
+        second = beside(lambda: import_subscribers(path))
+    done, told = (command.result(PATIENCE_S).summary for command in (first, second))
+    assert (done["created"], done["added"]) == (True, 1)
+    assert told == {**done, "created": False}
+
+
+def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(
+    file_of: FileOf,
+    import_subscribers: ImportSubscribers,
+    somebody_else: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    sign_up(somebody_else, "Ada@example.org")
+    path = file_of("ada@example.org,A", "bob@example.org,B")
+    importing = beside(lambda: import_subscribers(path, "--confirmed"))
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
+    somebody_else.commit()
+    assert importing.result(PATIENCE_S).counts == {"added": 1, "known": 1}
+    assert Subscriber.objects.get(email_key="ada@example.org").state == "pending"
+
+
+def test_two_imports_that_meet_the_same_addresses_in_another_order_do_not_block_each_other(
+    file_of: FileOf, import_subscribers: ImportSubscribers, database_url: str
+) -> None:
+    rows = [f"reader{number}@example.org,Reader" for number in range(LONG)]
+    files = [file_of(*rows, name="forwards.csv"), file_of(*reversed(rows), name="backwards.csv")]
+    with nobody_takes_a_turn(database_url):
+        imports = [beside(partial(import_subscribers, path)) for path in files]
+        eventually(
+            database_url,
+            "SELECT count(*) = 2 FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND wait_event = 'advisory'",
+        )
+
+    summaries = [one.result(PATIENCE_S).summary for one in imports]
+
+    assert sum(summary["added"] for summary in summaries) == LONG
+    assert sum(summary["known"] for summary in summaries) == LONG
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_file_picked_by_mistake_ends_the_command_with_1_one_sentence_and_no_json(
+    file_of: FileOf, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    path = file_of(content=NO_LISTS["a PDF"][0])
+
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "import_subscribers", str(path), *options])
+
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (1, "")
+    assert said.err == (
+        "CommandError: The file is a PDF document; expected is a list as text: open it in its own "
+        "program, save the list as “CSV UTF-8” and import that.\n"
+    )
+    assert not SubscriberImport.objects.exists()
+
+
+def test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept(
+    file_of: FileOf, settings: Any
+) -> None:
+    settings.IMPORT_MAX_MB = 1
+    path = file_of("ada@example.org," + "a" * 100)
+    os.truncate(path, 1024 * 1024 + 1)
+    with pytest.raises(UnreadableFileError, match="larger than the 1 MB that IMPORT_MAX_MB allows"):
+        import_file(path, confirmed=True)
+    assert not SubscriberImport.objects.exists()

@@ -1,0 +1,57 @@
+"""The sign-up form for another site: shown on the desk, and leading to our own page."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.http import HttpResponse
+
+from subscribers.models import ConsentRecord, Subscriber
+from subscribers.signup.embed_form import html_of_form
+from tests.publishing.author_browser import Form, Page, WindowOf
+from tests.subscribers.importing.import_browser import someone
+
+ROOT = Path(__file__).parents[3]
+PAGE = "/admin/newsletters/readers/form/"
+ADA = {"email": "ada@posthouse.example.org", "name": "Ada Whitlock"}
+
+
+def form_shown_at_the_desk() -> Form:
+    """The form as it stands on the page into which what the desk shows was copied."""
+    page = WindowOf(someone("edith", "manage_readers")).get(PAGE)
+    copied = re.search(r"<textarea[^>]*>(.*?)</textarea>", page.html, re.DOTALL)
+    assert copied is not None
+    return Page(HttpResponse(html.unescape(copied[1]))).form_with("email")
+
+
+@pytest.mark.django_db
+def test_the_form_leads_to_our_page_with_what_was_typed(settings: LazySettings) -> None:
+    settings.SITE_URL = "https://letter.example.org"
+    form = form_shown_at_the_desk()
+    assert form.fields.keys() == ADA.keys()
+    stranger = WindowOf(None)
+
+    ours = stranger.post(form.action.removeprefix(settings.SITE_URL), **ADA)
+
+    assert ours.status == 200
+    assert not Subscriber.objects.exists()
+    filled_in = ours.form_with("email")
+    assert {name: filled_in.fields[name] for name in ADA} == ADA
+
+    stranger.post(filled_in.action, **filled_in.fields)
+
+    assert Subscriber.objects.get().state == "pending"
+    assert ConsentRecord.objects.get().how == "embedded form"
+
+
+def test_it_is_written_for_this_site_and_no_address_breaks_out_of_it() -> None:
+    assert 'action="https://a.example/subscriptions/embedded/"' in html_of_form("https://a.example")
+    assert '"><script>' not in html_of_form('https://a.example/"><script>')
+
+
+def test_the_docs_show_the_same() -> None:
+    assert html_of_form("https://letter.example.org") in (ROOT / "docs/readers.md").read_text()

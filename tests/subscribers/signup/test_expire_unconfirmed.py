@@ -1,0 +1,96 @@
+"""Whoever was asked and never confirmed is forgotten after a while."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from django.conf import LazySettings
+
+from delivery.feedback import event_inbox
+from delivery.models import Delivery
+from delivery.tasks import background_tasks
+from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from subscribers.signup.expire_unconfirmed import expire_pending
+from tests.subscribers.every_trace import tables_that_hold
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+from tests.subscribers.signup_browser import ADA, days_pass, press, sign_up, the_one
+
+pytestmark = pytest.mark.django_db
+
+
+def test_nothing_of_the_address_stays_anywhere() -> None:
+    sign_up()
+    sign_up()
+    Bounce.objects.create(subscriber=the_one(), type="SoftBounce", inactive=False, at=SOME_DAY)
+    event = event_inbox.keep(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
+    days_pass(29.9)
+    assert expire_pending() == 0
+    days_pass(0.2)
+    assert {"delivery", "provider_event"} <= set(tables_that_hold(ADA))
+
+    assert expire_pending() == 1
+
+    assert tables_that_hold(ADA) == []
+    assert event is not None
+    assert Delivery.objects.filter(address="").count() == 2
+    for model in (Subscriber, ConsentRecord, Bounce):
+        assert not model.objects.exists()
+    sign_up()
+    assert the_one().requests == 1
+
+
+def test_it_counts_from_the_latest_request() -> None:
+    sign_up()
+    days_pass(29)
+    sign_up()
+    days_pass(2)
+    assert expire_pending() == 0
+    days_pass(29)
+    assert expire_pending() == 1
+
+
+def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
+    SubscriberFactory(state="pending", source="import", subscriber_import=SubscriberImportFactory())
+    days_pass(29)
+    assert expire_pending() == 0
+    days_pass(2)
+    assert expire_pending() == 1
+
+
+def test_nobody_else_is() -> None:
+    sign_up()
+    press(the_one())
+    for state in ("confirmed", "unsubscribed", "bounced", "complained"):
+        SubscriberFactory(state=state)
+    days_pass(1000)
+    assert expire_pending() == 0
+    assert Subscriber.objects.count() == 5
+    assert ConsentRecord.objects.count() == 2
+
+
+def test_that_an_address_may_not_be_mailed_is_not_forgotten() -> None:
+    sign_up()
+    SuppressionFactory(address_key=ADA)
+    days_pass(31)
+    expire_pending()
+    assert Suppression.objects.filter(lifted_at=None).exists()
+
+
+def test_it_is_done_in_pieces() -> None:
+    for _ in range(5):
+        SubscriberFactory(state="pending")
+    days_pass(31)
+    assert [expire_pending(at_once=2) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_every_worker_does_it(settings: LazySettings) -> None:
+    settings.PENDING_EXPIRES_DAYS = 2
+    sign_up()
+    days_pass(3)
+    background_tasks.do_all()
+    assert not Subscriber.objects.exists()

@@ -1,0 +1,124 @@
+"""Many at once: every one is answered, counted once, and the limits hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import LazySettings
+from django.db import connection, transaction
+
+from subscribers.consent import consent_ledger
+from subscribers.models import Subscriber
+from subscribers.signup.expire_unconfirmed import expire_pending
+from tests.publishing.second_connection import PATIENCE_S, at_once, beside
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.importing.import_processes import wait_until_blocked
+from tests.subscribers.signup_browser import (
+    ADA,
+    days_pass,
+    ledger_of,
+    link,
+    mails_to,
+    sign_up,
+    the_one,
+    visitor,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_of_twenty_sign_ups_of_one_network_at_once_ten_are_let_through() -> None:
+    deeds = [lambda n=n: sign_up(f"reader{n}@posthouse.example.org") for n in range(14)]
+    answers = at_once(*deeds)
+    assert Counter(answer.status_code for answer in answers) == {200: 10, 429: 4}
+    assert Subscriber.objects.count() == 10
+
+
+@pytest.mark.parametrize(("known", "per_day"), [(True, 100), (False, 100), (False, 3)])
+def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_own(
+    known: bool, per_day: int, settings: LazySettings
+) -> None:
+    settings.SIGN_UP_MAILS_PER_DAY = per_day
+    if known:
+        SubscriberFactory(email=ADA)
+
+    answers = at_once(*(lambda n=n: sign_up(ip=f"198.51.{n}.1") for n in range(8)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    numbers = list(range(1, min(per_day, 8) + 1))
+    assert mails_to(ADA) == numbers
+    # Requests beyond the limit have no number.
+    assert [number for *_, number in ledger_of(the_one()) if number] == numbers
+    assert the_one().requests == len(numbers)
+
+
+def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> None:
+    sign_up()
+    reader = the_one()
+    pages = at_once(*[lambda: visitor().post(link(reader, 1))] * 8)
+    assert len({(page.status_code, page.content) for page in pages}) == 1
+    assert ledger_of(reader) == [("asked", "form", 1), ("confirmed", "link", 1)]
+
+
+def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
+    sign_up()
+    forgotten = the_one().pk
+    with psycopg.connect(database_url) as other:
+        other.execute("DELETE FROM subscriber WHERE id = %s", [forgotten])
+        waiting = beside(sign_up)
+        wait_until_blocked(database_url, "transactionid")
+        other.execute("DELETE FROM consent_record WHERE subscriber_id = %s", [forgotten])
+        other.commit()
+        waiting.result(PATIENCE_S)
+
+    assert the_one().pk != forgotten
+    assert ledger_of(the_one()) == [("asked", "form", 1)]
+
+
+def test_who_is_forgotten_during_a_sign_up_is_added_anew(database_url: str) -> None:
+    sign_up()
+    forgotten = the_one().pk
+
+    def forget_in_between(execute: Any, sql: str, *rest: Any) -> Any:
+        result = execute(sql, *rest)
+        if 'INSERT INTO "subscriber"' in sql:
+            with psycopg.connect(database_url) as other:
+                other.execute("DELETE FROM subscriber WHERE id = %s", [forgotten])
+        return result
+
+    with connection.execute_wrapper(forget_in_between):
+        assert sign_up().status_code == 200
+
+    assert the_one().pk != forgotten
+
+
+def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
+    sign_up()
+    days_pass(31)
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT FROM subscriber WHERE email = %s FOR UPDATE", [ADA])
+        assert expire_pending() == 0
+    assert expire_pending() == 1
+
+
+def test_who_signed_up_again_just_before_their_row_was_locked_is_not_forgotten() -> None:
+    sign_up()
+    reader = the_one()
+    days_pass(31)
+    found: list[bool] = []
+
+    def after_the_first_look(execute: Any, sql: str, *rest: Any) -> Any:
+        result = execute(sql, *rest)
+        if "SKIP LOCKED" in sql and not found:
+            found.append(True)
+            consent_ledger.record(reader.pk, "asked", "form", request=2)
+        return result
+
+    with transaction.atomic(), connection.execute_wrapper(after_the_first_look):
+        assert expire_pending() == 0
+
+    assert found
+    assert Subscriber.objects.filter(pk=reader.pk).exists()

@@ -1,0 +1,372 @@
+"""What the provider tells of an address stands, whatever an operator shuts out and lets in."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from delivery.models import SuppressionChange
+from delivery.postmark.provider_events import Bounced, Delivered, Fact, Reactivated, Suppressed
+from delivery.rules.delivery_key import DeliveryKey
+from subscribers.consent import consent_ledger
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.models import Bounce, Subscriber, Suppression
+from subscribers.models.consent_record import ConsentRecord
+from subscribers.suppression import manual_suppression
+from subscribers.suppression.apply_provider_events import SOFT_BOUNCES, WITHIN_DAYS
+from tests.delivery.edition_factory import Newsroom
+from tests.publishing.second_connection import PATIENCE_S, beside
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def tell(*facts: Fact) -> None:
+    RegisteredReaders().told(facts)
+
+
+def bounced(kind: str = "HardBounce", **more: Any) -> Bounced:
+    settings = {"address": "Ann@Example.net", "at": AT, "bounce": "1", "inactive": False}
+    return Bounced(**(settings | {"kind": kind} | more))
+
+
+def suppressed(reason: str = "ManualSuppression", origin: str = "Recipient", **more: Any) -> Fact:
+    settings = {"address": "ann@example.net", "at": AT}
+    return Suppressed(**(settings | {"reason": reason, "origin": origin} | more))
+
+
+@pytest.fixture
+def ann() -> Subscriber:
+    """A confirmed reader, who came by an import."""
+    return Subscriber.objects.create(
+        email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
+    )
+
+
+def state_of(reader: Subscriber) -> str:
+    reader.refresh_from_db()
+    return reader.state
+
+
+def acts() -> list[str]:
+    return list(ConsentRecord.objects.order_by("id").values_list("act", flat=True))
+
+
+def opt_in(reader: Subscriber) -> datetime:
+    consent_ledger.record(reader.pk, "asked", "form", request=1)
+    line = ConsentRecord.objects.get(
+        pk=consent_ledger.record(reader.pk, "confirmed", "link", request=1)
+    )
+    Suppression.objects.filter(lifted_at=None, origin="provider").update(
+        lifted_at=line.at, lifted_by_id=line.pk
+    )
+    Subscriber.objects.filter(pk=reader.pk).update(
+        state="confirmed", confirmed_at=line.at, unsubscribed_at=None, opt_in_id=line.pk
+    )
+    return line.at
+
+
+@pytest.mark.parametrize(
+    ("fact", "state", "reason"),
+    [
+        (bounced(), "bounced", "bounce"),
+        (bounced("BadEmailAddress"), "bounced", "bounce"),
+        (bounced("SoftBounce", inactive=True), "bounced", "bounce"),
+        (bounced("Unsubscribe"), "unsubscribed", "unsubscribe"),
+        (bounced("SpamComplaint"), "complained", "complaint"),
+        (suppressed(), "unsubscribed", "unsubscribe"),
+        (suppressed("HardBounce"), "bounced", "bounce"),
+        (suppressed("SpamComplaint"), "complained", "complaint"),
+        (suppressed(origin="Customer"), "confirmed", "manual"),
+        (suppressed(origin="Admin"), "confirmed", "manual"),
+        (suppressed("NotYetInvented"), "confirmed", "manual"),
+        (suppressed(origin="Customer", is_our_own=True), "confirmed", None),
+        (bounced("SoftBounce"), "confirmed", None),
+        (bounced("AutoResponder"), "confirmed", None),
+        (Delivered(address="ann@example.net", at=AT), "confirmed", None),
+        (Reactivated(address="ann@example.net", at=AT), "confirmed", None),
+    ],
+)
+def test_each_fact_leads_where_it_should(
+    ann: Subscriber, fact: Fact, state: str, reason: str | None
+) -> None:
+    tell(fact, fact)
+    assert state_of(ann) == state
+    assert list(Suppression.objects.values_list("address_key", "reason", "at")) == (
+        [("ann@example.net", reason, AT)] if reason else []
+    )
+
+
+def test_a_confirmation_mail_that_bounces_bounces_its_reader() -> None:
+    reader = Subscriber.objects.create(email="ann@example.net", state="pending")
+    tell(bounced(stream="outbound"))
+    assert state_of(reader) == "bounced"
+
+
+def test_the_order_makes_no_difference(ann: Subscriber) -> None:
+    facts = (
+        bounced(at=AT),
+        suppressed(at=AT + DAY),
+        bounced("SpamComplaint", at=AT + 2 * DAY, bounce="2"),
+        Reactivated(address="ann@example.net", at=AT + 3 * DAY),
+    )
+    left = set()
+    for order in itertools.permutations(facts):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT erase_subscriber(%s, %s)", [ann.pk, b"hash"])
+        ann = Subscriber.objects.create(
+            email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
+        )
+        tell(*order)
+        ann.refresh_from_db()
+        entry = Suppression.objects.get()
+        left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.at, tuple(sorted(acts()))))
+    assert left == {("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left"))}
+
+
+def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
+    tell(bounced(), suppressed("HardBounce"), bounced(bounce="2"))
+    assert acts() == ["bounced"]
+
+
+def test_a_bounce_is_kept_once_and_learns_its_copy_later(ann: Subscriber) -> None:
+    key = DeliveryKey(UUID(int=7), 2, ann.pk)
+    tell(bounced(at=AT + DAY), bounced(delivery=key), bounced())
+    kept = Bounce.objects.get()
+    assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
+
+
+def test_a_bounce_without_a_number_is_kept_once_as_well(ann: Subscriber) -> None:
+    tell(bounced(bounce=None), bounced(bounce=None), bounced(bounce=None, at=AT + DAY))
+    assert sorted(Bounce.objects.values_list("at", flat=True)) == [AT, AT + DAY]
+
+
+@pytest.mark.parametrize("said", [(True, False), (False, True)])
+def test_once_an_address_is_said_to_be_inactive_its_bounce_says_so(
+    ann: Subscriber, said: tuple[bool, bool]
+) -> None:
+    tell(*[bounced("Transient", inactive=inactive) for inactive in said])
+    assert Bounce.objects.get().inactive
+
+
+@pytest.mark.parametrize("days", [(0, 1), (1, 0)])
+def test_of_two_times_of_leaving_the_earlier_stays(ann: Subscriber, days: tuple[int, int]) -> None:
+    tell(*[suppressed(at=AT + day * DAY) for day in days])
+    ann.refresh_from_db()
+    assert ann.unsubscribed_at == AT
+
+
+def test_what_is_told_again_does_not_write_the_readers_row_again(ann: Subscriber) -> None:
+    def written_by() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT xmin, ctid FROM subscriber WHERE id = %s", [ann.pk])
+            return cursor.fetchone()  # type: ignore[no-any-return]
+
+    tell(bounced())
+    before = written_by()
+    tell(bounced(bounce="2"), bounced(bounce="3"))
+    assert written_by() == before
+
+
+def test_a_stranger_is_shut_out_by_address_alone() -> None:
+    tell(bounced(), suppressed())
+    assert not Subscriber.objects.exists()
+    assert Suppression.objects.get().reason == "unsubscribe"
+
+
+def test_the_copy_tells_the_reader_better_than_the_address(ann: Subscriber) -> None:
+    tell(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
+    assert state_of(ann) == "bounced"
+
+
+def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
+    key = DeliveryKey(UUID(int=number if issue is None else issue), 1, 10**12)
+    return bounced("SoftBounce", bounce=str(number + 1), at=AT + days * DAY, delivery=key)
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_so_many_soft_bounces_within_the_time_are_a_bounce(ann: Subscriber, turn: int) -> None:
+    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
+    tell(*facts[::turn][:-1])
+    assert state_of(ann) == "confirmed"
+    tell(facts[::turn][-1], soft(SOFT_BOUNCES, days=SOFT_BOUNCES))
+    assert state_of(ann) == "bounced"
+    assert Suppression.objects.get().at == facts[-1].at
+
+
+def test_several_bounces_of_one_copy_are_one(ann: Subscriber) -> None:
+    tell(*[soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)])
+    assert state_of(ann) == "confirmed"
+
+
+def test_a_bounce_of_no_copy_of_ours_does_not_count(ann: Subscriber) -> None:
+    tell(*[soft(number, days=number) for number in range(SOFT_BOUNCES - 1)])
+    tell(bounced("SoftBounce", bounce="99", at=AT + DAY))
+    assert state_of(ann) == "confirmed"
+
+
+def test_what_came_back_before_the_last_opt_in_does_not_count(ann: Subscriber) -> None:
+    at = opt_in(ann)
+    days = (at - AT) / DAY
+    tell(*[soft(number, days=days - 1) for number in range(SOFT_BOUNCES - 1)])
+    tell(soft(SOFT_BOUNCES, days=days + 1))
+    assert state_of(ann) == "confirmed"
+
+
+def test_a_bounce_of_another_kind_does_not_count(ann: Subscriber) -> None:
+    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
+    tell(replace(facts[0], kind="AutoResponder"), *facts[1:])
+    assert state_of(ann) == "confirmed"
+
+
+def test_bounces_far_apart_are_not_added_up(ann: Subscriber) -> None:
+    apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
+    tell(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
+    assert state_of(ann) == "confirmed"
+
+
+def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
+    tell(suppressed("SpamComplaint"))
+    at = opt_in(ann)
+    assert state_of(ann) == "confirmed"
+    tell(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
+    assert state_of(ann) == "confirmed"
+    assert Suppression.objects.get().lifted_at == at
+    # It is kept all the same.
+    assert Bounce.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too(
+    ann: Subscriber,
+) -> None:
+    """They press the button at the moment at which their bounce is told."""
+
+    def tell_late() -> None:
+        with transaction.atomic():
+            tell(bounced())
+
+    with transaction.atomic():
+        opt_in(ann)
+        telling = beside(tell_late)
+        Newsroom().wait_for_a_backend_that_waits_for_a_lock()
+    telling.result(PATIENCE_S)
+
+    assert state_of(ann) == "confirmed"
+    assert not Suppression.objects.exists()
+
+
+def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> None:
+    tell(suppressed("SpamComplaint"))
+    at = opt_in(ann)
+    tell(bounced(at=at + timedelta(seconds=1)))
+    assert state_of(ann) == "bounced"
+    entry = Suppression.objects.get()
+    assert (entry.reason, entry.lifted_at, entry.lifted_by_id) == ("bounce", None, None)
+    assert entry.at == at + timedelta(seconds=1)
+    assert acts()[-1] == "bounced"
+
+
+def test_an_import_is_no_opt_in(ann: Subscriber) -> None:
+    # Confirmed elsewhere, says the importer, after the reader had left at the provider.
+    tell(suppressed(at=datetime(2025, 1, 1, tzinfo=UTC)))
+    assert state_of(ann) == "unsubscribed"
+
+
+def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) -> None:
+    """Told before it was shut out it would have stayed; so it does when it is told late."""
+    assert manual_suppression.shut_out(ann.pk)
+    assert manual_suppression.let_in(ann.pk)
+    tell(suppressed(origin="Customer"))
+    assert Suppression.objects.get().lifted_at is not None
+    tell(bounced("SpamComplaint"))
+    entry = Suppression.objects.get()
+    assert (entry.reason, entry.origin, entry.lifted_at) == ("complaint", "provider", None)
+
+
+def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
+    Suppression.objects.create(address_key="ann@example.net", reason="manual", origin="operator")
+    tell(bounced("SpamComplaint"))
+    entry = Suppression.objects.get()
+    assert (entry.reason, entry.origin) == ("manual", "operator")
+    assert state_of(ann) == "complained"
+
+
+def tell_of(kind: str, *, at: datetime = AT) -> None:
+    tell(bounced(kind, bounce=kind, at=at))
+
+
+def standing() -> tuple[str, str, bool]:
+    """Why the address is shut out, by whom, and whether it is so still."""
+    entry = Suppression.objects.get()
+    return entry.reason, entry.origin, entry.lifted_at is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("HardBounce", "bounce"), ("Unsubscribe", "unsubscribe"), ("SpamComplaint", "complaint")],
+)
+def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
+    ann: Subscriber, kind: str, reason: str
+) -> None:
+    assert manual_suppression.shut_out(ann.pk)
+    tell_of(kind)
+    assert standing() == ("manual", "operator", True)
+    assert manual_suppression.let_in(ann.pk)
+    assert standing() == (reason, "provider", True)
+    assert RegisteredReaders().shut_out(["ann@example.net"]) == {"ann@example.net"}
+    assert not SuppressionChange.objects.filter(change="reactivate").exists()
+    assert not manual_suppression.let_in(ann.pk)
+
+
+@pytest.mark.parametrize("is_shut_out_first", [True, False])
+def test_of_several_the_gravest_stands(ann: Subscriber, is_shut_out_first: bool) -> None:
+    if not is_shut_out_first:
+        tell_of("HardBounce")
+    assert manual_suppression.shut_out(ann.pk)
+    tell_of("SpamComplaint")
+    tell_of("HardBounce")
+    assert manual_suppression.let_in(ann.pk)
+    assert standing() == ("complaint", "provider", True)
+
+
+def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
+    assert manual_suppression.shut_out(ann.pk)
+    tell(suppressed(origin="Customer"))
+    assert manual_suppression.let_in(ann.pk)
+    assert standing() == ("manual", "operator", False)
+    assert SuppressionChange.objects.filter(change="reactivate").exists()
+
+
+@pytest.mark.parametrize("is_shut_out_first", [True, False])
+def test_what_their_own_opt_in_answered_does_not_come_back(
+    ann: Subscriber, is_shut_out_first: bool
+) -> None:
+    if is_shut_out_first:
+        assert manual_suppression.shut_out(ann.pk)
+        tell_of("SpamComplaint")
+    else:
+        tell_of("SpamComplaint")
+        assert manual_suppression.shut_out(ann.pk)
+    opt_in(ann)
+    assert standing()[1:] == ("operator", True)
+
+    assert manual_suppression.let_in(ann.pk)
+
+    assert standing()[1:] == ("operator", False)
+
+
+def test_what_came_after_their_own_opt_in_stands(ann: Subscriber) -> None:
+    tell_of("HardBounce")
+    assert manual_suppression.shut_out(ann.pk)
+    tell_of("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
+    assert manual_suppression.let_in(ann.pk)
+    assert standing() == ("complaint", "provider", True)
