@@ -2,7 +2,8 @@
 Starts workers in hundredths of a second: a process that has everything loaded, and forks.
 
 `python -m tests.faults.processes.child_processes OPTION...` reads its standard input: each line
-starts one `deliver` with those options. It writes `began PID` and `ended PID STATUS` lines. A worker is born with the
+starts one `deliver` with those options. It writes `began PID` and `ended PID STATUS` lines. A
+worker is born with the
 signals that stop it blocked, so that one that comes before it waits for them is not lost; what
 an ordinary process does with such an early one is another test's matter.
 """
