@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.pause_on_bounces import pause_a_surge
+from delivery.queue.batches.batch_state import count_feedback
 from delivery.queue.batches.split import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
 
@@ -75,18 +76,7 @@ def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: 
     )
     # Where copies are dropped nothing is counted by those that are still there. Asked under the
     # edition's lock, without which nobody says so.
-    cursor.execute(
-        f"""
-        WITH told AS (
-            UPDATE delivery SET {what}_at = %(at)s
-            WHERE {_COPY} AND {what}_at IS NULL AND NOT {_IS_DROPPED}
-            RETURNING batch_id
-        )
-        UPDATE batch SET {what} = {what} + 1 WHERE id = (SELECT batch_id FROM told)
-        """,  # noqa: S608 -- constants
-        named,
-    )
-    if cursor.rowcount:
+    if count_feedback(cursor, what, _COPY, _IS_DROPPED, named):
         pause_a_surge(cursor, edition)
         return
     cursor.execute(

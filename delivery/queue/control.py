@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.queue.batches import withdraw
 from delivery.queue.batches.active_batches import NOT_OVER
 from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
+from delivery.queue.batches.batch_state import pause_batches
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
@@ -39,7 +40,7 @@ def stop(cursor: CursorWrapper, edition: int, reason: str) -> None:
         [reason, edition],
     )
     if cursor.rowcount:
-        _pause_batches(cursor, edition)
+        pause_batches(cursor, edition)
 
 
 def pause(edition: int) -> bool:
@@ -56,8 +57,18 @@ def pause(edition: int) -> bool:
             """,
             [edition],
         )
-        _pause_batches(cursor, edition)
+        pause_batches(cursor, edition)
     return True
+
+
+def stop_after_restore(cursor: CursorWrapper, edition: int, reason: str) -> None:
+    """
+    Hold back an edition whose copies a restored database did not know of; a person resumes it.
+
+    Runs in the caller's transaction, which has locked the edition.
+    """
+    cursor.execute("UPDATE edition SET control_reason = %s WHERE id = %s", [reason, edition])
+    pause_batches(cursor, edition)
 
 
 def pause_by_itself(cursor: CursorWrapper, edition: int, reason: str) -> None:
@@ -73,17 +84,7 @@ def pause_by_itself(cursor: CursorWrapper, edition: int, reason: str) -> None:
         [reason, edition],
     )
     if cursor.rowcount:
-        _pause_batches(cursor, edition)
-
-
-def _pause_batches(cursor: CursorWrapper, edition: int) -> None:
-    cursor.execute(
-        f"""
-        UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
-        WHERE edition_id = %s AND {NOT_OVER} AND state IN ('ready', 'claimed')
-        """,  # noqa: S608 -- a constant
-        [edition],
-    )
+        pause_batches(cursor, edition)
 
 
 # --- Going on -------------------------------------------------------------------------------------
@@ -280,7 +281,7 @@ def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -
     )
     if cursor.rowcount == 0:
         return None
-    _pause_batches(cursor, edition)
+    pause_batches(cursor, edition)
     set_marked_aside(cursor, edition)
     return withdraw.withdraw_waiting(cursor, edition, because=because)
 

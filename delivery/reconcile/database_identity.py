@@ -17,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.feedback.polled_streams import errands_by_stream
 from delivery.hooks import readers
 from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.batch_state import skip_epochs
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import leave_a_gap_in_numbers
@@ -224,13 +225,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         control = lock_edition(cursor, edition)
         if control == "running":
             stop(cursor, edition, stopped_because(issue))
-        cursor.execute(
-            f"""
-            UPDATE batch SET epoch = epoch + %s
-            WHERE edition_id = %s AND {NOT_OVER} AND state <> 'done'
-            """,  # noqa: S608 -- a constant
-            [EPOCHS_APART, edition],
-        )
+        skip_epochs(cursor, edition, EPOCHS_APART)
         if control != "cancelled":
             cursor.execute(
                 "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s",

@@ -18,6 +18,7 @@ from django.db import connection
 from delivery.models import Alarm, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
@@ -263,13 +264,7 @@ def set_bare_marks_aside(walked: Walked) -> int:
         aside = 0
         for batch in batches:
             aside += set_marked_aside(cursor, walked.edition, batch=batch)
-            cursor.execute(
-                """
-                UPDATE batch SET state = 'done', reason = ''
-                WHERE id = %s AND waiting = 0 AND unknown = 0
-                """,
-                [batch],
-            )
+            end_settled_batch(cursor, batch)
     return aside
 
 
@@ -337,11 +332,5 @@ def end_reconciliation(walked: Walked) -> bool:
             [walked.edition, stopped_because(walked.issue)],
         )
         if cursor.rowcount:
-            cursor.execute(
-                """
-                UPDATE batch SET state = 'ready', due_at = greatest(due_at, clock_timestamp())
-                WHERE edition_id = %s AND state = 'paused'
-                """,
-                [walked.edition],
-            )
+            resume_batches(cursor, walked.edition)
     return True

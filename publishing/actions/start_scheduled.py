@@ -17,8 +17,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery import log_context
 from delivery.models import Edition
-from delivery.queue import scheduled_editions
-from delivery.queue.control import pause_by_itself
+from delivery.queue import control, scheduled_editions
 from delivery.queue.scheduled_editions import Begun
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.edition_counts import WORDS_FOR
@@ -94,7 +93,7 @@ def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: Begun) ->
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
     paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)
     if paused:
-        pause_by_itself(cursor, edition.pk, why_it_waits(moment, begun.at))
+        control.pause_by_itself(cursor, edition.pk, why_it_waits(moment, begun.at))
     record_start(edition, late, is_paused=paused)
 
 
@@ -118,13 +117,7 @@ class RegisteredStarter:
             if scheduled_editions.begin_what_went_out(cursor, edition) is None:
                 return False
             filled = _fill(edition)
-            cursor.execute(
-                "UPDATE batch SET state = 'paused' WHERE edition_id = %s AND state = 'ready'",
-                [edition],
-            )
-            cursor.execute(
-                "UPDATE edition SET control_reason = %s WHERE id = %s", [WENT_OUT_BEFORE, edition]
-            )
+            control.stop_after_restore(cursor, edition, WENT_OUT_BEFORE)
             record_start(filled, "", is_paused=True, went_out_before=True)
         return True
 

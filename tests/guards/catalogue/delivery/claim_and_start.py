@@ -92,7 +92,7 @@ a suppressed address gets nothing
     test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves
 whoever is no longer held here gets nothing
     NO_LONGER_MAILABLE: WHERE «subscriber.id IS NULL OR» subscriber.state
-    test_what_delivery_asks_about_readers::test_who_is_no_longer_held_here_is_withdrawn
+    test_delivery_hooks::test_who_is_no_longer_held_here_is_withdrawn
 
 # --- Marks of having been sent ---
 a marked copy does not go with the others

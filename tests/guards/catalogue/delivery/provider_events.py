@@ -49,7 +49,7 @@ of a delivery's times the earliest stays
     write_delivered: «(delivered_at IS NULL OR delivered_at > %(at)s) → true»
     test_a_delivery_is_written_beside_the_copy_with_the_earliest_time
 a copy that came back is counted once
-    _write_counted: WHERE {_COPY} «AND {what}_at IS NULL» AND NOT
+    count_feedback: WHERE {delivery} «AND {what}_at IS NULL» AND NOT
     test_a_bounce_told_several_times_is_counted_once
 a surge is counted from where a person resumed
     pause_a_surge: sum(bounced) «- watched_bounced»,

@@ -79,7 +79,7 @@ who drops copies by hand is on record
     _say_dropped: «record(edition) → pass»
     test_it_stands_in_the_log_once_however_often_it_is_gone_on_with
 by a copy that is dropped and still there nothing is counted
-    _write_counted: «AND NOT {_IS_DROPPED}»
+    count_feedback: «AND NOT {unless}»
     test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused
     test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them
 an acceptance of a copy that is dropped and still there raises no alarm

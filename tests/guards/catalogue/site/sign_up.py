@@ -140,7 +140,7 @@ nobody is forgotten but who never confirmed
     why: what is found and what is deleted are asked for the same
     IS_TOO_OLD: «state = 'pending' AND» created_at
     FORGET: WHERE id = ANY(%s) «AND state = 'pending'»
-    test_sign_ups_that_run_out::test_nobody_else_is
+    test_expire_unconfirmed::test_nobody_else_is
 nobody is forgotten before their time
     IS_TOO_OLD: AND «created_at < now() - make_interval(days => %s) → %s > 0» AND NOT EXISTS
     test_an_imported_person_who_never_answered_is_forgotten_too

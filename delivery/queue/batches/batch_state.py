@@ -1,0 +1,76 @@
+"""Changes of a batch's row that other folders ask for. All run in the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+from delivery.queue.batches.active_batches import NOT_OVER
+
+
+def pause_batches(cursor: CursorWrapper, edition: int) -> None:
+    """Pause every batch of an edition that waits or is claimed; a call in flight goes on."""
+    cursor.execute(
+        f"""
+        UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
+        WHERE edition_id = %s AND {NOT_OVER} AND state IN ('ready', 'claimed')
+        """,  # noqa: S608 -- a constant
+        [edition],
+    )
+
+
+def resume_batches(cursor: CursorWrapper, edition: int) -> None:
+    """Make every paused batch of an edition ready again."""
+    cursor.execute(
+        """
+        UPDATE batch SET state = 'ready', due_at = greatest(due_at, clock_timestamp())
+        WHERE edition_id = %s AND state = 'paused'
+        """,
+        [edition],
+    )
+
+
+def end_settled_batch(cursor: CursorWrapper, batch: int) -> None:
+    """Mark a batch as done if none of its deliveries is waiting or unknown."""
+    cursor.execute(
+        """
+        UPDATE batch SET state = 'done', reason = ''
+        WHERE id = %s AND waiting = 0 AND unknown = 0
+        """,
+        [batch],
+    )
+
+
+def skip_epochs(cursor: CursorWrapper, edition: int, number: int) -> None:
+    """Raise the epochs of an edition's open batches, so that no older claim can settle them."""
+    cursor.execute(
+        f"""
+        UPDATE batch SET epoch = epoch + %s
+        WHERE edition_id = %s AND {NOT_OVER} AND state <> 'done'
+        """,  # noqa: S608 -- a constant
+        [number, edition],
+    )
+
+
+def count_feedback(
+    cursor: CursorWrapper, what: str, delivery: str, unless: str, values: dict[str, Any]
+) -> bool:
+    """
+    Note on a delivery that it bounced or was complained about, and count it in its batch.
+
+    `what` is `bounced` or `complained`. `delivery` and `unless` are conditions in SQL: which
+    delivery, and when nothing is counted. False if it was counted before, or must not be.
+    """
+    cursor.execute(
+        f"""
+        WITH counted AS (
+            UPDATE delivery SET {what}_at = %(at)s
+            WHERE {delivery} AND {what}_at IS NULL AND NOT {unless}
+            RETURNING batch_id
+        )
+        UPDATE batch SET {what} = {what} + 1 WHERE id = (SELECT batch_id FROM counted)
+        """,  # noqa: S608 -- constants
+        values,
+    )
+    return bool(cursor.rowcount)
