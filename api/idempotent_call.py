@@ -59,7 +59,7 @@ def change(
 
     `ready` looks at what has to be right beforehand and raises `ProblemError` if it is not; nothing
     is claimed then. Whatever `work` raises undoes it and frees the key. `body` and `files` tell the
-    same call from another one (`same_call.py`). Raises `ProblemError`:
+    same call from another one (`call_fingerprint.py`). Raises `ProblemError`:
     without a usable key, for other content under it, or while the first call is at work.
     """
     key = key_of(request)

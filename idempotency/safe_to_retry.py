@@ -1,7 +1,7 @@
 """
 The decorator that makes a view safe to retry: the pages for each outcome of a posted form.
 
-A post is read (key, fingerprint), and what becomes of it is decided by `once.py`: looked up,
+A post is read (key, fingerprint), and what becomes of it is decided by `run_once.py`: looked up,
 validated, claimed, worked on and remembered, in this order.
 """
 

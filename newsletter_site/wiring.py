@@ -7,10 +7,9 @@ Imports run one way (docs/architecture.md); what is needed from above is registe
 from __future__ import annotations
 
 from api import bearer
-from delivery.feedback import event_inbox
 from delivery.hooks import readers, start_scheduled
+from delivery.interface import ERRANDS, event_inbox
 from delivery.tasks import background_tasks
-from delivery.worker.provider_tasks import ERRANDS
 from idempotency.outcome_signal import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from delivery.queue.enqueue import without_nested_loops
+from delivery.interface import without_nested_loops
 from subscribers.models import Subscriber, Suppression
 
 

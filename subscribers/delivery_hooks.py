@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from django.conf import settings
 from django.db import connection
 
+from delivery.interface import Fact
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
-from delivery.postmark.provider_events import Fact
 from subscribers import reserve_ids
 from subscribers.links import request_token
 from subscribers.links.request_token import Request

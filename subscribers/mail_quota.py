@@ -2,7 +2,7 @@
 Requests for mail, counted: whose turn it is, and the number of the next one.
 
 Anybody can ask by typing an address, for a mail to confirm or for one that leads to a record. Both
-count together; `sign_up_limits.py` decides how many are too many.
+count together; `signup_limits.py` decides how many are too many.
 """
 
 from __future__ import annotations

@@ -71,7 +71,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not (config.getoption("quick") or config.getoption("changed")):
         return None
     if collection_path.is_dir():
-        return collection_path.name in PROCESS_FOLDERS or None
+        is_top = collection_path.parent == TESTS
+        return (is_top and collection_path.name in PROCESS_FOLDERS) or None
     kept_at = _database_files.get(str(collection_path.relative_to(ROOT)))
     is_unchanged = kept_at == collection_path.stat().st_mtime_ns
     if config.getoption("changed") and is_unchanged and _package(collection_path) not in _packages:

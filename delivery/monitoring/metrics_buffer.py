@@ -1,5 +1,6 @@
 """
-Adds up in memory what happens in this process, until it is added to the table (`queue/tally.py`).
+Counts in memory what happens in this process, until it is added to the table
+(`monitoring/metrics_table.py`).
 
 Never a statement, so that counting may stand anywhere; safe for any number of threads. Names and
 labels are those that Prometheus sees, and labels take few values: each pair is a row for good.

@@ -5,7 +5,7 @@ database, never retries and never raises for what the network or the provider do
 Three things `requests` does not do by itself, and why they are here:
 
 - A deadline for the whole call. Its `timeout` counts each read; a server that sends a byte a
-  minute would hold a batch for ever. At the deadline the socket is shut down (deadlines.py).
+  minute would hold a batch for ever. At the deadline the socket is shut down (call_deadlines.py).
 - Not starting late. A process that was frozen between its decision and its first byte must not
   write any more: the deadline is looked at again after connecting, just before the first byte.
 - Leaving the environment alone: proxies and `.netrc` could carry mail and token elsewhere.

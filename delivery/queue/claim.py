@@ -46,7 +46,7 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     the call starts; whoever cannot start within it has lost the batch. `rate_per_s` is a ceiling
     on copies per second over all workers: under one, and while a 429 slows them down, none is
     claimed before its turn. Otherwise claiming is one statement. In a restored database nothing is
-    claimed before that was noticed (identity.py).
+    claimed before that was noticed (database_identity.py).
     """
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")

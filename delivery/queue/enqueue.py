@@ -79,7 +79,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
             count = cursor.rowcount
         if count > size * BATCHES_PER_EDITION:
             raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
-        # 0 is kept free for mail that is asked for, which goes ahead (mail_on_request.py).
+        # 0 is kept free for mail that is asked for, which goes ahead (enqueue_transactional.py).
         cursor.execute(
             f"""
             INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,

@@ -1,4 +1,4 @@
-"""Conditions of statements: whether this is the database that the workers knew (identity.py)."""
+"""Conditions in SQL: is this the database that the workers knew (database_identity.py)?"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 How sending does, line by line: what was read of the workers, of Postmark and of the doubt. Pure.
 
-A value only; `queue/health.py` reads it. What is not known is said to be not known.
+A value only; `reports/read_health.py` reads it. What is not known is said to be not known.
 """
 
 from __future__ import annotations

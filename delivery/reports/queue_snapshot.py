@@ -1,4 +1,4 @@
-"""How everything stands that sends mail, as one value. Pure; `queue/standing.py` reads it."""
+"""The state of everything that sends mail, as one value. `read_queue_snapshot.py` reads it."""
 
 from __future__ import annotations
 

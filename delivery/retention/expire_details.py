@@ -1,6 +1,6 @@
 """
 What delivery forgets with time: calls, test letters, workers that are gone. What is told of the
-provider's events stands in kept_events.py, and copies go by edition.
+provider's events stands in provider_event_details.py, and copies go by edition.
 
 Nothing goes that somebody may still ask for: what is in doubt, what is not over, and what is
 younger than the provider's memory. What must outlast a call stands elsewhere, on the copies and on

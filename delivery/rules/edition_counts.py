@@ -1,7 +1,7 @@
 """
 The books of an edition: its counts, which always add up to its audience.
 
-A value only; `queue/books.py` reads it. Pure.
+A value only; `reports/edition_counts.py` reads it. Pure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 What the provider's answer to one call means, as values. Pure: no clock, no database, no network.
 
-The words say what must be done next, not what code came back; `classification.py` turns answers
+The words say what must be done next, not what code came back; `responses.py` turns answers
 into them, `retries.py` decides from them.
 """
 

@@ -1,7 +1,7 @@
 """
 How fast copies may go: the ceiling, and the slower pace after the provider said “too fast”.
 
-Pure: the database brings the seconds, `queue/pace.py` writes down what is decided here. The
+Pure: the database brings the seconds, `queue/send_rate.py` writes down what is decided here. The
 numbers and their reasons are in docs/decisions/0009.
 """
 

@@ -42,7 +42,7 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Worker:
     """
     One running `deliver`. `concurrency` calls are in the air at most; more threads than that work
-    on batches (calls_in_flight.py).
+    on batches (call_slots.py).
 
     `warning` is what was found wrong before it runs, for authors to be shown.
     """

@@ -4,7 +4,7 @@ What is true of every answer below /api/, whoever gives it: middleware around al
 Cookies are taken off before anybody looks: a call is its token's, and no browser can be made to
 call in somebody's name. It is https or nothing. Every failure is a problem in JSON, also one of the
 site itself. Nothing is kept by anybody on the way. HEAD is answered like GET; its body is left out
-at the very end (`no_body_for_head.py`). No call has a body of untold length.
+at the very end (`head_requests.py`). No call has a body of untold length.
 """
 
 from __future__ import annotations

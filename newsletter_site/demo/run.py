@@ -9,8 +9,8 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
+from delivery.interface import control
 from delivery.models import Edition
-from delivery.queue.control import send_now
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo import observe, summary
 from newsletter_site.demo.checks import broken_promises
@@ -119,7 +119,7 @@ def _deliver(screen: Screen, stopping: Stopping, children: Children, edition: Ed
     until = time.monotonic() + SEEN_HELD_S
     while (status := status_of(edition.pk)).state in STILL_MOVING:
         if status.state is EditionState.HELD and time.monotonic() >= until:
-            send_now(edition.pk)
+            control.send_now(edition.pk)
             screen.step("its hold ended before the time, as “Send now” on its page does")
             until = float("inf")
             continue

@@ -5,7 +5,7 @@ Our own modules and every library log by `logging`, as Python has it. `LineForma
 of JSON of that, or one for people, with the ids that are bound (`delivery/log_context.py`), without
 the
 words of a fault (`faults.py`), with routes for the addresses of pages, and through the net
-(`net.py`). docs/logs.md lists the fields.
+(`redact.py`). docs/logs.md lists the fields.
 """
 
 from __future__ import annotations

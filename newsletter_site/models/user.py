@@ -13,7 +13,7 @@ class User(AbstractUser):
     """An author or operator. Signs in with `username`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Since when a code is asked for; empty where none is (sign_in/second_factor.py).
+    # Since when a code is asked for; empty where none is (sign_in/two_step_devices.py).
     second_factor_since = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):

@@ -1,4 +1,4 @@
-"""The addresses for operators' machines. `doors.py` answers them before anything else does."""
+"""The URLs for operators' machines. `ops_middleware.py` answers them before all else."""
 
 from django.urls import path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from delivery.reconcile.record_findings import time_now
+from delivery.interface import time_now
 from newsletter_site.models.api_token import ApiToken
 
 

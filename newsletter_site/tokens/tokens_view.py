@@ -19,7 +19,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from delivery.reconcile.record_findings import time_now
+from delivery.interface import time_now
 from newsletter_site.sign_in.attempts import Refused
 from newsletter_site.sign_in.reauthenticate import what_is_wrong
 from newsletter_site.sign_in.wait_page import refused_page

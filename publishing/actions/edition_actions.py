@@ -15,10 +15,8 @@ from typing import Literal
 
 from django.conf import settings
 
+from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
-from delivery.queue import control, scheduled_editions
-from delivery.queue.enqueue import batch_size_for
-from delivery.queue.short_transaction import together
 from delivery.rules.edition_counts import CALLED_BACK, Books
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment

@@ -16,10 +16,8 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 from delivery import log_context
+from delivery.interface import Begun, control, scheduled_editions, short_transaction
 from delivery.models import Edition
-from delivery.queue import control, scheduled_editions
-from delivery.queue.scheduled_editions import Begun
-from delivery.queue.short_transaction import short_transaction
 from delivery.rules.edition_counts import WORDS_FOR
 from delivery.tasks.background_tasks import LongChore
 from publishing.activity.record_activity import record_start

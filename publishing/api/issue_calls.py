@@ -13,7 +13,7 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Kind, ProblemError, refusals
 from api.schema import BEFORE, LIMIT, InDigits, json_answer
-from delivery.queue.short_transaction import joining_the_callers
+from delivery.interface import joining_the_callers
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes

@@ -12,9 +12,8 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, OtherContentError, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import InDigits, json_answer
+from delivery.interface import joining_the_callers, time_now
 from delivery.models import Newsletter
-from delivery.queue.short_transaction import joining_the_callers
-from delivery.reconcile.record_findings import time_now
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
 from publishing.api import scopes

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from delivery.interface import enqueue, unreconciled_versions
 from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
-from delivery.queue.enqueue import enqueue
-from delivery.reconcile.record_findings import unreconciled_versions
 from delivery.reports.edition_counts import all_books
 from delivery.retention.drop_deliveries import dropped_versions
 from delivery.rules.edition_counts import Books

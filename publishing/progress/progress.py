@@ -86,7 +86,7 @@ def is_at_rest(status: Status) -> bool:
 
 def is_public(books: Books) -> bool:
     """Whether the archive shows it: it is no mail on request, it has started, the hold is over, and
-    it was not cancelled before it reached anybody (archive.py)."""
+    it was not cancelled before it reached anybody (archived_editions.py)."""
     if books.is_on_request or books.control == "scheduled":
         return False
     return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)

@@ -159,8 +159,8 @@ def publish(
     lists (listing.py); without it a version leaves that as it is.
     `approved_by` is who agreed to it, where publishing takes two (approval.py).
 
-    With `at` it waits for that moment, frozen and with its key, and goes to nobody before: then a
-    worker starts it, to everyone confirmed by then (starting.py). There is no hold on top of it.
+    With `at` it waits for that moment, frozen and with its key. Then a worker starts it, for
+    everyone confirmed by then (start_scheduled.py). It has no hold.
 
     `draft` is the locked draft that becomes this edition. Without it, the draft that the author
     began under this key is closed in the same transaction, because one key makes one edition.

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 
 from django.conf import settings
 
+from delivery.interface import together
 from delivery.models import Edition
-from delivery.queue.short_transaction import together
 from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import Answer, Standing, standing_of
 from delivery.rules.provider_retention import days_until_forgotten

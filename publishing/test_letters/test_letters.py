@@ -20,11 +20,11 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
+from delivery.interface import Fate, enqueue_test, fate_of, next_number
 from delivery.mail.compose import compose
 from delivery.mail.test_letter import TEST_ISSUE, marked
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
-from delivery.queue.enqueue_test_letter import Fate, enqueue_test, fate_of, next_number
 from publishing.content.edition_content import Content
 from publishing.permissions import TAKE_READERS_AWAY, may
 from subscribers.models import Subscriber

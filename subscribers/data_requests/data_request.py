@@ -17,8 +17,8 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
+from delivery.interface import request_mail
 from delivery.models import Edition
-from delivery.queue.enqueue_transactional import request_mail
 from delivery.retention.batched_delete import LONGEST_WAIT_S
 from subscribers.consent import consent_ledger
 from subscribers.links import request_token

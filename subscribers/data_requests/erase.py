@@ -12,7 +12,7 @@ import logging
 from django.db import connection, transaction
 from django.db.models.functions import Lower
 
-from delivery.queue.erasure_lock import wait_for_copies_being_made
+from delivery.interface import wait_for_copies_being_made
 from delivery.retention.anonymise import forget_address, forget_recipient
 from subscribers.data_requests.erasure_hash import hash_of
 from subscribers.models import DataRequest, ImportAddressSeen, LeftOutRow, Subscriber

@@ -15,12 +15,10 @@ from typing import Any
 import orjson
 from django.db.models import Q
 
-from delivery.feedback.provider_suppressions import last_words
-from delivery.feedback.suppression_changes import changes_of
+from delivery.interface import changes_of, last_words, sent_to
 from delivery.mail.merge_fields import Template
 from delivery.mail.test_letter import NOBODY, TEST_ISSUE, marked
 from delivery.models import Delivery, Edition, Newsletter
-from delivery.queue.enqueue_test_letter import sent_to
 from delivery.retention.provider_event_details import events_about
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 

@@ -13,9 +13,8 @@ from enum import StrEnum
 
 from django.db import connection, transaction
 
+from delivery.interface import MAKE_COPIES, request_mail
 from delivery.models import Edition
-from delivery.queue.enqueue_transactional import request_mail
-from delivery.queue.erasure_lock import MAKE_COPIES
 from subscribers.consent import consent_ledger
 from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.importing.apply import ERASED, WHY_SKIPPED

@@ -26,8 +26,8 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.interface import request_mail
 from delivery.models import Edition
-from delivery.queue.enqueue_transactional import request_mail
 from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.importing.file_format.status import Status
 from subscribers.importing.file_format.validate_row import Candidate, LeftOut

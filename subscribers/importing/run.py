@@ -18,7 +18,7 @@ from itertools import islice
 from django.db import connection, reset_queries, transaction
 
 from delivery import log_context
-from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.interface import MAKE_COPIES
 from subscribers.importing import stored_file
 from subscribers.importing.apply import Terms, apply, keep_left_out
 from subscribers.importing.consent_statement import detail_of

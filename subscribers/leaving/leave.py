@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
-from delivery.feedback.suppression_changes import ask_provider
+from delivery.interface import ask_provider
 from subscribers.consent import consent_ledger
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act, How

@@ -15,7 +15,7 @@ from enum import Enum
 from django.db import transaction
 from django.db.models.functions import Now
 
-from delivery.feedback.suppression_changes import ask_provider
+from delivery.interface import ask_provider
 from delivery.models import Edition
 from subscribers.consent import consent_ledger
 from subscribers.data_requests.erasure_hash import erased_among

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from delivery.interface import request_mail
 from delivery.models import Edition
-from delivery.queue.enqueue_transactional import request_mail
 from subscribers.consent import consent_ledger
 from subscribers.mail_quota import (
     CONFIRMATION,

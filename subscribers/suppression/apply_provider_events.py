@@ -16,7 +16,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.postmark.provider_events import Bounced, Fact, Meaning, Suppressed, types_that_mean
+from delivery.interface import Bounced, Fact, Meaning, Suppressed, types_that_mean
 from delivery.retention.anonymise import forget_address
 from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression

@@ -11,7 +11,7 @@ from __future__ import annotations
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from delivery.feedback.suppression_changes import ask_provider
+from delivery.interface import ask_provider
 from subscribers.consent import consent_ledger
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How

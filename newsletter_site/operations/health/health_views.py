@@ -1,7 +1,7 @@
 """
 The addresses that probes ask. They translate a verdict into HTTP, and look at nothing else.
 
-No sign-in, no session, no look at the name that was asked for: see `doors.py`.
+No sign-in, no session, no look at the name that was asked for: see `ops_middleware.py`.
 """
 
 from __future__ import annotations

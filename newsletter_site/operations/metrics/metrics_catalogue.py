@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from delivery.interface import Phase
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics as of_delivery
 from delivery.monitoring.metrics_buffer import Histogram
 from delivery.rules.edition_state import EditionState
-from delivery.worker.phases import Phase
 from idempotency.outcome_signal import Ended
 from newsletter_site.operations.metrics import site_metrics as of_the_site
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES

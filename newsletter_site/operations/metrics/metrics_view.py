@@ -11,8 +11,8 @@ from django.db import ProgrammingError, transaction
 from django.db.backends.utils import CursorWrapper
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from delivery.interface import database_identity
 from delivery.monitoring import metrics_table
-from delivery.reconcile.database_identity import short_name
 from delivery.reports.read_queue_snapshot import standing
 from newsletter_site.operations.health import pending_migrations
 from newsletter_site.operations.health.check_result import Verdict, no_answer, of_migrations
@@ -42,7 +42,7 @@ def _read(cursor: CursorWrapper) -> bytes | Verdict:
 
 
 def _all_of_it(cursor: CursorWrapper, missing_migrations: Sequence[str]) -> bytes:
-    tallied, database = metrics_table.read(cursor), short_name(cursor)
+    tallied, database = metrics_table.read(cursor), database_identity.short_name(cursor)
     gauges = samples_of(
         standing(cursor),
         standing_imports(cursor),

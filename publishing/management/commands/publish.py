@@ -13,8 +13,8 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from delivery.interface import time_now
 from delivery.models import Edition, Newsletter
-from delivery.reconcile.record_findings import time_now
 from delivery.rules.edition_counts import ARCHIVE_ONLY, WORDS_FOR
 from idempotency.key import BadKey, key_given
 from publishing.actions.start_scheduled import waits_for_its_time

@@ -12,10 +12,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from delivery.interface import (
+    ReconcileOutcome,
+    SearchUnavailableError,
+    database_identity,
+    reconcile,
+)
 from delivery.models import Edition
-from delivery.reconcile import database_identity, run
-from delivery.reconcile.run import Outcome
-from delivery.reconcile.walk import SearchUnavailableError
 from delivery.rules.edition_state import EditionState
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.parse_edition_name import issue_id
@@ -63,7 +66,7 @@ class Command(BaseCommand):
             database_identity.notice()
         unreconciled = _unreconciled(issue)
         try:
-            outcome = run.run(issue, waits=not options["no_wait"], tell=self._tell)
+            outcome = reconcile(issue, waits=not options["no_wait"], tell=self._tell)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
             # What was reconciled until then goes on, and the next run does not know it any more.
             self._say_what_goes_on(unreconciled)
@@ -121,7 +124,7 @@ class Command(BaseCommand):
             self._said_at = time.monotonic()
             self.stderr.write(line)
 
-    def _say_what_is_odd(self, outcome: Outcome) -> None:
+    def _say_what_is_odd(self, outcome: ReconcileOutcome) -> None:
         missing, too_fresh, not_asked, strangers, aside, twice = (
             sum(getattr(report, name) for report in outcome.reports)
             for name in ("missing", "too_fresh", "not_asked", "strangers", "aside", "twice")

@@ -1,8 +1,8 @@
 """
 Workers that are begun, killed and stopped many times: real `deliver` processes.
 
-nursery.py forks them. It has everything loaded: a worker that lives for a second or two before it
-is killed spends it at work.
+child_processes.py forks them. It has everything loaded, so a worker that is killed after a second
+or two has spent that time at work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The demo as somebody runs it who has just got the code: real processes in an empty environment.
 
-What it should say is what test_real_files.py finds in the file of readers.
+What it should say is what test_sample_exports.py finds in the file of readers.
 """
 
 import re

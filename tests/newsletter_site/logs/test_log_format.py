@@ -157,7 +157,7 @@ def test_in_development_the_words_of_a_fault_go_through_the_net_too(shape: str) 
     assert "ada@example.org" not in said
     assert "[secret]" in said
     # A quotation that begins somewhere takes none of the places with it.
-    assert "test_lines_of_the_log.py" in said
+    assert "test_log_format.py" in said
     assert "and then Ada" in said
 
 

@@ -1,0 +1,69 @@
+"""
+What other apps may use of delivery's machinery: the queue, the provider, reconciliation.
+
+Values, models, mail and reports are imported from their folders directly. Everything that changes a
+delivery, a batch or an edition's sending, or that talks to Postmark, is listed here; an import rule
+in pyproject.toml keeps other apps from importing it from anywhere else.
+"""
+
+from delivery.feedback import event_inbox
+from delivery.feedback.provider_suppressions import last_words
+from delivery.feedback.suppression_changes import ask_provider, changes_of
+from delivery.postmark.provider_events import (
+    Bounced,
+    Fact,
+    Meaning,
+    Suppressed,
+    types_that_mean,
+)
+from delivery.queue import control, scheduled_editions
+from delivery.queue.enqueue import batch_size_for, enqueue, without_nested_loops
+from delivery.queue.enqueue_test_letter import Fate, enqueue_test, fate_of, next_number, sent_to
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.queue.erasure_lock import MAKE_COPIES, wait_for_copies_being_made
+from delivery.queue.scheduled_editions import Begun
+from delivery.queue.short_transaction import joining_the_callers, short_transaction, together
+from delivery.reconcile import database_identity
+from delivery.reconcile.record_findings import time_now, unreconciled_versions
+from delivery.reconcile.run import Outcome as ReconcileOutcome
+from delivery.reconcile.run import run as reconcile
+from delivery.reconcile.walk import SearchUnavailableError
+from delivery.worker.phases import Phase
+from delivery.worker.provider_tasks import ERRANDS
+
+__all__ = [
+    "ERRANDS",
+    "MAKE_COPIES",
+    "Begun",
+    "Bounced",
+    "Fact",
+    "Fate",
+    "Meaning",
+    "Phase",
+    "ReconcileOutcome",
+    "SearchUnavailableError",
+    "Suppressed",
+    "ask_provider",
+    "batch_size_for",
+    "changes_of",
+    "control",
+    "database_identity",
+    "enqueue",
+    "enqueue_test",
+    "event_inbox",
+    "fate_of",
+    "joining_the_callers",
+    "last_words",
+    "next_number",
+    "reconcile",
+    "request_mail",
+    "scheduled_editions",
+    "sent_to",
+    "short_transaction",
+    "time_now",
+    "together",
+    "types_that_mean",
+    "unreconciled_versions",
+    "wait_for_copies_being_made",
+    "without_nested_loops",
+]
