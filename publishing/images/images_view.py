@@ -24,7 +24,7 @@ from publishing.images.images import (
 from publishing.images.resize_image import MOST_BYTES, UnusablePictureError, too_large
 from publishing.models import Picture
 from publishing.script_request import wants_json
-from subscribers.bounded_upload import BoundedUpload
+from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.links.see_other import see_other
 
 POLICY = "default-src 'none'; sandbox"

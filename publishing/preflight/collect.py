@@ -26,14 +26,13 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import Looked
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
-from publishing.preflight.audience_change import Since, change_of_readers
+from publishing.preflight.estimates import Since, Went, change_of_readers, takes
 from publishing.preflight.facts import Facts, Published, TestSent
 from publishing.preflight.finding import Finding, Where, stop
 from publishing.preflight.link_address import is_for_examples
 from publishing.preflight.links import to_be_opened
 from publishing.preflight.parse_letter import Letter, read_letter
 from publishing.preflight.run_checks import Findings, findings_of
-from publishing.preflight.sending_time import Went, takes
 from publishing.preflight.words import needs_names
 from subscribers.audience import confirmed
 from subscribers.consent.consent_since import acts_since

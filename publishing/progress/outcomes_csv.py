@@ -7,7 +7,7 @@ from datetime import datetime
 
 from delivery.models import Delivery
 from publishing.progress.outcome_sentences import address_of, why_of
-from subscribers.safe_csv import csv_line
+from subscribers.files.safe_csv import csv_line
 
 HEADER = (
     "reader",

@@ -20,11 +20,12 @@ from api.json_body import shown
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
 from idempotency.fingerprint import UploadedContent
+from subscribers import record_activity
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
-from subscribers.bounded_upload import BoundedUpload
-from subscribers.importing import accept_upload, record_activity, stored_file
+from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.importing import accept_upload, stored_file
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from subscribers.files.safe_csv import csv_line
 from subscribers.models import Subscriber
-from subscribers.safe_csv import csv_line
 
 HEADER = ("email", "name", "state", "since", "signed_up", "confirmed", "unsubscribed", "came_by")
 

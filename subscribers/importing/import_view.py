@@ -21,9 +21,10 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from subscribers.bounded_upload import BoundedUpload
+from subscribers import record_activity
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
-from subscribers.importing import accept_upload, record_activity, stored_file
+from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.importing import accept_upload, stored_file
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile

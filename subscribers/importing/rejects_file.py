@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from subscribers.atomic_file import file_to_write
+from subscribers.files.atomic_file import file_to_write
+from subscribers.files.safe_csv import csv_line
 from subscribers.importing.file_format.validate_row import LeftOut
-from subscribers.safe_csv import csv_line
 
 HEADER = csv_line("line", "email", "reason")
 

@@ -16,13 +16,13 @@ from django.views.defaults import bad_request, server_error
 from playwright.sync_api import Page, expect
 
 from idempotency.claim import seats
-from tests.browser import admin_pages as of_operators
-from tests.browser import desk_pages as of_the_desk
-from tests.browser import reader_desk_pages
-from tests.browser.accessibility import LONGEST, Pages, Shown, content, faults_of
-from tests.browser.dashboard_states import a_year, busy, first_issue, overview
-from tests.browser.desk_pages import DESK, at, begun
-from tests.browser.reader_pages import reader_pages
+from tests.browser.pages import admin_pages as of_operators
+from tests.browser.pages import desk_pages as of_the_desk
+from tests.browser.pages import reader_desk_pages
+from tests.browser.pages.accessibility import LONGEST, Pages, Shown, content, faults_of
+from tests.browser.pages.dashboard_states import a_year, busy, first_issue, overview
+from tests.browser.pages.desk_pages import DESK, at, begun
+from tests.browser.pages.reader_pages import reader_pages
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 

@@ -15,7 +15,6 @@ from publishing.drafts import drafts
 from publishing.drafts.drafts import Wording
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from tests.browser.accessibility import faults_found_by_axe
 from tests.browser.author_session import (
     LETTER,
     TITLE,
@@ -26,7 +25,8 @@ from tests.browser.author_session import (
     late,
     sign_in,
 )
-from tests.browser.desk_pages import begun
+from tests.browser.pages.accessibility import faults_found_by_axe
+from tests.browser.pages.desk_pages import begun
 from tests.browser.web_site import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)

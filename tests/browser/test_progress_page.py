@@ -20,10 +20,10 @@ from publishing.actions.start_scheduled import start_due
 from publishing.content.draft_content import content_of
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_of
-from tests.browser.accessibility import faults_found_by_axe
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
-from tests.browser.desk_pages import PLAIN
+from tests.browser.pages.accessibility import faults_found_by_axe
+from tests.browser.pages.desk_pages import PLAIN
 from tests.delivery.edition_commands import taken
 from tests.publishing.edition_records import sent
 from tests.publishing.scheduled_issues import its_time_came

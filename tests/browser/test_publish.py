@@ -12,7 +12,6 @@ from publishing.content.edition_content import Content
 from publishing.drafts.unsent_forms import WORDS
 from publishing.models import Draft, KeptForm
 from publishing.publish.publish import publish
-from tests.browser.accessibility import NARROWEST
 from tests.browser.author_session import (
     ACCEPTED,
     FORM,
@@ -27,6 +26,7 @@ from tests.browser.author_session import (
     succeeded,
 )
 from tests.browser.conftest import READERS
+from tests.browser.pages.accessibility import NARROWEST
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,8 +14,8 @@ from postmark_sandbox.http.server import SandboxServer
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
-from tests.browser.accessibility import faults_of
 from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in
+from tests.browser.pages.accessibility import faults_of
 from tests.browser.web_site import WebSite
 from tests.newsletter_site.every_url import every_address
 from tests.newsletter_site.sign_in.two_step_browser import code_now, time_goes_by

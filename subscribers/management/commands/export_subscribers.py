@@ -10,9 +10,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from subscribers.atomic_file import file_to_write
 from subscribers.desk.reader_list import Looked, everybody
 from subscribers.desk.readers_csv import lines_of
+from subscribers.files.atomic_file import file_to_write
 from subscribers.models import Subscriber
 
 

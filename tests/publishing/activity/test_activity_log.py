@@ -20,8 +20,8 @@ from publishing.drafts.drafts import throw_away
 from publishing.models import Draft, Issue
 from publishing.progress.edition_history import words_of
 from publishing.publish.publish import publish
+from subscribers import record_activity as of_imports
 from subscribers import record_activity as of_readers
-from subscribers.importing import record_activity as of_imports
 from subscribers.models import Subscriber, SubscriberImport
 from tests.publishing.author_browser import Page, WindowOf, address
 from tests.publishing.edition_records import in_doubt

@@ -9,12 +9,11 @@ import pytest
 
 from publishing.external_checks.domain_records import Records, Said
 from publishing.external_checks.link_result import LinkAnswer, Trouble
-from publishing.preflight.audience_change import Since, change_of_readers
+from publishing.preflight.estimates import Since, Went, change_of_readers, takes
 from publishing.preflight.facts import Published
 from publishing.preflight.finding import Where
 from publishing.preflight.links import to_be_opened
 from publishing.preflight.parse_letter import read_letter
-from publishing.preflight.sending_time import Went, takes
 from tests.publishing.preflight.facts_factory import NOW, domain, found, records, sentences
 
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)

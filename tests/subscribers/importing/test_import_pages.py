@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import StopUpload
 
 from delivery.models import Delivery
-from subscribers.bounded_upload import BoundedUpload
+from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import background
 from subscribers.models import (
     ConsentRecord,

@@ -21,7 +21,7 @@ from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.consent_record import How
 from subscribers.suppression import manual_suppression
-from tests.browser.accessibility import LONGEST_ADDRESS, Pages, Shown
+from tests.browser.pages.accessibility import LONGEST_ADDRESS, Pages, Shown
 from tests.browser.web_site import ROOT
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 

@@ -15,10 +15,10 @@ from delivery.models import Alarm, Batch, Edition, Newsletter, Worker
 from delivery.monitoring import worker_heartbeat
 from publishing.activity.record_activity import record_action
 from publishing.models import Draft
-from subscribers.importing.record_activity import record_import
 from subscribers.models import Subscriber
-from tests.browser.accessibility import Pages, Shown
-from tests.browser.desk_pages import DESK, published, watching
+from subscribers.record_activity import record_import
+from tests.browser.pages.accessibility import Pages, Shown
+from tests.browser.pages.desk_pages import DESK, published, watching
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 

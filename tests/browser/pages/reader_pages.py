@@ -13,7 +13,7 @@ from subscribers.consent import consent_ledger
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import token_for
-from tests.browser.accessibility import LONGEST_ADDRESS, Pages, Shown
+from tests.browser.pages.accessibility import LONGEST_ADDRESS, Pages, Shown
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.signup_browser import link
 

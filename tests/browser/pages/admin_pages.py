@@ -16,7 +16,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from delivery.models import Newsletter
-from tests.browser.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
+from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 
 ADMIN = "/admin/"
 AUTHORS, GROUPS = f"{ADMIN}newsletter_site/user/", f"{ADMIN}auth/group/"
