@@ -18,11 +18,11 @@ from playwright.sync_api import Page, expect
 from idempotency.claim import seats
 from tests.browser.pages import admin_pages as of_operators
 from tests.browser.pages import desk_pages as of_the_desk
-from tests.browser.pages import reader_desk_pages
+from tests.browser.pages import desk_reader_pages
 from tests.browser.pages.accessibility import LONGEST, Pages, Shown, content, faults_of
 from tests.browser.pages.dashboard_states import a_year, busy, first_issue, overview
 from tests.browser.pages.desk_pages import DESK, at, begun
-from tests.browser.pages.reader_pages import reader_pages
+from tests.browser.pages.public_pages import reader_pages
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
@@ -30,8 +30,8 @@ Windows = Callable[..., Page]
 # On these the document is the same without scripts, so what axe found of it holds there too.
 SAME_WITHOUT_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
     {
-        "readers": reader_desk_pages.readers,
-        "no readers": reader_desk_pages.no_readers,
+        "readers": desk_reader_pages.readers,
+        "no readers": desk_reader_pages.no_readers,
         "the desk, nothing": overview(str),
         "the desk, first issue": overview(first_issue),
         "the desk, busy": overview(busy),
@@ -40,7 +40,7 @@ SAME_WITHOUT_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
 )
 WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
     {
-        "readers acted on": reader_desk_pages.readers_acted_on,
+        "readers acted on": desk_reader_pages.readers_acted_on,
         "composer": of_the_desk.composer,
         "pictures": of_the_desk.pictures,
         "publishing": of_the_desk.publishing,

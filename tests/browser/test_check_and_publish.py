@@ -24,7 +24,7 @@ from tests.browser.author_session import (
 )
 from tests.browser.conftest import HELD_IN_BATCHES, READERS
 from tests.browser.pages.desk_pages import FAULTY, WELL, at, begun, link_was_opened
-from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.schedule_issue import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -32,7 +32,7 @@ from tests.browser.author_session import (
     write,
 )
 from tests.browser.conftest import HELD_IN_BATCHES, READERS
-from tests.browser.pages.reader_desk_pages import FAIR, IMPORTS, upload
+from tests.browser.pages.desk_reader_pages import FAIR, IMPORTS, upload
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

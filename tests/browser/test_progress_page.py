@@ -25,8 +25,8 @@ from tests.browser.conftest import READERS
 from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import PLAIN
 from tests.delivery.edition_commands import taken
-from tests.publishing.edition_records import sent
-from tests.publishing.scheduled_issues import its_time_came
+from tests.publishing.edition_states import sent
+from tests.publishing.schedule_issue import its_time_came
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,8 +18,8 @@ from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in
 from tests.browser.pages.accessibility import faults_of
 from tests.browser.web_site import WebSite
 from tests.newsletter_site.every_url import every_address
-from tests.newsletter_site.sign_in.two_step_browser import code_now, time_goes_by
-from tests.publishing.letters import letter
+from tests.newsletter_site.sign_in.two_step.two_step_browser import code_now, time_goes_by
+from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from newsletter_site import settings
-from tests.deployment.deployment_parts import certificate
+from tests.deployment.deployed_processes import certificate
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ import requests
 import yaml
 
 from postmark_sandbox.http.server import SandboxServer
-from tests.deployment.deployment_parts import free_port
+from tests.deployment.deployed_processes import free_port
 from tests.deployment.image import ROOT, Image
 from tests.deployment.served_site import FROM_THE_PROXY
 from tests.faults.servers.cutting_proxy import CuttingProxy

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from tests.deployment.conftest import Sites
-from tests.deployment.deployment_parts import free_port, proxy, takes_connections, wait_until
+from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import PATIENCE_S, ServedSite
 from tests.installed_programs import program
 from tests.own_cluster import ROOT

@@ -17,7 +17,7 @@ import requests
 from newsletter_site.operations.concurrency_limit import AT_ONCE
 from newsletter_site.web_worker import BUFFERED, MOST_CONNECTIONS, READERS, SLOW_TAKERS
 from tests.deployment.conftest import Sites
-from tests.deployment.deployment_parts import free_port, proxy, takes_connections, wait_until
+from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
 from tests.installed_programs import program
 

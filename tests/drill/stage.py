@@ -23,7 +23,7 @@ import requests
 import yaml
 
 from postmark_sandbox.http.server import SandboxServer
-from tests.deployment.deployment_parts import Program, free_port, web_server, worker
+from tests.deployment.deployed_processes import Program, free_port, web_server, worker
 from tests.faults.servers.own_server import OwnServer
 from tests.own_cluster import ROOT
 from tests.proofs.ground import manage

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from tests.idempotency import test_site
+from tests.idempotency import one_form_site
 from tests.idempotency.browser_form import Window
 from tests.idempotency.lock_observer import Onlooker, Posts
 
@@ -20,11 +20,11 @@ from tests.idempotency.lock_observer import Onlooker, Posts
 @pytest.fixture
 def leaflets(transactional_db: None, settings: Any) -> Iterator[None]:
     """Make the printing site and its table for one test."""
-    settings.ROOT_URLCONF = test_site.__name__
-    settings.MIDDLEWARE = test_site.MIDDLEWARE
+    settings.ROOT_URLCONF = one_form_site.__name__
+    settings.MIDDLEWARE = one_form_site.MIDDLEWARE
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS leaflet")
-        cursor.execute(test_site.TABLE)
+        cursor.execute(one_form_site.TABLE)
     yield
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE leaflet")
@@ -71,6 +71,6 @@ def during_work(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]
     """Say what else happens during the work of the printing site."""
 
     def set_to(action: Callable[..., Any]) -> None:
-        monkeypatch.setattr(test_site, "during_work", action)
+        monkeypatch.setattr(one_form_site, "during_work", action)
 
     return set_to

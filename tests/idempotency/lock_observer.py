@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from tests.idempotency.test_site import FIRST_GATE
+from tests.idempotency.one_form_site import FIRST_GATE
 
 # Long enough for any machine: it ends a test that hangs, and decides nothing else.
 PATIENCE_S = 60

@@ -18,7 +18,7 @@ from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
 from idempotency.response_store import BrokenClaimError, save_answer
 from idempotency.saved_response import Answer, CannotBeReplayedError
-from tests.idempotency.test_site import LeafletForm, titles
+from tests.idempotency.one_form_site import LeafletForm, titles
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from django.db import connection
 from psycopg import IsolationLevel
 
 from idempotency.isolation import WrongIsolationError, isolation_fault, refuse_wrong_isolation
-from tests.idempotency.test_site import titles
+from tests.idempotency.one_form_site import titles
 
 
 def with_level(settings, level):

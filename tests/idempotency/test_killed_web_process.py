@@ -14,7 +14,7 @@ import pytest
 
 from tests.freezing import freeze
 from tests.idempotency.lock_observer import PATIENCE_S
-from tests.idempotency.test_site import titles, wait_at_the_gate
+from tests.idempotency.one_form_site import titles, wait_at_the_gate
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 

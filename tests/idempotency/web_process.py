@@ -24,7 +24,7 @@ def main(hold: str) -> None:
     from django.test import Client
     from django.test.utils import setup_test_environment
 
-    from tests.idempotency import test_site
+    from tests.idempotency import one_form_site
     from tests.idempotency.browser_form import Window
 
     def say_so_and_do_nothing(request: object) -> None:
@@ -32,12 +32,12 @@ def main(hold: str) -> None:
         sys.stdin.readline()
 
     setup_test_environment()
-    settings.ROOT_URLCONF = test_site.__name__
-    settings.MIDDLEWARE = test_site.MIDDLEWARE
+    settings.ROOT_URLCONF = one_form_site.__name__
+    settings.MIDDLEWARE = one_form_site.MIDDLEWARE
     settings.IDEMPOTENCY_WAIT_S = 60
-    test_site.during_work = {
+    one_form_site.during_work = {
         "idle": say_so_and_do_nothing,
-        "at the gate": test_site.wait_at_the_gate,
+        "at the gate": one_form_site.wait_at_the_gate,
     }[hold]
     client = Client()
     client.cookies["sessionid"] = json.loads(sys.stdin.readline())["session"]

@@ -15,7 +15,7 @@ from delivery.models import Edition
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.newsletter_site.every_url import Address, every_address
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.deployment.deployment_parts import free_port, wait_until, web_server
+from tests.deployment.deployed_processes import free_port, wait_until, web_server
 from tests.proofs.proof import Finding
 
 PATHS = ("/subscriptions/", "/record/", "/admin/login/", "/webhooks/postmark/", "/api/v1/issues/")

@@ -22,7 +22,7 @@ from pathlib import Path
 import requests
 
 from benchmarks.site.sandbox import Sandbox, a_sandbox
-from tests.deployment.deployment_parts import (
+from tests.deployment.deployed_processes import (
     Program,
     free_port,
     proxy,

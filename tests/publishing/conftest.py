@@ -14,7 +14,7 @@ from postmark_sandbox.http.server import SandboxServer
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
 
 

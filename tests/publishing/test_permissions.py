@@ -21,7 +21,7 @@ from publishing.publish.publish import publish
 from subscribers.desk import urls as desk_urls
 from tests.database.template import set_ids_apart
 from tests.publishing.author_browser import FORM, WindowOf
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

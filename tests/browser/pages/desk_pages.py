@@ -29,7 +29,7 @@ from publishing.scheduling.local_time import moment_of
 from publishing.test_letters.test_letters import send_test
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
-from tests.publishing.edition_records import cancelled, in_doubt, sent
+from tests.publishing.edition_states import cancelled, in_doubt, sent
 
 DESK = "/admin/newsletters/"
 TOKEN = "a" * 32

@@ -20,7 +20,7 @@ from delivery.reports.health import Health, Line, lines_of
 from delivery.reports.read_health import health
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
 
 NOW = datetime(2026, 9, 17, 6, 15, 35, tzinfo=UTC)

@@ -24,8 +24,8 @@ from newsletter_site.api.openapi_document import document
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import Program
-from tests.publishing.letters import letter
-from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.content_factory import letter
+from tests.publishing.schedule_issue import tomorrow
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))

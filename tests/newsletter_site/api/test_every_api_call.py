@@ -27,7 +27,7 @@ from publishing.publish.publish import publish
 from subscribers.api import reader_calls
 from subscribers.desk import reader_actions
 from tests.newsletter_site.api_caller import API, Program
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

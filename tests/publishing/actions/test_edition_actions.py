@@ -22,7 +22,7 @@ from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.delivery.edition_commands import begun, taken
 from tests.publishing.author_browser import address
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

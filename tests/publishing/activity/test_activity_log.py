@@ -24,8 +24,8 @@ from subscribers import record_activity as of_imports
 from subscribers import record_activity as of_readers
 from subscribers.models import Subscriber, SubscriberImport
 from tests.publishing.author_browser import Page, WindowOf, address
-from tests.publishing.edition_records import in_doubt
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import in_doubt
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 LOG = "/admin/newsletters/log/"

@@ -9,7 +9,7 @@ import pytest
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.typed_commands import typed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]

@@ -23,7 +23,7 @@ from publishing.content.draft_content import Written, content_of
 from publishing.models import Draft, KeptForm
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, WindowOf
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,7 +14,7 @@ from publishing.content.edition_content import Content
 from publishing.content.public_html import sanitised
 from publishing.models import Issue
 from publishing.publish.publish import publish
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,8 +15,8 @@ from publishing.publish.publish import publish
 from subscribers.consent import consent_wording
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import Page
-from tests.publishing.edition_records import cancelled, sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import cancelled, sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

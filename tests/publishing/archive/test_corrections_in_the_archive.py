@@ -14,8 +14,8 @@ from delivery.models import Edition
 from publishing.editions.status import status_of
 from publishing.progress.progress import is_public
 from publishing.publish.publish import publish
-from tests.publishing.edition_records import cancelled, hold_is_over, sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import cancelled, hold_is_over, sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

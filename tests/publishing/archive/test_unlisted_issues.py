@@ -11,8 +11,8 @@ from publishing.archive.archived_editions import latest_letters
 from publishing.models import Issue
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM
-from tests.publishing.edition_records import sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

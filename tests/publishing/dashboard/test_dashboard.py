@@ -25,10 +25,10 @@ from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import Page, WindowOf
-from tests.publishing.edition_records import cancelled, in_doubt, sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.preflight.facts_factory import domain, records
-from tests.publishing.scheduled_issues import its_time_came, tomorrow
+from tests.publishing.schedule_issue import its_time_came, tomorrow
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

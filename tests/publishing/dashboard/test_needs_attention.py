@@ -16,7 +16,7 @@ from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import publish
 from tests.delivery.edition_factory import Newsroom
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,9 +14,9 @@ from publishing.drafts import drafts
 from publishing.drafts.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from tests.publishing import edition_records
-from tests.publishing.letters import letter
-from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing import edition_states
+from tests.publishing.content_factory import letter
+from tests.publishing.schedule_issue import tomorrow
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -406,7 +406,7 @@ class TestThePages:
 
     def test_the_next_version_is_written_in_the_composer(self, window, author, three_readers):
         edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
-        edition_records.sent(edition, "Ada")
+        edition_states.sent(edition, "Ada")
 
         form = window.get(f"{WRITE}?issue={edition.issue_id}").form_with("letter")
         saved = window.post(form.action, **{**form.fields, "goes_to": "reached"})

@@ -17,8 +17,8 @@ from publishing.drafts.drafts import Wording
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.edition_records import hold_is_over, in_doubt, sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import hold_is_over, in_doubt, sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

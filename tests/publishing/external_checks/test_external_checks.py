@@ -19,8 +19,8 @@ from publishing.external_checks.links import AT_A_TIME, MOST_LINKS, open_links
 from publishing.external_checks.open_link import LinkOpener
 from publishing.external_checks.ssrf_guard import is_public
 from publishing.models import OutsideLook
-from tests.publishing.fake_name_server import LocalNameServer
-from tests.publishing.web_server import LocalWebServer
+from tests.publishing.external_checks.fake_name_server import LocalNameServer
+from tests.publishing.external_checks.fake_web_server import LocalWebServer
 
 CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
 DOMAIN = "almanack.example"

@@ -24,8 +24,8 @@ from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_of
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import address
-from tests.publishing.edition_records import hold_is_over, written
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import hold_is_over, written
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Batch, Worker
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.edition_records import sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

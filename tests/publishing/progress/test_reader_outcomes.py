@@ -22,8 +22,8 @@ from publishing.publish.publish import publish
 from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf, address
-from tests.publishing.edition_records import in_doubt, sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import in_doubt, sent
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -23,8 +23,8 @@ from publishing.publish.publish import KeyUsedForOtherContentError, Published, h
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.edition_commands import Call
-from tests.publishing.edition_records import cancelled, in_doubt, sent, written
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import cancelled, in_doubt, sent, written
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 from tests.subscribers.factories import SubscriberFactory
 

@@ -19,8 +19,8 @@ from publishing.publish.publish import publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
-from tests.publishing.edition_records import cancelled, sent
-from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.edition_states import cancelled, sent
+from tests.publishing.schedule_issue import tomorrow
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -19,8 +19,8 @@ from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Agreed, publish_draft
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import FORM, LETTER, Page, WindowOf
-from tests.publishing.edition_records import written
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import written
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory
 

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from delivery.models import Delivery, Edition
 from publishing.editions.versions import still_going
 from publishing.publish.publish import publish
-from tests.publishing.edition_records import cancelled, sent
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import cancelled, sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

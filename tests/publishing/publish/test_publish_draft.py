@@ -25,9 +25,9 @@ from publishing.flash_messages import to_nobody
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, WindowOf
-from tests.publishing.edition_records import hold_is_over, sent
-from tests.publishing.letters import letter
-from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import hold_is_over, sent
+from tests.publishing.schedule_issue import tomorrow
 from tests.publishing.second_connection import (
     PATIENCE_S,
     at_once,

@@ -14,7 +14,7 @@ from idempotency.models import PostedForm
 from publishing.flash_messages import to_nobody
 from publishing.models import Issue
 from tests.publishing.author_browser import FORM, WindowOf
-from tests.publishing.edition_records import written
+from tests.publishing.edition_states import written
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,9 +20,9 @@ from publishing.receipts.receipts import receipt_of, signed_receipt, why_none
 from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.edition_records import cancelled, in_doubt, sent
-from tests.publishing.letters import letter
-from tests.publishing.scheduled_issues import tomorrow
+from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import cancelled, in_doubt, sent
+from tests.publishing.schedule_issue import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,7 +17,7 @@ from publishing.actions.start_scheduled import start_due, start_now
 from publishing.scheduling.local_time import Moment, moment_of
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
-from tests.publishing.scheduled_issues import LISBON, its_time_came, log_of, schedule, tomorrow
+from tests.publishing.schedule_issue import LISBON, its_time_came, log_of, schedule, tomorrow
 from tests.publishing.second_connection import at_once
 
 

@@ -40,7 +40,7 @@ from publishing.scheduling.local_time import Moment, is_too_late, moment_of
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
-from tests.publishing.scheduled_issues import (
+from tests.publishing.schedule_issue import (
     LISBON,
     its_time_came,
     log_of,

@@ -12,7 +12,7 @@ from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.copied_database import backup_of
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.management_command import Installation
-from tests.publishing.scheduled_issues import its_time_came, schedule
+from tests.publishing.schedule_issue import its_time_came, schedule
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 

@@ -40,13 +40,13 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.queue.test_start import a_call_held_by
 from tests.delivery.webhook_bodies import event, key_of
 from tests.publishing.second_connection import PATIENCE_S, beside
-from tests.subscribers.every_trace import tables_that_hold
 from tests.subscribers.factories import (
     SOME_DAY,
     SubscriberFactory,
     SubscriberImportFactory,
     SuppressionFactory,
 )
+from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import link, visitor
 
 __all__ = ["newsroom", "provider"]

@@ -26,8 +26,8 @@ from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.data_requests.test_erase import an_event
-from tests.subscribers.every_trace import tables_that_hold
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, days_pass, sign_up, the_one
 
 __all__ = ["newsroom", "provider"]

@@ -13,7 +13,6 @@ from subscribers.importing.run import PIECE
 from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber, SubscriberImport
 from subscribers.models.import_piece import LONGEST_PIECE
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
-from tests.subscribers.every_trace import tables_that_hold
 from tests.subscribers.factories import (
     SOME_DAY,
     SubscriberFactory,
@@ -21,6 +20,7 @@ from tests.subscribers.factories import (
     SuppressionFactory,
     the_list,
 )
+from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
 
 pytestmark = pytest.mark.django_db

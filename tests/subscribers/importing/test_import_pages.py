@@ -24,7 +24,6 @@ from subscribers.models import (
 )
 from tests.publishing.author_browser import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, the_list
-from tests.subscribers.importing.files_that_are_no_lists import NO_LISTS
 from tests.subscribers.importing.import_browser import (
     FAIR,
     IMPORTS,
@@ -33,6 +32,7 @@ from tests.subscribers.importing.import_browser import (
     upload,
     uploaded,
 )
+from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

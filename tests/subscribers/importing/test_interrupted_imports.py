@@ -28,7 +28,6 @@ from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
 from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.conftest import FileOf, ImportSubscribers
-from tests.subscribers.importing.files_that_are_no_lists import NO_LISTS
 from tests.subscribers.importing.import_browser import kept_in_waiting
 from tests.subscribers.importing.import_processes import (
     eventually,
@@ -36,6 +35,7 @@ from tests.subscribers.importing.import_processes import (
     sign_up,
     wait_until_blocked,
 )
+from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

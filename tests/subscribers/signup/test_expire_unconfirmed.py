@@ -11,13 +11,13 @@ from delivery.models import Delivery
 from delivery.tasks import background_tasks
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 from subscribers.signup.expire_unconfirmed import expire_pending
-from tests.subscribers.every_trace import tables_that_hold
 from tests.subscribers.factories import (
     SOME_DAY,
     SubscriberFactory,
     SubscriberImportFactory,
     SuppressionFactory,
 )
+from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, days_pass, press, sign_up, the_one
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
-from tests.newsletter_site.sign_in.two_step_browser import (
+from tests.newsletter_site.sign_in.two_step.two_step_browser import (
     PAGE,
     PASSWORD,
     Browser,

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from tests.newsletter_site.sign_in.two_step_browser import (
+from tests.newsletter_site.sign_in.two_step.two_step_browser import (
     DESK,
     LOGIN,
     Browser,

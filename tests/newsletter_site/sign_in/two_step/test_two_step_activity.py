@@ -11,7 +11,12 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from tests.newsletter_site.sign_in.two_step_browser import PAGE, PASSWORD, Browser, code_now
+from tests.newsletter_site.sign_in.two_step.two_step_browser import (
+    PAGE,
+    PASSWORD,
+    Browser,
+    code_now,
+)
 
 
 def test_what_is_done_with_it_stands_in_the_log(codes: list[str]) -> None:

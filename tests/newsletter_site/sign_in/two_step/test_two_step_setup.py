@@ -14,7 +14,7 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.sign_in import two_step_devices
-from tests.newsletter_site.sign_in.two_step_browser import (
+from tests.newsletter_site.sign_in.two_step.two_step_browser import (
     DESK,
     PAGE,
     PASSWORD,

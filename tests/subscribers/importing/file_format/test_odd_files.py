@@ -14,7 +14,7 @@ from subscribers.importing.file_format.read_file import (
 )
 from subscribers.importing.file_format.validate_row import Candidate, LeftOut, judge
 from tests.subscribers.importing.file_format.test_csv_dialects import read, rows_of
-from tests.subscribers.importing.files_that_are_no_lists import NO_LISTS
+from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 MEGABYTE = 1024 * 1024
 ADA, BOB = ("ada@example.org", "Ada"), ("bob@example.org", "Bob")

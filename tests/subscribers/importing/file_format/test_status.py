@@ -28,9 +28,9 @@ from subscribers.models import (
 )
 from subscribers.suppression.manual_suppression import let_in, shut_out
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
-from tests.subscribers.every_trace import tables_that_hold
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
 from tests.subscribers.importing.import_browser import kept_in_waiting, run_workers
+from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
 
 pytestmark = pytest.mark.django_db

@@ -18,8 +18,8 @@ from publishing.editions.versions import versions_of
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.newsletter_site.api_caller import Program
-from tests.publishing.letters import letter
-from tests.publishing.scheduled_issues import LISBON, tomorrow
+from tests.publishing.content_factory import letter
+from tests.publishing.schedule_issue import LISBON, tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

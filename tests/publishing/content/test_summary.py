@@ -10,7 +10,7 @@ from publishing.archive.archived_editions import latest_letters
 from publishing.content.summary import LONGEST, summary_of
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.letters import letter
+from tests.publishing.content_factory import letter
 
 FIRST = "They are gone between one evening and the next."
 

@@ -24,13 +24,13 @@ from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_list import SEARCH_S, Looked
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.suppression import manual_suppression
-from tests.subscribers.every_trace import tables_that_hold
 from tests.subscribers.factories import (
     SubscriberFactory,
     SubscriberImportFactory,
     SuppressionFactory,
 )
 from tests.subscribers.importing.import_browser import someone
+from tests.subscribers.search_all_tables import tables_that_hold
 
 pytestmark = pytest.mark.django_db
 READERS = "/admin/newsletters/readers/"
