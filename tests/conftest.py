@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 
 from newsletter_site import embedded_postgres
-from tests.own_cluster import KeptCluster
+from tests.postgres_cluster import KeptCluster
 
 pytest_plugins = ["tests.tiers"]
 
@@ -141,14 +141,14 @@ def no_signal_stays_blocked() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> Iterator[None]:
     """Copy the migrated template for this process of the run."""
-    from tests.database import without_guard
+    from tests.database import remove_guard
     from tests.database.template import copied_database
 
     with ExitStack() as copy:
         # Not for the whole run: a test without a database fixture must fail in any order.
         with django_db_blocker.unblock():
             copy.enter_context(copied_database())
-            without_guard.take_out()
+            remove_guard.take_out()
         yield
         with django_db_blocker.unblock():
             copy.close()

@@ -24,7 +24,7 @@ from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, su
 from tests.browser.conftest import READERS
 from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import PLAIN
-from tests.delivery.edition_commands import taken
+from tests.delivery.worker_steps import taken
 from tests.publishing.edition_states import sent
 from tests.publishing.schedule_issue import its_time_came
 

@@ -16,9 +16,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 from newsletter_site.embedded_postgres import database_url
-from tests.crash_points.player import Player, begun
-from tests.own_cluster import KeptCluster
-from tests.proofs.ground import clean_environment
+from tests.crash_points.scenario_process import Player, begun
+from tests.postgres_cluster import KeptCluster
+from tests.proofs.environment import clean_environment
 
 
 def main() -> int:

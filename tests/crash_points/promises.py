@@ -13,7 +13,7 @@ from delivery.reports.audit import breaches_of
 from delivery.reports.edition_counts import books_of
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.models import Issue
-from tests.crash_points.hands import LETTER, Hands
+from tests.crash_points.actions import LETTER, Hands
 
 Accepted = list[tuple[str, str]]
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from delivery.queue import control
 from delivery.reconcile import database_identity
 from delivery.rules.edition_state import EditionState
-from tests.crash_points.hands import Hands
+from tests.crash_points.actions import Hands
 
 # Longer than a lease with its call, and than any pause or look-up of this theatre's settings.
 A_LONG_WHILE_S = 2000.0

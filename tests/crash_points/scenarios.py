@@ -10,7 +10,7 @@ from django.conf import settings
 
 from delivery.queue import control
 from delivery.reconcile import database_identity
-from tests.crash_points.hands import Hands
+from tests.crash_points.actions import Hands
 from tests.crash_points.points import watch
 
 Fault = tuple[str, dict[str, Any]]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.crash_points.scenarios import SCENARIOS
-from tests.own_cluster import ROOT
+from tests.postgres_cluster import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
@@ -28,7 +28,7 @@ Played = Callable[[str], dict[str, Any]]
 def played(database_url: str) -> Iterator[Played]:
     """Play scenarios in one warm process; return the counts and its output."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.crash_points.player"],
+        [sys.executable, "-m", "tests.crash_points.scenario_process"],
         cwd=ROOT,
         env=os.environ | {"DATABASE_URL": database_url},
         stdin=subprocess.PIPE,

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.database_work import NO_CHECKPOINTS
 from tests.delivery.edition_factory import Newsroom
-from tests.faults.servers.own_server import FORGETFUL, OwnServer
+from tests.faults.servers.postgres_server import FORGETFUL, OwnServer
 
 # As on a server that is run for real, but for the disk; and no checkpoint while it is counted: the
 # first change of a page after one writes the whole page into the log.

@@ -38,7 +38,7 @@ from newsletter_site.wiring import join
 from postmark_sandbox.http.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
-from tests.faults.servers.own_server import OwnServer
+from tests.faults.servers.postgres_server import OwnServer
 
 # Read whole, these would cost more with every issue that ever went out.
 LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}

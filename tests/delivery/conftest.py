@@ -8,8 +8,8 @@ import pytest
 
 from delivery.models import Edition
 from postmark_sandbox.http.server import SandboxServer
-from tests.delivery.edition_commands import states
 from tests.delivery.edition_factory import Newsroom
+from tests.delivery.worker_steps import states
 
 
 @pytest.fixture

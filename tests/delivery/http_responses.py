@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.delivery.provider_responses import accepted, body
-from tests.delivery.scripted_postmark import Conversation, Script
+from tests.delivery.postmark_responses import accepted, body
+from tests.delivery.scripted_http_server import Conversation, Script
 
 
 def http(status: str, content: bytes = b"", *headers: str) -> bytes:

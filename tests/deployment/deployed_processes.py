@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.own_cluster import ROOT
+from tests.postgres_cluster import ROOT
 
 PATIENCE_S = 180.0
 LOOK_EVERY_S = 0.05

@@ -23,8 +23,8 @@ from tests.deployment.deployed_processes import free_port
 from tests.deployment.image import ROOT, Image
 from tests.deployment.served_site import FROM_THE_PROXY
 from tests.faults.servers.cutting_proxy import CuttingProxy
-from tests.faults.servers.own_server import OwnServer
-from tests.faults.servers.waiting_for import eventually
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.wait_until import eventually
 
 PATIENCE_S = 100
 PUBLISH = """

@@ -15,7 +15,7 @@ from tests.deployment.conftest import Sites
 from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import PATIENCE_S, ServedSite
 from tests.installed_programs import program
-from tests.own_cluster import ROOT
+from tests.postgres_cluster import ROOT
 
 pytestmark = pytest.mark.django_db
 

@@ -12,10 +12,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from tests.drill.faults import DRILLS
-from tests.drill.stage import ALERTS, FACTOR, stage
-from tests.faults.servers.own_server import FORGETFUL
-from tests.proofs.ground import clean_environment, ground, set_up
+from tests.drill.alert_drills import DRILLS
+from tests.drill.monitored_stack import ALERTS, FACTOR, stage
+from tests.faults.servers.postgres_server import FORGETFUL
+from tests.proofs.environment import clean_environment, ground, set_up
 from tests.proofs.proof import Finding, Wish, say
 
 QUICK = ("HomingDown", "HomingEventsWait")

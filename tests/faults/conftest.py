@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from postmark_sandbox.http.server import SandboxServer
-from tests.faults.fault_stage import Stage
-from tests.faults.processes.database_observer import Onlooker
+from tests.faults.delivery_stack import Stage
+from tests.faults.migration_observer import Onlooker
 from tests.faults.processes.watched_migrate import LATER, WatchedMigrate
 from tests.faults.servers.cutting_proxy import CuttingProxy
-from tests.faults.servers.own_server import OwnServer
-from tests.faults.servers.stalling_connection import StallingLine
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.servers.stalling_proxy import StallingLine
 
 
 @pytest.fixture(scope="session")

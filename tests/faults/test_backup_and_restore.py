@@ -29,9 +29,9 @@ from postmark_sandbox.http.server import SandboxServer
 from subscribers.links.unsubscribe_token import read, token_for
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import ROOT, WatchedWorker
-from tests.faults.servers.own_server import OwnServer
-from tests.faults.servers.waiting_for import eventually, held
-from tests.own_cluster import OwnCluster, remove
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.wait_until import eventually, held
+from tests.postgres_cluster import OwnCluster, remove
 
 TEXT = (ROOT / "docs" / "restore.md").read_text()
 # The marked blocks of the page, by their mark.

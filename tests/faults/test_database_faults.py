@@ -12,10 +12,10 @@ from django.db import connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, Worker
 from tests.delivery.edition_factory import THE_LAST_LOOK
-from tests.faults.fault_stage import Stage
+from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
 from tests.faults.servers.cutting_proxy import CuttingProxy
-from tests.faults.servers.waiting_for import accepted, eventually, held
+from tests.faults.wait_until import accepted, eventually, held
 
 READERS = 400
 

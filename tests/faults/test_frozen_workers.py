@@ -7,10 +7,10 @@ from typing import Any
 
 from delivery.models import Alarm, Evidence
 from tests.delivery.edition_factory import THE_LAST_LOOK
-from tests.faults.fault_stage import Stage
+from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
-from tests.faults.servers.stalling_connection import StallingLine
-from tests.faults.servers.waiting_for import eventually
+from tests.faults.servers.stalling_proxy import StallingLine
+from tests.faults.wait_until import eventually
 
 READERS = 20
 

@@ -28,8 +28,8 @@ from newsletter_site.logs.format import FIELDS
 from newsletter_site.logs.redact import basic_credentials
 from postmark_sandbox.http.server import SandboxServer
 from tests.faults.processes.watched_worker import TIMES, WatchedWorker
-from tests.faults.servers.own_server import OwnServer
-from tests.faults.servers.waiting_for import eventually
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.wait_until import eventually
 from tests.publishing.author_browser import Page
 
 pytestmark = pytest.mark.timeout(400)

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection
 
 from delivery.models import Alarm, Attempt, Batch
-from tests.faults.fault_stage import Stage
-from tests.faults.servers.waiting_for import PATIENCE_S, eventually, held
+from tests.faults.delivery_stack import Stage
+from tests.faults.wait_until import PATIENCE_S, eventually, held
 
 ROUNDS = 10
 READERS = 5

@@ -10,10 +10,10 @@ import pytest
 from django.db import connection
 
 from delivery.models import Attempt, Batch, Worker
-from tests.faults.fault_stage import Stage
-from tests.faults.processes.sigterm_storm import blow, workers_to_stop
-from tests.faults.servers.stalling_connection import StallingLine
-from tests.faults.servers.waiting_for import eventually
+from tests.faults.delivery_stack import Stage
+from tests.faults.processes.random_sigterms import blow, workers_to_stop
+from tests.faults.servers.stalling_proxy import StallingLine
+from tests.faults.wait_until import eventually
 
 SIGTERMS = int(os.environ.get("HOMING_SIGTERMS", "60"))
 SEED = int(os.environ.get("HOMING_SIGTERMS_SEED", "1789"))

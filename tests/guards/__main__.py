@@ -25,9 +25,9 @@ from tests.guards.all_guards import GUARDS
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.notation import Guard
 from tests.guards.selection import NamedTests, Share, changed_since
+from tests.guards.tree_copy import Workbench
 from tests.guards.verdict import Run, without_case
-from tests.guards.workbench import Workbench
-from tests.own_cluster import ROOT, KeptCluster
+from tests.postgres_cluster import ROOT, KeptCluster
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ from collections import Counter
 from tests.guards.all_guards import GUARDS
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.selection import NamedTests, names_in
-from tests.own_cluster import ROOT
+from tests.postgres_cluster import ROOT
 
 
 def test_every_guard_can_be_taken_out_and_its_tests_exist() -> None:

@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-from tests.own_cluster import ROOT
+from tests.postgres_cluster import ROOT
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.histories", description=__doc__)

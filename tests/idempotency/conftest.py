@@ -13,8 +13,8 @@ from django.db import connection
 from django.test import Client
 
 from tests.idempotency import one_form_site
-from tests.idempotency.browser_form import Window
-from tests.idempotency.lock_observer import Onlooker, Posts
+from tests.idempotency.author_browser import Window
+from tests.idempotency.concurrent_posts import Onlooker, Posts
 
 
 @pytest.fixture

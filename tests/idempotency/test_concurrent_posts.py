@@ -9,7 +9,7 @@ from django.db import connection
 
 from idempotency.claim import MOST_WAITING, seats
 from idempotency.models import PostedForm
-from tests.idempotency.lock_observer import PATIENCE_S
+from tests.idempotency.concurrent_posts import PATIENCE_S
 from tests.idempotency.one_form_site import LeafletForm, titles, wait_at_the_gate
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.freezing import freeze
-from tests.idempotency.lock_observer import PATIENCE_S
+from tests.freeze_process import freeze
+from tests.idempotency.concurrent_posts import PATIENCE_S
 from tests.idempotency.one_form_site import titles, wait_at_the_gate
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]

@@ -15,7 +15,7 @@ from django.db import connection
 
 from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
-from tests import own_cluster
+from tests import postgres_cluster
 
 PROGRAM = Path(__file__).with_name("connecting_program.py")
 
@@ -27,7 +27,7 @@ class Program:
         self,
         *data_dirs: Path,
         durable: bool = False,
-        packages: Path = own_cluster.ROOT,
+        packages: Path = postgres_cluster.ROOT,
         **environment: str,
     ) -> None:
         self.process = subprocess.Popen(
@@ -36,7 +36,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(own_cluster.ROOT), **environment},
+            env={**os.environ, "PYTHONPATH": str(postgres_cluster.ROOT), **environment},
         )
 
     def tell(self, do: str, **arguments: Any) -> None:
@@ -76,7 +76,7 @@ def a_data_dir() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="homing-test-", dir="/var/tmp"))
     folder.chmod(0o711)
     yield folder
-    own_cluster.remove(folder)
+    postgres_cluster.remove(folder)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from subscribers.models import SubscriberImport
 from tests.newsletter_site.read_settings import ROOT
-from tests.typed_commands import typed
+from tests.run_manage_command import typed
 
 pytestmark = pytest.mark.process
 

@@ -25,9 +25,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.installed_programs import find_program
-from tests.own_cluster import ROOT
-from tests.proofs import guarantees
-from tests.proofs.ground import clean_environment, set_up
+from tests.postgres_cluster import ROOT
+from tests.proofs import write_guarantees
+from tests.proofs.environment import clean_environment, set_up
 from tests.proofs.proof import Finding, Run, Wish
 
 FOUND = "FOUND "
@@ -49,21 +49,23 @@ class Proof:
 
 
 PROOFS = {
-    "storm": Proof("tests.proofs.storm:storm", 15),
-    "chaos": Proof("tests.proofs.storm:chaos", 10),
-    "stack": Proof("tests.proofs.stack:run", 15, programs=("pgbouncer", "nginx")),
-    "recovery": Proof("tests.proofs.programs:recovery", 10),
-    "stops": Proof("tests.proofs.stops:run", 15),
+    "storm": Proof("tests.proofs.chaos:storm", 15),
+    "chaos": Proof("tests.proofs.chaos:chaos", 10),
+    "stack": Proof("tests.proofs.full_stack:run", 15, programs=("pgbouncer", "nginx")),
+    "recovery": Proof("tests.proofs.run_programs:recovery", 10),
+    "stops": Proof("tests.proofs.stop_workers:run", 15),
     "fairness": Proof("tests.proofs.fairness:run", 10),
-    "snapshot": Proof("tests.proofs.programs:snapshot", 10),
-    "benchmarks": Proof("tests.proofs.programs:benchmarks", 10),
+    "snapshot": Proof("tests.proofs.run_programs:snapshot", 10),
+    "benchmarks": Proof("tests.proofs.run_programs:benchmarks", 10),
     # These two use every core.
-    "guards": Proof("tests.proofs.programs:guards", 60, has_parts=True),
-    "pairs": Proof("tests.proofs.programs:pairs", 15, has_parts=True),
+    "guards": Proof("tests.proofs.run_programs:guards", 60, has_parts=True),
+    "pairs": Proof("tests.proofs.run_programs:pairs", 15, has_parts=True),
     "drill": Proof("tests.drill.__main__:run", 25, beside_others=True, programs=("prometheus",)),
-    "fuzz": Proof("tests.proofs.programs:fuzz", 30, beside_others=True, has_parts=True),
-    "properties": Proof("tests.proofs.programs:properties", 15, beside_others=True),
-    "histories": Proof("tests.proofs.programs:histories", 20, beside_others=True, has_parts=True),
+    "fuzz": Proof("tests.proofs.run_programs:fuzz", 30, beside_others=True, has_parts=True),
+    "properties": Proof("tests.proofs.run_programs:properties", 15, beside_others=True),
+    "histories": Proof(
+        "tests.proofs.run_programs:histories", 20, beside_others=True, has_parts=True
+    ),
     "model": Proof("tests.small_model.__main__:run", 15, beside_others=True),
 }
 
@@ -86,7 +88,7 @@ def main() -> int:
                 f"{name} needs {' and '.join(lacking)}. Run: apt-get install {' '.join(lacking)}"
             )
     clean_environment()
-    at = guarantees.Occasion.now(seed)
+    at = write_guarantees.Occasion.now(seed)
     is_whole = not (chosen.names or chosen.quick or chosen.readers or chosen.share != WHOLE)
     writes = is_whole and at.tree_is_clean if chosen.write is None else chosen.write
     print(f"Proofs of {at}.", flush=True)
@@ -107,7 +109,7 @@ def main() -> int:
             if not finding.passed:
                 fallen_short.append(name)
             if writes:
-                guarantees.write(name, finding, seconds, at)
+                write_guarantees.write(name, finding, seconds, at)
 
     alone = [name for name in names if not PROOFS[name].beside_others]
     with ThreadPoolExecutor(os.cpu_count()) as hands:

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from benchmarks.site.provider_process import a_provider
 from delivery.models import Edition
-from tests.faults.processes.workers import Crew
-from tests.proofs.desk import LETTER, Desk, desk
-from tests.proofs.ground import ground
+from tests.faults.processes.forked_workers import Crew
+from tests.proofs.author import LETTER, Desk, desk
+from tests.proofs.environment import ground
 from tests.proofs.proof import Finding, Wish, number, say
 
 READERS = 500_000

@@ -19,7 +19,7 @@ from delivery.reports.edition_counts import books_of
 from newsletter_site.retention import prune
 from publishing.receipts.receipts import receipt_of
 from tests.delivery.edition_factory import Newsroom
-from tests.own_cluster import ROOT
+from tests.postgres_cluster import ROOT
 from tests.retention.conftest import one_of_three_kinds
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]

@@ -10,19 +10,19 @@ import sys
 import time
 
 from tests.proofs.proof import Finding, Wish, number, say
-from tests.small_model import findings
+from tests.small_model import expected_results
 
 
 def run(wish: Wish) -> Finding:
     """Explore everything, or the small worlds alone."""
-    groups = findings.QUICK if wish.quick else findings.GROUPS
+    groups = expected_results.QUICK if wish.quick else expected_results.GROUPS
     finding = Finding("every state of the small model, and of the model without each of its guards")
     states, kept, broken = 0, 0, 0
     for title, variants, promises, breaks in groups:
         say(f"{title}:")
         for name, variant in variants.items():
             began = time.monotonic()
-            found = findings.found_in(variant, promises)
+            found = expected_results.found_in(variant, promises)
             states += found.states
             kept, broken = kept + (not found.broken), broken + bool(found.broken)
             said = f"{number(found.states)} states, {number(found.steps)} steps"

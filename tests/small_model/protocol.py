@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from tests.small_model.environment import person_steps, provider_steps, sweep_steps, tick
 from tests.small_model.state import Batch, Claim, Lost, State, Step, Worker, call_of, may_have
-from tests.small_model.surroundings import person_steps, provider_steps, sweep_steps, tick
 from tests.small_model.variant import Variant
 from tests.small_model.worker import Steps, worker_steps
 

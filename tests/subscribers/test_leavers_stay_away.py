@@ -23,7 +23,7 @@ from subscribers.audience import confirmed
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from subscribers.suppression.apply_provider_events import GRAVER
-from tests.delivery import webhook_bodies
+from tests.delivery import webhook_events
 from tests.newsletter_site.api_caller import API, Program
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.importing.import_browser import run_workers
@@ -132,8 +132,8 @@ EVENTS: list[dict[str, Any]] = [
 def test_no_event_brings_her_back(
     gone: Subscriber, settings: LazySettings, stays_away: Callable[[], None]
 ) -> None:
-    settings.POSTMARK_WEBHOOK_USER = webhook_bodies.USER
-    settings.POSTMARK_WEBHOOK_PASSWORD = webhook_bodies.PASSWORD
+    settings.POSTMARK_WEBHOOK_USER = webhook_events.USER
+    settings.POSTMARK_WEBHOOK_PASSWORD = webhook_events.PASSWORD
     about = {
         "MessageID": None,
         "Email": ADA,
@@ -144,7 +144,7 @@ def test_no_event_brings_her_back(
         "Metadata": {},
     }
     for stream, event in itertools.product(("broadcast", "outbound"), EVENTS):
-        assert webhook_bodies.post({"MessageStream": stream, **about, **event}) == 200
+        assert webhook_events.post({"MessageStream": stream, **about, **event}) == 200
         stays_away()
     # Nor does a provider whose lists do not name her.
     with SandboxServer() as server:

@@ -13,8 +13,8 @@ from delivery.feedback import event_inbox
 from delivery.models import Edition, ProviderEvent
 from delivery.queue.batches.split import lock_edition
 from tests.delivery.edition_factory import Newsroom, never
-from tests.delivery.second_connection import Beside
-from tests.delivery.webhook_bodies import event, key_of
+from tests.delivery.run_in_threads import Beside
+from tests.delivery.webhook_events import event, key_of
 
 Execute = Callable[..., object]
 

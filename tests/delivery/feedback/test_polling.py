@@ -20,7 +20,7 @@ from delivery.tasks.periodic_tasks import have_a_row
 from newsletter_site.logs.format import LineFormatter
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never
-from tests.delivery.second_connection import at_once
+from tests.delivery.run_in_threads import at_once
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from delivery.feedback.suppression_changes import ask_provider, changes_of
 from delivery.models import Errand, SuppressionChange
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.webhook_bodies import PASSWORD, USER, post
+from tests.delivery.webhook_events import PASSWORD, USER, post
 
 
 def push() -> None:

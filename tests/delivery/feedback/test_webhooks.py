@@ -18,10 +18,9 @@ from delivery.feedback.webhook_view import LONGEST_BODY
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue.batches.split import lock_edition
 from postmark_sandbox.http.server import SandboxServer
-from tests.delivery.edition_commands import unheard
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside, at_once
-from tests.delivery.webhook_bodies import (
+from tests.delivery.run_in_threads import Beside, at_once
+from tests.delivery.webhook_events import (
     PASSWORD,
     PATH,
     USER,
@@ -31,7 +30,8 @@ from tests.delivery.webhook_bodies import (
     key_of,
     post,
 )
-from tests.faults.servers.waiting_for import eventually
+from tests.delivery.worker_steps import unheard
+from tests.faults.wait_until import eventually
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from delivery.rules.outcomes import (
     TooLarge,
     Unanswered,
 )
-from tests.delivery.provider_responses import JSON, accepted, addresses, body, error, message_id
+from tests.delivery.postmark_responses import JSON, accepted, addresses, body, error, message_id
 
 HTML = b"<html><body><h1>Some gateway</h1></body></html>"
 RECIPIENT_TEXT = "Invalid 'To' address: 'c@@example.net'."

@@ -14,8 +14,8 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SearchPage, classify_search
 from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
 from tests.delivery.http_responses import http
-from tests.delivery.provider_responses import JSON, body, error, listed, message_id
-from tests.delivery.scripted_postmark import ScriptedServer
+from tests.delivery.postmark_responses import JSON, body, error, listed, message_id
+from tests.delivery.scripted_http_server import ScriptedServer
 
 URL = "https://postmark.example"
 SEARCH = f"{URL}/messages/outbound"

@@ -15,9 +15,9 @@ from delivery.queue.settle import settle_call
 from delivery.queue.start import ClaimLost, Started, start
 from delivery.rules.settlement import Next, Sent, Settlement
 from subscribers.models import Subscriber
-from tests.delivery.edition_commands import begun, taken
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside
+from tests.delivery.run_in_threads import Beside
+from tests.delivery.worker_steps import begun, taken
 
 # Each with a word that its sentence must hold, so that a person knows what to set right.
 FAULTS = [

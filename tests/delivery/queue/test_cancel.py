@@ -13,9 +13,9 @@ from delivery.queue.batches.split import lock_edition
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, start
 from delivery.rules.outcomes import Accepted, Answered, CallAnswer, NotSent, PutOff, TooLarge
-from tests.delivery.edition_commands import WORKER, Call, accepted, changed, states, taken
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import at_once
+from tests.delivery.run_in_threads import at_once
+from tests.delivery.worker_steps import WORKER, Call, accepted, changed, states, taken
 
 pytestmark = pytest.mark.usefixtures("small_batches")
 

@@ -11,9 +11,9 @@ from delivery.models import Delivery, Edition
 from delivery.queue.claim import claim, next_due_at, release
 from delivery.queue.enqueue import LARGEST_BATCH_BYTES, batch_size_for
 from subscribers.models import Subscriber, Suppression
-from tests.delivery.edition_commands import begun, taken
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside, at_once
+from tests.delivery.run_in_threads import Beside, at_once
+from tests.delivery.worker_steps import begun, taken
 
 
 def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> None:

@@ -28,9 +28,9 @@ from delivery.rules.settlement import (
     Unknown,
     Waiting,
 )
-from tests.delivery.edition_commands import asked, begun
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside
+from tests.delivery.run_in_threads import Beside
+from tests.delivery.worker_steps import asked, begun
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

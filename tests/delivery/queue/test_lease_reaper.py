@@ -16,9 +16,9 @@ from delivery.queue.lease_reaper import AT_A_TIME
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.settlement import Next, Settlement, Unknown
-from tests.delivery.edition_commands import begun, taken
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside
+from tests.delivery.run_in_threads import Beside
+from tests.delivery.worker_steps import begun, taken
 
 
 def test_a_lease_that_still_runs_is_left_alone(newsroom: Newsroom) -> None:

@@ -12,7 +12,8 @@ from delivery.queue import control
 from delivery.queue.start import ClaimLost, start
 from delivery.rules.outcomes import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
 from delivery.unknown.lookup import look_up
-from tests.delivery.edition_commands import (
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.worker_steps import (
     WORKER,
     Call,
     accepted,
@@ -21,7 +22,6 @@ from tests.delivery.edition_commands import (
     states,
     taken,
 )
-from tests.delivery.edition_factory import Newsroom
 
 pytestmark = pytest.mark.usefixtures("small_batches")
 

@@ -17,8 +17,8 @@ from delivery.reports.read_health import health
 from delivery.reports.read_queue_snapshot import standing
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.http_responses import http
-from tests.delivery.scripted_postmark import Conversation, ScriptedServer
-from tests.delivery.second_connection import Beside, at_once
+from tests.delivery.run_in_threads import Beside, at_once
+from tests.delivery.scripted_http_server import Conversation, ScriptedServer
 
 
 def take(rate_per_s: float | None = None) -> Claim | None:

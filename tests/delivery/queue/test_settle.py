@@ -18,9 +18,9 @@ from delivery.rules import retries
 from delivery.rules.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
 from delivery.rules.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
-from tests.delivery.edition_commands import begun
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.recorded_attempts import put_on_record
+from tests.delivery.recorded_acceptance import put_on_record
+from tests.delivery.worker_steps import begun
 
 NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
 POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)

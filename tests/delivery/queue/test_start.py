@@ -18,10 +18,10 @@ from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.http.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
-from tests.delivery.edition_commands import changed, taken
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.recorded_attempts import put_on_record
-from tests.delivery.second_connection import Beside
+from tests.delivery.recorded_acceptance import put_on_record
+from tests.delivery.run_in_threads import Beside
+from tests.delivery.worker_steps import changed, taken
 
 
 @contextmanager

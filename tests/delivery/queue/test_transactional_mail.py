@@ -22,7 +22,7 @@ from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.worker.drain import Watch
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside
+from tests.delivery.run_in_threads import Beside
 
 CONFIRMATION = Edition.Kind.CONFIRMATION
 RECORD = Edition.Kind.RECORD

@@ -22,10 +22,10 @@ from delivery.reconcile.record_findings import editions_to_walk, end_reconciliat
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
-from tests.delivery.edition_commands import changed, copies_by_key
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.kept_rows import KeptRows
-from tests.delivery.webhook_bodies import key_of
+from tests.delivery.reconcile.table_backup import KeptRows
+from tests.delivery.webhook_events import key_of
+from tests.delivery.worker_steps import changed, copies_by_key
 
 LAST_LOOK_UP_S = 900.0
 CALL_S = 5.0

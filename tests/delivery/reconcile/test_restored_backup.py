@@ -16,9 +16,9 @@ from delivery.queue.batches.split import lock_edition
 from delivery.queue.claim import claim
 from delivery.reconcile import database_identity
 from delivery.tasks import periodic_tasks
-from tests.delivery.edition_commands import copies_by_key, taken
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside, at_once
+from tests.delivery.run_in_threads import Beside, at_once
+from tests.delivery.worker_steps import copies_by_key, taken
 
 
 def restored_identity() -> None:

@@ -16,9 +16,9 @@ from subscribers.models import Subscriber
 from subscribers.reserve_ids import REQUESTS_APART, number_after
 from subscribers.signup.sign_up import Wish, sign_up
 from tests.database.template import set_ids_apart
-from tests.delivery.edition_commands import copies_by_key
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.kept_rows import KeptRows
+from tests.delivery.reconcile.table_backup import KeptRows
+from tests.delivery.worker_steps import copies_by_key
 
 ADA = "ada@posthouse.example.org"
 BEA = "bea@posthouse.example.org"

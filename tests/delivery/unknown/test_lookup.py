@@ -19,9 +19,9 @@ from delivery.rules.outcomes import Answered, NotNow, Unanswered
 from delivery.rules.settlement import Next, Settlement
 from delivery.unknown.lookup import look_up
 from delivery.unknown.lookup_context import doubt_of
-from tests.delivery.edition_commands import asked, begun, changed, taken, unheard
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.second_connection import Beside, at_once
+from tests.delivery.run_in_threads import Beside, at_once
+from tests.delivery.worker_steps import asked, begun, changed, taken, unheard
 
 # How a call can be accepted without its worker learning of it.
 ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]

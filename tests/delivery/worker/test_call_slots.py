@@ -19,7 +19,7 @@ from delivery.worker.call_slots import QUICK_S, CallsInFlight, Place, threads_fo
 from delivery.worker.process import Worker
 from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
-from tests.faults.servers.waiting_for import eventually
+from tests.faults.wait_until import eventually
 
 LONG_S = 20.0
 

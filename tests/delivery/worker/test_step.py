@@ -16,10 +16,10 @@ from delivery.models import Delivery, Edition
 from delivery.worker.process import Worker
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.http.server import SandboxServer
-from tests.delivery.edition_commands import unheard
+from tests.capture_log import Lines, log_lines
 from tests.delivery.edition_factory import Newsroom, steady_dice
 from tests.delivery.queue.test_start import a_call_held_by
-from tests.log_lines import Lines, log_lines
+from tests.delivery.worker_steps import unheard
 
 
 def one_in_doubt_and_one_in_line(newsroom: Newsroom) -> tuple[Edition, Edition]:

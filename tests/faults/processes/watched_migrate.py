@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from tests.faults.processes.watched_process import Heard, WatchedProcess
-from tests.faults.servers.own_server import OwnServer
+from tests.faults.servers.postgres_server import OwnServer
 
-LATER = "tests.faults.later.migrations"
+LATER = "tests.faults.next_release.migrations"
 LOCK_TIMEOUT_S, PATIENCE_S = "0.2", "100"
 
 
@@ -21,7 +21,7 @@ def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
     """A run that can be killed, and whose first words are heard."""
     settings = {
         "DATABASE_URL": database_url,
-        "DJANGO_SETTINGS_MODULE": "tests.faults.later.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.faults.next_release.settings",
         "MIGRATE_LOCK_TIMEOUT_S": LOCK_TIMEOUT_S,
         "MIGRATE_PATIENCE_S": PATIENCE_S,
     }

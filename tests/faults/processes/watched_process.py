@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.freezing import freeze
+from tests.freeze_process import freeze
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -12,7 +12,7 @@ import socket
 import threading
 from dataclasses import dataclass
 
-from tests.faults.servers.relay import Line, Relay
+from tests.faults.servers.tcp_proxy import Line, Relay
 
 
 @dataclass

@@ -15,7 +15,7 @@ import requests
 
 from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
-from tests import own_cluster
+from tests import postgres_cluster
 
 pytestmark = pytest.mark.process
 
@@ -31,14 +31,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     closed = tmp_path / "demo"
     closed.mkdir(mode=0o700)
     yield closed / "data"
-    own_cluster.remove(closed / "data")
+    postgres_cluster.remove(closed / "data")
 
 
 @pytest.fixture
 def demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A demo with nothing in its environment but what a bare machine has."""
     with subprocess.Popen(
-        [sys.executable, str(own_cluster.ROOT / "manage.py"), "demo"],
+        [sys.executable, str(postgres_cluster.ROOT / "manage.py"), "demo"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -148,7 +148,7 @@ def test_child_ends_when_the_demo_is_killed() -> None:
     arguments = ["-u", "-m", "newsletter_site.demo.processes.child", "http.server", "0"]
     with subprocess.Popen(
         [sys.executable, *arguments, "--bind", "127.0.0.1"],
-        cwd=own_cluster.ROOT,
+        cwd=postgres_cluster.ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

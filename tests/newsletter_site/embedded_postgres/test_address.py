@@ -12,7 +12,7 @@ from psycopg.conninfo import make_conninfo
 
 from newsletter_site.embedded_postgres import address, database_url, prepare_data_dir
 from newsletter_site.embedded_postgres.cluster import LONGEST_SOCKET_PATH, cluster_in
-from tests import own_cluster
+from tests import postgres_cluster
 from tests.newsletter_site.conftest import Program
 
 Start = Callable[..., Program]
@@ -40,7 +40,7 @@ def odd_data_dir(data_dir: Path) -> Iterator[Path]:
     """A data folder whose path is too long for a socket, and damaged by careless quoting."""
     folder = prepare_data_dir(data_dir / ("deep-" * 20) / "Ünder_Way 100%&x=y?#+")
     yield folder
-    own_cluster.remove(folder)
+    postgres_cluster.remove(folder)
 
 
 def test_the_server_listens_on_a_socket_in_a_folder_of_one_user_whatever_libpq_is_told(

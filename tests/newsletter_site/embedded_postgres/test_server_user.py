@@ -18,7 +18,7 @@ from newsletter_site.embedded_postgres import (
 )
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser, run_as, server_user
-from tests import own_cluster
+from tests import postgres_cluster
 from tests.newsletter_site.conftest import Program, a_data_dir, server_pid
 
 Start = Callable[..., Program]
@@ -34,7 +34,7 @@ def closed_data_dir(tmp_path: Path) -> Iterator[Path]:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     yield closed / "data"
-    own_cluster.remove(closed / "data")
+    postgres_cluster.remove(closed / "data")
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from django.test import Client
 from delivery import log_context
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
-from tests.log_lines import Lines, log_lines
+from tests.capture_log import Lines, log_lines
 from tests.subscribers.factories import SubscriberFactory
 
 MADE = re.compile(r"[0-9a-f]{32}")

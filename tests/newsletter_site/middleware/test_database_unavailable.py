@@ -15,7 +15,7 @@ from django.test import Client
 
 from newsletter_site.middleware.database_unavailable import is_away
 from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
-from tests.faults.servers.waiting_for import PATIENCE_S, eventually
+from tests.faults.wait_until import PATIENCE_S, eventually
 from tests.publishing.second_connection import at_once, beside
 
 with_database = pytest.mark.django_db(transaction=True)

@@ -15,7 +15,7 @@ from django.views import defaults
 
 from api.problem import MEDIA_TYPE
 from newsletter_site.middleware.unknown_host import bad_request
-from tests.log_lines import log_lines
+from tests.capture_log import log_lines
 
 
 def words(answer: HttpResponse) -> str:

@@ -20,7 +20,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.log_lines import log_lines
+from tests.capture_log import log_lines
 from tests.publishing.second_connection import at_once
 
 LOGIN = "/admin/login/"

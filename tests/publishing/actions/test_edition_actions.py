@@ -20,7 +20,7 @@ from publishing.editions.status import status_of
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
-from tests.delivery.edition_commands import begun, taken
+from tests.delivery.worker_steps import begun, taken
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory

@@ -10,7 +10,7 @@ from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
-from tests.typed_commands import typed
+from tests.run_manage_command import typed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 

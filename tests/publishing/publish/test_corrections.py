@@ -22,7 +22,7 @@ from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, Published, has_words, publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
-from tests.delivery.edition_commands import Call
+from tests.delivery.worker_steps import Call
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent, written
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside

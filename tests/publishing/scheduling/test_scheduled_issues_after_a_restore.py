@@ -9,9 +9,9 @@ import pytest
 
 from delivery.reconcile import database_identity
 from postmark_sandbox.http.server import SandboxServer
-from tests.delivery.copied_database import backup_of
+from tests.delivery.database_backup import backup_of
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.management_command import Installation
+from tests.delivery.homing_installation import Installation
 from tests.publishing.schedule_issue import its_time_came, schedule
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]

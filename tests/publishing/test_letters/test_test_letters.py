@@ -37,7 +37,7 @@ from subscribers.data_requests.personal_data import record_of
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.webhook_bodies import PASSWORD, USER, event, key_of, post
+from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from subscribers.importing.run import TAKE_TURN
-from tests.freezing import freeze
+from tests.freeze_process import freeze
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_S = 60  # ends a test that hangs, and decides nothing else

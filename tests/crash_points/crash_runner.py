@@ -1,0 +1,220 @@
+"""Puts scenarios on and has them cut short. It forks, and so has no threads."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.test import override_settings
+
+from delivery.models import Edition, Newsletter
+from delivery.reconcile import database_identity
+from publishing.models import Issue
+from tests.crash_points import promises
+from tests.crash_points.actions import Hands, Stage
+from tests.crash_points.points import Point, listen_to_calls, watch
+from tests.crash_points.provider import Provider
+from tests.crash_points.recovery import recover
+from tests.crash_points.scenarios import Scenario
+from tests.database.template import SEEDS
+from tests.delivery.edition_factory import Newsroom
+
+# Nothing in a scenario waits, so one that takes so long is stuck.
+LONGEST_ACT_S = 60
+# A session that lives holds this lock: whoever gets it knows that the session has ended.
+ALIVE = 180926
+
+Act = Callable[[Hands], None]
+
+
+@dataclass
+class Ending:
+    """How one performance went. `fell_at` are the points at which processes were killed."""
+
+    fell_at: list[Point]
+    points: list[Point]
+    breaches: list[str]
+    world: str = ""
+
+
+class Theatre:
+    """One database and one provider, on which one scenario after the other is put on."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        gc.freeze()
+        self._survivor = _Survivor(provider)
+
+    def put_on(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
+        """
+        Play `scenario` and have it killed at its point `kills[0]`, then the recovery at its point
+        `kills[1]`, and so on; then recover undisturbed. None stands for “play it to its end and
+        number the points”. Breaches of what must hold are in the ending.
+        """
+        stage = self._survivor.ask("prepare", scenario)
+        ending = Ending([], [], [])
+        for act, fatal in zip((scenario.play, *[recover] * len(kills)), kills, strict=False):
+            fell_at = self._play(scenario, act, stage, fatal, ending)
+            if fatal is not None and fell_at is None and not ending.breaches:
+                ending.breaches.append(f"point {fatal} was not reached")
+            found, ending.world = self._survivor.ask("look")
+            ending.breaches += found
+        ending.breaches += self._survivor.ask("finish", scenario)
+        return ending
+
+    def _play(
+        self, scenario: Scenario, act: Act, stage: Stage, fatal: int | None, ending: Ending
+    ) -> Point | None:
+        ours, theirs = Pipe(duplex=False)
+        child = os.fork()
+        if child == 0:
+            with override_settings(**dict(scenario.settings)):
+                _perform(act, stage, self._provider, fatal, theirs)
+        theirs.close()
+        fell_at = None
+        with ours:
+            try:
+                if not ours.poll(LONGEST_ACT_S):
+                    ending.breaches.append(f"nothing more happened for {LONGEST_ACT_S} s")
+                    os.kill(child, signal.SIGKILL)
+                else:
+                    told = ours.recv()
+                    if isinstance(told, Point):
+                        fell_at = told
+                        ending.fell_at.append(told)
+                        # Killed by the door: its end of the pipe closes with its life.
+                        ours.poll(LONGEST_ACT_S)
+                    elif isinstance(told, str):
+                        ending.breaches.append(told)
+                    else:
+                        ending.points = told
+            except EOFError:
+                ending.breaches.append("it ended without a word")
+        _, status = os.waitpid(child, 0)
+        if fell_at is not None and not (
+            os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        ):
+            ending.breaches.append(f"it was to be killed at {fell_at} and ended with {status}")
+        return fell_at
+
+    def end(self) -> None:
+        self._survivor.ask("leave")
+
+
+def _perform(
+    act: Act, stage: Stage, provider: Provider, fatal: int | None, told: Connection
+) -> None:
+    """The child: play, to the end or to the fatal point. Never returns."""
+    try:
+        listen_to_calls(lambda pid: provider.ask("kill_when_answered", pid))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [ALIVE])
+        hands = Hands(stage, provider)
+        watch.begin(fatal, told.send)
+        act(hands)
+        told.send(watch.passed)
+    except BaseException:  # noqa: BLE001 -- told to the parent; this process has nobody else
+        told.send(traceback.format_exc())
+    finally:
+        os._exit(0)
+
+
+class _Survivor:
+    """The process that is never killed: it sets the stage, recovers at last, and compares."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._line, theirs = Pipe()
+        if os.fork() == 0:
+            self._line.close()
+            _Company(provider).serve(theirs)
+        theirs.close()
+
+    def ask(self, question: str, *arguments: Any) -> Any:
+        self._line.send((question, arguments))
+        if not self._line.poll(LONGEST_ACT_S):
+            raise TimeoutError(f"the survivor did not answer to {question!r}")
+        went_well, answer = self._line.recv()
+        if not went_well:
+            raise RuntimeError(answer)
+        return answer
+
+
+class _Company:
+    """What the survivor does, one method for each question."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._stage: Stage | None = None
+        self._cancelled_with: promises.Accepted | None = None
+
+    def serve(self, line: Connection) -> None:
+        """Answer until the parent is gone. Never returns."""
+        try:
+            while True:
+                question, arguments = line.recv()
+                try:
+                    line.send((True, getattr(self, question)(*arguments)))
+                except Exception:  # noqa: BLE001 -- told to the parent
+                    line.send((False, traceback.format_exc()))
+        except (EOFError, OSError):
+            os._exit(0)
+
+    def prepare(self, scenario: Scenario) -> Stage:
+        _empty()
+        # As it is wherever a worker has ever run.
+        database_identity.notice()
+        # The admin's log names the type of what it is about; whether that row is there already must
+        # not depend on what was played before.
+        ContentType.objects.clear_cache()
+        ContentType.objects.get_for_model(Issue)
+        newsroom = Newsroom()
+        newsroom.confirm(scenario.readers)
+        self._provider.ask("begin", list(scenario.faults))
+        self._cancelled_with = None
+        self._stage = Stage(newsroom.author.pk, scenario.readers, scenario.hold_s)
+        if scenario.is_published:
+            Hands(self._stage, self._provider).publish()
+        return self._stage
+
+    def look(self) -> tuple[list[str], str]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [ALIVE])
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [ALIVE])
+        accepted = self._provider.ask("accepted")
+        if Edition.objects.filter(control=Edition.Control.CANCELLED).exists():
+            self._cancelled_with = accepted
+        return list(promises.always(accepted)), promises.world(accepted)
+
+    def finish(self, scenario: Scenario) -> list[str]:
+        assert self._stage is not None
+        with override_settings(**dict(scenario.settings)):
+            hands = Hands(self._stage, self._provider)
+            try:
+                recover(hands)
+            except Exception:  # noqa: BLE001 -- whatever it is, it is what is wrong
+                return [traceback.format_exc()]
+            accepted = self._provider.ask("accepted")
+            found = list(promises.in_the_end(hands, accepted, scenario.leaves_out))
+        if self._cancelled_with not in (None, accepted):
+            found.append("copies were accepted after the edition was seen cancelled")
+        return found
+
+    def leave(self) -> None:
+        _empty()
+
+
+def _empty() -> None:
+    """Bring the database back to what the migrations left."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {SEEDS}.clean()")
+    # What is not there is made by whoever needs it first, and a story must not have more
+    # statements the first time it is played.
+    Newsletter.objects.the_one()

@@ -1,0 +1,263 @@
+"""What is told of a copy after it was accepted, and how much of it pauses the edition."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
+from delivery.queue import control
+from delivery.retention import provider_event_details
+from delivery.rules.bounce_threshold import Counts, Limits, surge_in
+from delivery.rules.edition_state import EditionState, reason_of
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
+
+AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def credentials_are_set(settings: Any) -> None:
+    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
+
+
+@pytest.fixture
+def sent(newsroom: Newsroom) -> Edition:
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    return edition
+
+
+def copies(edition: Edition) -> list[Delivery]:
+    rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+    return list(rows.order_by("recipient"))
+
+
+def tell(copy: Delivery, record_type: str, at: datetime = AT, **more: Any) -> None:
+    edition = Edition.objects.get(issue=copy.issue_id, version=copy.version)
+    body = event(
+        key_of(edition, copy.recipient_id),
+        copy.provider_message_id,
+        record_type=record_type,
+        Recipient=copy.address,
+        Email=copy.address,
+        Type="HardBounce",
+        Inactive=True,
+        DeliveredAt=at.isoformat(),
+        BouncedAt=at.isoformat(),
+        ChangedAt=at.isoformat(),
+    )
+    assert post(body | more) == 200
+
+
+def test_a_delivery_is_written_beside_the_copy_with_the_earliest_time(sent: Edition) -> None:
+    copy = copies(sent)[0]
+    for at in (AT, AT - timedelta(hours=1), AT + timedelta(hours=1)):
+        tell(copy, "Delivery", at)
+    assert copies(sent)[0].delivered_at == AT - timedelta(hours=1)
+    assert [row.delivered_at for row in copies(sent)[1:]] == [None, None]
+
+
+def test_a_delivery_is_an_update_within_its_page(sent: Edition) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'delivery'")
+        indexes = str(cursor.fetchall())
+    assert not any(name in indexes for name in ("delivered_at", "bounced_at", "complained_at"))
+
+
+def test_a_bounce_told_several_times_is_counted_once(sent: Edition, newsroom: Newsroom) -> None:
+    copy = copies(sent)[0]
+    tell(copy, "Bounce", AT, ID=1)
+    tell(copy, "Bounce", AT + timedelta(seconds=1), ID=2)
+    tell(
+        copy,
+        "SubscriptionChange",
+        AT - timedelta(seconds=1),
+        SuppressSending=True,
+        SuppressionReason="HardBounce",
+        Origin="Recipient",
+    )
+
+    assert copies(sent)[0].bounced_at == AT - timedelta(seconds=1)
+    assert newsroom.batch(sent).bounced == 1
+    assert newsroom.outcomes(sent) == ["sent"] * 3
+
+
+def test_a_copy_may_count_as_bounced_and_complained(sent: Edition, newsroom: Newsroom) -> None:
+    copy = copies(sent)[0]
+    tell(copy, "SpamComplaint", ID=1)
+    tell(copy, "Bounce", ID=2)
+    batch = newsroom.batch(sent)
+    assert (batch.bounced, batch.complained) == (1, 1)
+
+
+def test_a_bounce_that_blames_no_address_is_not_counted(sent: Edition, newsroom: Newsroom) -> None:
+    for number, kind in enumerate(("Transient", "AutoResponder", "Unsubscribe")):
+        tell(copies(sent)[0], "Bounce", ID=number + 1, Type=kind, Inactive=False)
+    assert newsroom.batch(sent).bounced == 0
+    assert copies(sent)[0].bounced_at is None
+
+
+def test_a_bounce_without_our_metadata_is_found_by_tag_address_and_id(sent: Edition) -> None:
+    copy = copies(sent)[1]
+    tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}")
+    assert [row.bounced_at for row in copies(sent)] == [None, AT, None]
+
+
+def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> None:
+    copy = copies(sent)[1]
+    tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}", MessageID="other")
+    tell(copy, "Bounce", ID=2, Metadata={}, Tag="issue-of-others")
+    assert [row.bounced_at for row in copies(sent)] == [None] * 3
+
+
+@pytest.fixture
+def halfway(newsroom: Newsroom, settings: Any) -> Edition:
+    settings.DELIVERY_SURGE_BOUNCES_PERCENT = 20.0
+    settings.DELIVERY_SURGE_BOUNCES_LEAST = 2
+    settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 1
+    edition = newsroom.publish(readers=20, batch_size=5)
+    assert newsroom.step()
+    assert newsroom.step()
+    return edition
+
+
+def gone(edition: Edition) -> list[Delivery]:
+    return [copy for copy in copies(edition) if copy.outcome == "sent"]
+
+
+def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom) -> None:
+    tell(gone(halfway)[0], "Bounce", ID=1)
+    assert newsroom.state(halfway) is EditionState.SENDING
+    tell(gone(halfway)[1], "Bounce", ID=2)
+    assert newsroom.state(halfway) is EditionState.PAUSED
+    assert reason_of(newsroom.books(halfway)).startswith(
+        "Homing paused this by itself: 2 of 10 copies were sent back (20.0 %; the limit is 20 %)."
+    )
+    assert [alarm.kind for alarm in Alarm.objects.filter(edition=halfway)] == ["surge"]
+    assert not newsroom.step()
+
+
+def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> None:
+    tell(gone(halfway)[0], "SpamComplaint", ID=1)
+    assert "called spam" in reason_of(newsroom.books(halfway))
+
+
+def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:
+    for number, copy in enumerate(gone(halfway)[:2]):
+        tell(copy, "Bounce", ID=number + 1)
+    assert control.resume(halfway.pk)
+    assert newsroom.step()
+
+    tell(gone(halfway)[0], "Bounce", AT + timedelta(seconds=1), ID=9)
+    tell(gone(halfway)[10], "Bounce", ID=10)
+    assert newsroom.state(halfway) is EditionState.SENDING
+    # New ones do: two of the five that left since.
+    tell(gone(halfway)[11], "Bounce", ID=11)
+    assert newsroom.state(halfway) is EditionState.PAUSED
+    assert Alarm.objects.filter(edition=halfway, kind="surge").count() == 2
+
+
+def test_copies_in_doubt_have_left_too(halfway: Edition, newsroom: Newsroom, settings: Any) -> None:
+    # As if one of the two calls were in doubt.
+    settings.DELIVERY_SURGE_BOUNCES_PERCENT = 21.0
+    first = Batch.objects.filter(edition=halfway, sent=5).order_by("pos")[0]
+    Batch.objects.filter(pk=first.pk).update(sent=0, unknown=5, state="unknown", doubt_since=AT)
+    for number, copy in enumerate(gone(halfway)[:2]):
+        tell(copy, "Bounce", ID=number + 1)
+    halfway.refresh_from_db()
+    assert halfway.control == "running"
+
+
+def test_bounces_after_the_last_copy_pause_nothing(halfway: Edition, newsroom: Newsroom) -> None:
+    newsroom.deliver_all()
+    for number, copy in enumerate(gone(halfway)):
+        tell(copy, "Bounce", ID=number + 1)
+    assert newsroom.state(halfway) is EditionState.SUCCEEDED
+    assert not Alarm.objects.exists()
+
+
+def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) -> None:
+    for number, copy in enumerate(copies(sent)):
+        tell(copy, "Delivery", AT + timedelta(seconds=number))
+    first, second, third = ProviderEvent.objects.order_by("id")
+    old = datetime.now(UTC) - timedelta(days=40)
+    ProviderEvent.objects.filter(pk__in=[first.pk, second.pk]).update(received_at=old)
+    ProviderEvent.objects.filter(pk=second.pk).update(applied_at=None)
+
+    old_events = provider_event_details.applied_events(30)
+
+    assert old_events.count() == 1
+    assert sum(old_events.delete(at_once=1)) == 1
+    assert old_events.count() == 0
+    assert [event.pk for event in ProviderEvent.objects.order_by("id")] == [second.pk, third.pk]
+
+
+def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -> None:
+    mine, other = copies(sent)[:2]
+    tell(mine, "Delivery", Recipient=mine.address.upper())
+    tell(other, "Delivery")
+    (shown,) = provider_event_details.events_about(mine.address)
+    assert mine.address.upper() in shown["body"]
+    provider_event_details.forget([mine.address])
+    assert provider_event_details.events_about(mine.address) == []
+    assert len(provider_event_details.events_about(other.address)) == 1
+
+
+def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> None:
+    copy = copies(sent)[0]
+    body = event(key_of(sent, copy.recipient_id), "m-1", Recipient=copy.address)
+    for number in range(2):
+        headers = {"X-PM-Webhook-Trace-Id": "trace-1"}
+        assert post(body | {"ServerID": number}, **headers) == 200
+    assert post(body | {"ServerID": 0}, **{"X-PM-Webhook-Trace-Id": "trace-2"}) == 200
+    assert ProviderEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize("trace", ["", "x" * 101, "tr\xe4ce"])
+def test_a_trace_that_cannot_be_kept_loses_no_event(sent: Edition, trace: str) -> None:
+    for number in range(2):
+        assert post({"RecordType": "Open", "n": number}, **{"X-PM-Webhook-Trace-Id": trace}) == 200
+    assert [event.trace for event in ProviderEvent.objects.all()] == [None, None]
+
+
+LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, complaints_least=3)
+
+
+@pytest.mark.parametrize(
+    ("left", "bounced", "complained", "what"),
+    [
+        (250, 10, 0, "bounces"),
+        (251, 10, 0, None),
+        (20, 9, 0, None),
+        (20, 10, 0, "bounces"),
+        (1000, 39, 0, None),
+        (1000, 40, 0, "bounces"),
+        (3000, 0, 3, "complaints"),
+        (3001, 0, 3, None),
+        (3, 0, 2, None),
+        (100, 50, 50, "complaints"),
+        (0, 50, 50, None),
+    ],
+)
+def test_both_the_rate_and_the_number_must_be_reached(
+    left: int, bounced: int, complained: int, what: str | None
+) -> None:
+    surge = surge_in(Counts(left, bounced, complained, waiting=1), LIMITS)
+    assert (surge.what if surge else None) == what
+
+
+def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
+    assert surge_in(Counts(1000, 500, 500, waiting=0), LIMITS) is None
+
+
+def test_the_sentence_says_the_numbers_and_the_limit() -> None:
+    surge = surge_in(Counts(1250, 60, 0, waiting=9), LIMITS)
+    assert surge is not None
+    assert surge.sentence == (
+        "Homing paused this by itself: 60 of 1,250 copies were sent back (4.8 %; the limit is "
+        "4 %). Look at where these readers came from, then resume or cancel."
+    )

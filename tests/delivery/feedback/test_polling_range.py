@@ -1,0 +1,371 @@
+"""What a walk over the provider's lists asks for: from when on, how much of it, and how far."""
+
+from __future__ import annotations
+
+import re
+import resource
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+import pytest
+from django.core.management.base import OutputWrapper
+from django.db import connection
+from django.db.models.functions import Now
+
+from delivery.feedback import polling
+from delivery.models import Errand, ProviderEvent
+from delivery.postmark.client import LONGEST_ANSWER_BYTES, LONGEST_SEARCH, PAGE
+from delivery.postmark.search_windows import eastern
+from delivery.worker.drain import Watch
+from delivery.worker.process import Worker
+from subscribers.models import Suppression
+from tests.delivery.edition_factory import Newsroom, never
+from tests.delivery.http_responses import http
+from tests.delivery.scripted_http_server import Conversation, ScriptedServer
+
+NOTHING = b'{"Suppressions": [], "TotalCount": 0, "Bounces": []}'
+AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
+Query = dict[str, str]
+Answer = Callable[[Query], bytes]
+Dump = Callable[[Query], bytes | Iterable[bytes]]
+
+
+@pytest.fixture(autouse=True)
+def one_stream(newsroom: Newsroom, settings: Any) -> None:
+    """Both kinds of mail go over one stream, so that one walk is all there is."""
+    settings.POSTMARK_TRANSACTIONAL_STREAM = settings.POSTMARK_BROADCAST_STREAM
+
+
+class Asked:
+    server: ScriptedServer
+
+    def __init__(self) -> None:
+        self.bounces: list[Query] = []
+        self.dumps: list[Query] = []
+
+
+@contextmanager
+def provider(
+    settings: Any,
+    *,
+    bounces: Answer = lambda _: http("200 OK", NOTHING),
+    dump: Dump = lambda _: http("200 OK", NOTHING),
+    walks: int = 1,
+) -> Iterator[Asked]:
+    """A provider whose two lists answer so."""
+    asked = Asked()
+
+    def script(talk: Conversation) -> None:
+        while request := talk.read_request():
+            url = urlsplit(request.split(b" ")[1].decode())
+            query = {name: values[0] for name, values in parse_qs(url.query).items()}
+            if url.path.endswith("/dump"):
+                asked.dumps.append(query)
+                answer = dump(query)
+                if not isinstance(answer, bytes):
+                    # In pieces, and then the line is cut.
+                    for piece in answer:
+                        talk.write(piece)
+                    return
+                talk.write(answer)
+            else:
+                asked.bounces.append(query)
+                talk.write(bounces(query))
+
+    with ScriptedServer(*[script] * walks) as server:
+        settings.POSTMARK_BASE_URL, asked.server = server.url, server
+        # A machine that is busy may take long; none of these waits for it.
+        settings.DELIVERY_HTTP_DEADLINE_S = max(60.0, settings.DELIVERY_HTTP_DEADLINE_S)
+        yield asked
+
+
+def errand() -> Errand:
+    return Errand.objects.get(name="poll broadcast")
+
+
+def due_again() -> None:
+    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+
+
+def bounce(number: int, at: datetime = AT) -> dict[str, object]:
+    return {
+        "ID": number,
+        "Type": "SoftBounce",
+        "Email": f"somebody{number}@example.net",
+        "BouncedAt": at.isoformat(),
+    }
+
+
+def page(total: int, *bounces: dict[str, object]) -> bytes:
+    return http("200 OK", orjson.dumps({"TotalCount": total, "Bounces": bounces}))
+
+
+def entry(address: str, **other: object) -> dict[str, object]:
+    return {
+        "EmailAddress": address,
+        "SuppressionReason": "HardBounce",
+        "Origin": "Recipient",
+        "CreatedAt": AT.isoformat(),
+        **other,
+    }
+
+
+def listing(*entries: dict[str, object]) -> bytes:
+    return http("200 OK", orjson.dumps({"Suppressions": entries}))
+
+
+def know(addresses: Iterable[str]) -> None:
+    """Have the provider's last word of these on record."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO provider_suppression (address_key, stream, refuses, reason, origin, at)
+            SELECT address, 'broadcast', true, 'HardBounce', 'Recipient', %s
+            FROM unnest(%s::text[]) AS address
+            """,
+            [AT, list(addresses)],
+        )
+
+
+def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: Any) -> None:
+    with provider(settings) as asked:
+        polling.poll(never)
+    oldest = errand().started_at - timedelta(days=settings.POSTMARK_RETENTION_DAYS)
+    assert datetime.fromisoformat(asked.bounces[0]["fromdate"]) < eastern(oldest)
+    assert asked.dumps == [{}]
+
+
+def test_after_that_what_came_since_is_asked_for_and_a_little_of_before(settings: Any) -> None:
+    with provider(settings, walks=2) as asked:
+        polling.poll(never)
+        through_at = errand().through_at
+        assert through_at is not None
+        due_again()
+        polling.poll(never)
+    since = datetime.fromisoformat(asked.bounces[1]["fromdate"])
+    # Their clock beside ours, and what came onto their lists late.
+    assert since <= eastern(through_at - timedelta(hours=1))
+    assert since >= eastern(through_at - timedelta(days=1))
+    day = datetime.fromisoformat(asked.dumps[1]["fromdate"])
+    # A date is a whole day of a zone that need not be ours.
+    assert day <= eastern(through_at - timedelta(days=1))
+    assert day >= eastern(through_at - timedelta(days=4))
+
+
+def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: Any) -> None:
+    """It shows ten thousand; here it has one more."""
+
+    def bounces(query: Query) -> bytes:
+        offset = int(query["offset"])
+        assert offset + PAGE <= LONGEST_SEARCH
+        if "todate" in query:
+            return page(1, bounce(99, AT - timedelta(days=1)))
+        return page(LONGEST_SEARCH + 1, bounce(offset + 1, AT - timedelta(seconds=offset)))
+
+    with provider(settings, bounces=bounces) as asked:
+        polling.poll(never)
+    pages = LONGEST_SEARCH // PAGE
+    assert [query["offset"] for query in asked.bounces] == [
+        *(str(PAGE * number) for number in range(pages)),
+        "0",
+    ]
+    last_shown = AT - timedelta(seconds=LONGEST_SEARCH - PAGE)
+    until = datetime.fromisoformat(asked.bounces[-1]["todate"])
+    assert eastern(last_shown) <= until <= eastern(last_shown + timedelta(seconds=2))
+    assert ProviderEvent.objects.count() == pages + 1
+    assert errand().through_at is not None
+
+
+@pytest.mark.parametrize("at", [AT, None])
+def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetime | None) -> None:
+    def bounces(query: Query) -> bytes:
+        one = bounce(1) if at else bounce(1) | {"BouncedAt": "soon"}
+        # A walk that comes to no end by itself is ended here, and has failed the test.
+        return page(LONGEST_SEARCH + 1, one) if len(asked.bounces) < 100 else page(0)
+
+    with provider(settings, bounces=bounces) as asked:
+        polling.poll(never)
+    assert len(asked.bounces) <= 2 * LONGEST_SEARCH // PAGE
+    assert errand().said == "Postmark lists more bounces of one second than it shows."
+    assert errand().through_at is None
+
+
+def test_it_comes_back_when_the_provider_says_so(settings: Any) -> None:
+    with provider(settings, dump=lambda _: http("429 Slow down", b"{}", "Retry-After: 3000")):
+        polling.poll(never)
+    assert Errand.objects.filter(due_at__gt=Now() + timedelta(seconds=2000)).exists()
+
+
+def test_a_worker_that_lost_its_errand_takes_nothing_more_in(settings: Any) -> None:
+    known = [f"known{number}@example.net" for number in range(PAGE)]
+    know(known)
+
+    def dump(query: Query) -> bytes:
+        try:
+            Errand.objects.update(owner="00000000-0000-0000-0000-000000000001")
+        finally:
+            connection.close()
+        return listing(*map(entry, known), entry("new@example.net"))
+
+    with provider(settings, dump=dump):
+        polling.poll(never)
+    assert not ProviderEvent.objects.exists()
+    assert str(errand().owner).endswith("1")
+
+
+def test_an_entry_that_does_not_say_since_when_is_passed_over(settings: Any) -> None:
+    """It could not be told from what is known, and would be news whenever it is read."""
+    with provider(settings, dump=lambda _: listing(entry("ada@example.net", CreatedAt=None))):
+        polling.poll(never)
+    assert not ProviderEvent.objects.exists()
+    assert errand().through_at is not None
+
+
+def test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores(settings: Any) -> None:
+    applied = ProviderEvent.objects.filter(applied_at__isnull=False)
+    three = listing(*(entry(f"somebody{number}@example.net") for number in range(3)))
+    with provider(settings, dump=lambda _: three):
+        polling.poll(applied.exists)
+    assert (applied.count(), ProviderEvent.objects.count()) == (1, 3)
+    assert (errand().owner, errand().through_at, errand().failures) == (None, None, 0)
+
+
+def test_while_a_list_is_read_nobody_else_takes_the_errand(settings: Any) -> None:
+    settings.DELIVERY_HTTP_DEADLINE_S = 600.0
+    is_held: list[bool] = []
+
+    def dump(query: Query) -> bytes:
+        try:
+            held = Errand.objects.filter(lease_until__gt=Now() + timedelta(seconds=600))
+            is_held.append(held.exists())
+        finally:
+            connection.close()
+        return listing()
+
+    with provider(settings, dump=dump):
+        polling.poll(never)
+    assert is_held == [True]
+
+
+KNOWN = 3_500
+# Not read, and so long that few entries make a long list.
+NOTE = b"n" * 5_000
+# At its beginning, in its middle and at its end.
+NEW = (0, KNOWN // 2, KNOWN + 2)
+MEMORY_BYTES = 8 * 1024 * 1024
+
+
+@pytest.fixture
+def known(newsroom: Newsroom) -> None:
+    know(f"known{number}@example.net" for number in range(KNOWN))
+
+
+def pieces() -> Iterator[bytes]:
+    """A list of 17 MB: three that nobody told of, among 3,500 that are known."""
+    known, at = iter(range(KNOWN)), AT.isoformat().encode()
+    entries = (
+        b'%s{"EmailAddress":"%s@example.net","SuppressionReason":"HardBounce",'
+        b'"Origin":"Recipient","CreatedAt":"%s","Note":"%s"}'
+        % (b"," if place else b'{"Suppressions":[', who.encode(), at, NOTE)
+        for place, who in (
+            (place, f"new{place}" if place in NEW else f"known{next(known)}")
+            for place in range(KNOWN + len(NEW))
+        )
+    )
+    while piece := b"".join(islice(entries, 100)):
+        yield piece
+    yield b"]}"
+
+
+def chunked(content: Iterable[bytes]) -> Iterator[bytes]:
+    """An answer that does not say its length beforehand; its end is left open."""
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for piece in content:
+        yield b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+def endless(query: Query) -> Iterator[bytes]:
+    return chunked(b" " * 1024 * 1024 for _ in range(256))
+
+
+def memory_bytes(field: str) -> int:
+    """What Linux says of this process: its memory now (VmRSS), or at most (VmHWM)."""
+    [line] = re.findall(rf"^{field}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    return int(line) * 1024
+
+
+ALL_NEW = sorted(f"new{place}@example.net" for place in NEW)
+
+
+def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any) -> None:
+    assert sum(map(len, pieces())) > LONGEST_ANSWER_BYTES
+    with provider(settings, dump=lambda _: chunked(islice(pieces(), 3))):
+        polling.poll(never)
+    assert (errand().failures, errand().through_at, errand().owner) == (1, None, None)
+    assert "broke" in errand().said
+
+    # It is asked for again, from its beginning, and nothing of it is kept twice.
+    Errand.objects.update(due_at="2000-01-01T00:00:00Z", through_at=None)
+    with provider(settings, dump=lambda _: chain(chunked(pieces()), [b"0\r\n\r\n"])):
+        # From here on Linux counts the peak of this process anew (proc(5)).
+        Path("/proc/self/clear_refs").write_text("5")
+        before = memory_bytes("VmRSS")
+        polling.poll(never)
+        assert memory_bytes("VmHWM") - before < MEMORY_BYTES
+    assert sorted(Suppression.objects.values_list("address_key", flat=True)) == ALL_NEW
+    assert errand().through_at is not None
+    assert (errand().failures, ProviderEvent.objects.count()) == (0, len(NEW))
+
+
+def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(settings: Any) -> None:
+    with provider(settings, dump=endless) as asked:
+        polling.poll(lambda: bool(asked.dumps))
+        assert asked.server.was_cut_off.wait(20)
+    assert (errand().failures, errand().through_at, errand().owner) == (0, None, None)
+
+
+def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
+    is_asked, may_answer = threading.Event(), threading.Event()
+    watch = Watch(OutputWrapper(StringIO()), is_terminal=False)
+    ends: list[bool] = []
+
+    def dump(query: Query) -> bytes:
+        is_asked.set()
+        may_answer.wait(10)
+        return listing(entry("somebody@example.net"))
+
+    def until() -> bool:
+        if is_asked.is_set():
+            ends.append(watch.nothing_more_will_happen())
+        if len(ends) == 3:
+            may_answer.set()
+        return ends[-1:] == [True]
+
+    with provider(settings, dump=dump):
+        Worker(concurrency=1, poll_s=0.05).run(until=until)
+    assert ends[:3] == [False] * 3
+    assert (errand().failures, errand().owner) == (0, None)
+    assert errand().through_at is not None
+    assert Suppression.objects.filter(address_key="somebody@example.net").exists()
+
+
+def test_a_list_for_which_there_is_no_room_is_said_to_have_none(settings: Any) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with provider(settings, dump=endless):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024 * 1024, hard))
+        try:
+            polling.poll(never)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert errand().failures == 1
+    assert errand().said == (
+        "The suppression list could not be put into the folder for temporary files: File too large."
+    )

@@ -1,0 +1,492 @@
+"""
+What the client makes of everything that a network does: sent, surely not sent, or unanswered.
+
+Each row of the table of `requests`' exceptions is here, against a real server on loopback.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+import ssl
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from delivery.postmark import client as postmark
+from delivery.postmark.call_deadlines import Deadlines
+from delivery.postmark.client import Postmark, now_s
+from delivery.rules.outcomes import (
+    Answered,
+    CallAnswer,
+    CallFault,
+    CallUnanswered,
+    NoInformation,
+    NotSent,
+    PutOff,
+    TooLarge,
+)
+from tests.delivery.http_responses import GOOD, answering, http
+from tests.delivery.postmark_responses import accepted, addresses, body, error
+from tests.delivery.scripted_http_server import (
+    CERTIFICATE,
+    PATIENCE_S,
+    Conversation,
+    Script,
+    ScriptedServer,
+)
+
+# Long enough never to be met by what is meant to succeed; short enough to be waited for.
+LONG_S = PATIENCE_S
+SHORT_S = 1.0
+
+Client = Callable[[str], Postmark]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """Makes clients of an address, and closes them afterwards."""
+    made: list[Postmark] = []
+
+    def make(url: str) -> Postmark:
+        made.append(Postmark(url, "secret-token", deadline_s=LONG_S))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def send(sender: Postmark, *, within_s: float = LONG_S, content: bytes = b"[{}]") -> CallAnswer:
+    return sender.send(content, addresses(1), deadline_at_s=now_s() + within_s)
+
+
+def unanswered_because(answer: CallAnswer) -> str:
+    assert isinstance(answer, CallUnanswered)
+    return answer.reason
+
+
+def test_a_refused_connection_is_not_sent(client: Client) -> None:
+    with socket.socket() as bound_but_deaf:
+        bound_but_deaf.bind(("127.0.0.1", 0))
+        answer = send(client(f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}"))
+    assert isinstance(answer, NotSent)
+    assert answer.reason.endswith("(ConnectionError).")
+
+
+def test_a_connection_that_never_stands_is_not_sent(client: Client) -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        answer = send(client(f"http://127.0.0.1:{full.getsockname()[1]}"), within_s=SHORT_S)
+    assert isinstance(answer, NotSent)
+    assert answer.reason.endswith("(ConnectTimeout).")
+
+
+def test_a_certificate_that_is_not_trusted_is_not_sent(client: Client) -> None:
+    with ScriptedServer(answering(GOOD), secure=True) as server:
+        answer = send(client(server.url))
+    assert isinstance(answer, NotSent)
+    assert answer.reason.endswith("(SSLError).")
+    assert server.received == b""
+
+
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 200 OK\r\n\r\n", b"\x16\x03\x03"])
+def test_a_server_that_ends_no_handshake_is_not_sent(client: Client, greeting: bytes) -> None:
+    with ScriptedServer(lambda talk: talk.write(greeting)) as server:
+        answer = send(client(server.url.replace("http:", "https:")))
+    assert isinstance(answer, NotSent)
+
+
+def test_a_call_whose_time_is_over_does_not_even_connect(client: Client) -> None:
+    with ScriptedServer() as server:
+        answer = send(client(server.url), within_s=-0.001)
+    assert answer == NotSent("The time for the call was over before it began.")
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_not_a_byte_is_written_when_the_time_ran_out_while_connecting(
+    client: Client, monkeypatch: pytest.MonkeyPatch, secure: bool
+) -> None:
+    deadline_at_s = now_s() + SHORT_S
+    resolve = socket.getaddrinfo
+
+    def resolve_late(*query: object) -> object:
+        while now_s() < deadline_at_s:
+            threading.Event().wait(deadline_at_s - now_s())
+        return resolve(*query)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_late)
+    # A handshake may still take as long as connecting may; its certificate is trusted here.
+    with ScriptedServer(lambda talk: talk.read_request() and None, secure=secure) as server:
+        sender = trusting(client(server.url))
+        answer = sender.send(b"[{}]", addresses(1), deadline_at_s=deadline_at_s)
+    assert answer == NotSent("The time for the call was over before its first byte.")
+    assert server.connections == 1
+    assert server.received == b""
+
+
+def trusting(sender: Postmark) -> Postmark:
+    sender._session.verify = str(CERTIFICATE)
+    return sender
+
+
+def close_unread(talk: Conversation) -> None:
+    talk.close()
+
+
+def close_after_reading(talk: Conversation) -> None:
+    talk.read_request()
+
+
+def reset_after_reading(talk: Conversation) -> None:
+    talk.read_request()
+    talk.reset()
+
+
+RESULT = body([accepted()])
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        close_unread,
+        close_after_reading,
+        reset_after_reading,
+        answering(b"SMTP 220 hello\r\n\r\n"),
+        answering(b"\x00" * 70_000),
+        answering(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500),
+        answering(b"HTTP/1.1 200 OK\r\nConten"),
+        answering(http("422 No", body(error(406)))[:-1]),
+        answering(CHUNKED + b"%x\r\n%s\r\n" % (len(RESULT), RESULT)),
+        answering(CHUNKED + b"zz\r\n[]\r\n0\r\n\r\n"),
+        answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5, 9\r\n\r\n[1,2]"),
+        answering(http("200 OK", RESULT, "Content-Encoding: gzip")),
+    ],
+)
+def test_a_break_after_the_first_byte_leaves_it_unanswered(client: Client, script: Script) -> None:
+    with ScriptedServer(script) as server:
+        answer = send(client(server.url))
+    assert isinstance(answer, CallUnanswered)
+    assert server.connections == 1
+
+
+def test_a_client_works_again_after_a_broken_connection(client: Client) -> None:
+    with ScriptedServer(close_after_reading, answering(GOOD)) as server:
+        sender = client(server.url)
+        assert unanswered_because(send(sender)) == (
+            "The connection broke before the answer (ConnectionError)."
+        )
+        assert isinstance(send(sender), Answered)
+
+
+LENGTH_OF_100_KB = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+
+
+def slowly(begin: bytes, drops: bytes = b"") -> Script:
+    """Begin an answer, and go on drop by drop or not at all."""
+
+    def script(talk: Conversation) -> None:
+        talk.read_request()
+        talk.write(begin)
+        if drops:
+            talk.drip(drops)
+        else:
+            talk.stall()
+
+    return script
+
+
+STALLED, STALLED_IN_THE_BODY = slowly(b""), slowly(GOOD[:-1])
+DRIPPING = slowly(LENGTH_OF_100_KB, b" " * 1_000)
+DRIPPING_IN_CHUNKS = slowly(CHUNKED, b"1\r\n \r\n" * 200)
+
+
+@pytest.mark.parametrize(
+    ("script", "secure"),
+    [
+        (STALLED, False),
+        (STALLED, True),
+        (STALLED_IN_THE_BODY, False),
+        (slowly(b"", b"H" * 1_000), False),
+        (DRIPPING, False),
+        (DRIPPING, True),
+        (DRIPPING_IN_CHUNKS, False),
+    ],
+)
+def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, secure: bool) -> None:
+    with ScriptedServer(script, secure=secure) as server:
+        answer = send(trusting(client(server.url)), within_s=SHORT_S)
+        # Not by our patience alone: the server meets a connection that is gone.
+        assert server.was_cut_off.wait(PATIENCE_S)
+    assert unanswered_because(answer) == "No whole answer came before the deadline."
+    assert len(server.requests) == 1
+
+
+MORE_THAN_THE_BUFFERS_HOLD = b" " * (32 * 1024 * 1024)
+
+
+def test_the_deadline_ends_a_sending_that_nobody_reads(client: Client) -> None:
+    is_over = threading.Event()
+    with ScriptedServer(lambda _: is_over.wait(PATIENCE_S) and None) as server:
+        answer = send(client(server.url), within_s=SHORT_S, content=MORE_THAN_THE_BUFFERS_HOLD)
+        is_over.set()
+    assert isinstance(answer, CallUnanswered)
+
+
+def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postmark, "CONNECT_TIMEOUT_S", 0.1)
+
+    def read_late(talk: Conversation) -> None:
+        threading.Event().wait(0.5)
+        answering(GOOD)(talk)
+
+    with ScriptedServer(read_late) as server:
+        answer = send(client(server.url), content=MORE_THAN_THE_BUFFERS_HOLD)
+    assert isinstance(answer, Answered)
+
+
+class DeadlinesThatComeTooLate(Deadlines):
+    """Come although they were taken back, as one may that was under way."""
+
+    def __init__(self) -> None:
+        super().__init__(now_s)
+        self.added: list[Callable[[], object]] = []
+
+    def add(self, at_s: float, end: Callable[[], object]) -> int:
+        self.added.append(end)
+        return super().add(at_s, end)
+
+
+def test_the_deadline_of_a_call_that_is_done_does_not_end_the_next() -> None:
+    deadlines = DeadlinesThatComeTooLate()
+
+    def let_the_first_deadline_come(talk: Conversation) -> None:
+        answering(GOOD)(talk)
+        talk.read_request()
+        deadlines.added[0]()
+        talk.write(GOOD)
+
+    with ScriptedServer(let_the_first_deadline_come) as server:
+        sender = Postmark(server.url, "token", deadline_s=LONG_S, deadlines=deadlines)
+        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), Answered)
+
+
+def test_the_deadline_leaves_the_tls_layer_to_the_thread_that_reads() -> None:
+    trust = ssl.create_default_context(cafile=CERTIFICATE)
+    with (
+        ScriptedServer(lambda talk: talk.read_request() and None, secure=True) as server,
+        socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as plain,
+        trust.wrap_socket(plain, server_hostname="127.0.0.1") as secured,
+    ):
+        call = postmark._Call(deadline_s=now_s() + LONG_S)
+        call.take(secured)
+        call.end()
+        # Its end of file comes through TLS; without that layer the version would be None.
+        assert secured.version() is not None
+
+
+def test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline(client: Client) -> None:
+    found: list[int] = []
+
+    def look_at_the_client(talk: Conversation) -> None:
+        talk.read_request()
+        found.extend(user_timeouts_of_sockets_connected_to(server.url))
+        talk.write(GOOD)
+
+    with ScriptedServer(look_at_the_client) as server:
+        send(client(server.url))
+    # Where the system has no such option there is none to look for.
+    assert found == [int(LONG_S * 1000)] * hasattr(socket, "TCP_USER_TIMEOUT")
+
+
+def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
+    there = ("127.0.0.1", int(url.rpartition(":")[2]))
+    timeouts = []
+    for entry in Path("/dev/fd").iterdir():
+        # Only sockets are looked at: others, such as a browser's pipes, are not ours to touch. A
+        # socket of another family, such as the database's, names its peer otherwise.
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
+                with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
+                    if sock.getpeername() == there and hasattr(socket, "TCP_USER_TIMEOUT"):
+                        option = (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+                        timeouts.append(sock.getsockopt(*option))
+    return timeouts
+
+
+def test_an_answer_is_read_whatever_way_it_is_framed(client: Client) -> None:
+    chunked = CHUNKED + b"1\r\n[\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(RESULT) - 1, RESULT[1:])
+    until_closed = b"HTTP/1.1 200 OK\r\n\r\n" + RESULT
+    packed = http("200 OK", gzip.compress(RESULT), "Content-Encoding: gzip")
+    for framed in (GOOD, chunked, until_closed, packed):
+        with ScriptedServer(answering(framed)) as server:
+            assert isinstance(send(client(server.url)), Answered)
+
+
+def test_an_answer_may_come_before_the_request_was_read(client: Client) -> None:
+    def refuse_early(talk: Conversation) -> None:
+        talk.write(http("413 Too Large", b"", "Connection: close"))
+        talk.stall()
+
+    with ScriptedServer(refuse_early) as server:
+        answer = send(client(server.url), content=b" " * 1_000)
+    assert isinstance(answer, TooLarge)
+
+
+@pytest.mark.parametrize("head", [b"200 OK", b"302 Found\r\nLocation: /x"])
+def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client, head: bytes) -> None:
+    def endless(talk: Conversation) -> None:
+        talk.read_request()
+        talk.write(b"HTTP/1.1 " + head + b"\r\n\r\n[")
+        for _ in range(64):
+            talk.write(b" " * 1024 * 1024)
+
+    with ScriptedServer(endless) as server:
+        answer = send(client(server.url))
+        assert server.was_cut_off.wait(PATIENCE_S)
+    assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
+
+
+def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
+    def endless(talk: Conversation) -> None:
+        talk.read_request()
+        talk.write(b"HTTP/1.1 200 OK\r\n\r\n[")
+        for _ in range(postmark.LONGEST_LIST_BYTES // (1024 * 1024) + 64):
+            talk.write(b" " * 1024 * 1024)
+
+    written = 0
+
+    def write(piece: bytes) -> None:
+        nonlocal written
+        written += len(piece)
+
+    with ScriptedServer(endless) as server:
+        answer = client(server.url).suppressions(
+            "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
+        )
+        assert server.was_cut_off.wait(PATIENCE_S)
+    assert answer == NoInformation("Postmark's list was longer than any list is.")
+    assert written <= postmark.LONGEST_LIST_BYTES
+
+
+def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) -> None:
+    bomb = http("200 OK", gzip.compress(b" " * (64 * 1024 * 1024)), "Content-Encoding: gzip")
+    with ScriptedServer(answering(bomb)) as server:
+        answer = send(client(server.url))
+    assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [("302 Found", ""), ("308 For good", ""), *(("302 Found", to) for to in ("http://[bad", "//"))],
+)
+def test_a_redirect_is_not_followed(client: Client, status: str, location: str) -> None:
+    with ScriptedServer() as elsewhere:
+        moved = http(status, b"<html>", f"Location: {location or f'{elsewhere.url}/email/batch'}")
+        with ScriptedServer(answering(moved)) as server:
+            answer = send(client(server.url))
+        assert elsewhere.connections == 0
+    assert isinstance(answer, CallFault)
+    assert "POSTMARK_BASE_URL" in answer.fault.remedy
+
+
+@pytest.mark.parametrize("refusal", ["429 Slow", "500 Oops", "503 Down", "408 Late"])
+def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: str) -> None:
+    with ScriptedServer(answering(http(refusal, b"", "Retry-After: 0"), GOOD)) as server:
+        sender = client(server.url)
+        send(sender)
+        sender.close()
+    assert len(server.requests) == 1
+    assert server.connections == 1
+
+
+def test_after_anything_but_a_200_the_next_call_has_its_own_connection(client: Client) -> None:
+    # An interim answer is followed by the real one, which would vouch for the next call's mail.
+    with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
+        sender = client(server.url)
+        assert isinstance(send(sender), CallUnanswered | CallFault)
+        assert isinstance(send(sender), PutOff)
+    assert server.connections == 2
+
+
+def test_a_connection_that_was_closed_while_idle_is_replaced(client: Client) -> None:
+    is_closed = threading.Event()
+
+    def close_when_idle(talk: Conversation) -> None:
+        answering(GOOD)(talk)
+        talk.close()
+        is_closed.set()
+
+    with ScriptedServer(close_when_idle, answering(GOOD)) as server:
+        sender = client(server.url)
+        assert isinstance(send(sender), Answered)
+        assert is_closed.wait(PATIENCE_S)
+        assert isinstance(send(sender), Answered)
+    assert server.connections == 2
+
+
+def test_a_kept_connection_that_breaks_under_a_call_leaves_it_unanswered(client: Client) -> None:
+    def break_on_the_second(talk: Conversation) -> None:
+        answering(GOOD)(talk)
+        talk.read_request()
+
+    with ScriptedServer(break_on_the_second) as server:
+        sender = client(server.url)
+        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), CallUnanswered)
+    assert len(server.requests) == 2
+    assert server.connections == 1
+
+
+def test_proxies_and_passwords_of_the_environment_are_left_alone(
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login somebody password something\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "nothing.pem"))
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    with ScriptedServer() as proxy, ScriptedServer(answering(GOOD)) as server:
+        for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(variable, proxy.url)
+        assert isinstance(send(client(server.url)), Answered)
+        assert proxy.connections == 0
+    assert b"authorization" not in server.requests[0].lower()
+
+
+def test_a_batch_is_posted_as_it_is_with_the_token(client: Client) -> None:
+    content = '[{"Subject": "Ebbe och flöde"}]'.encode()
+    with ScriptedServer(answering(GOOD)) as server:
+        send(client(server.url), content=content)
+    head, _, sent = server.requests[0].partition(b"\r\n\r\n")
+    line, *headers = head.decode().split("\r\n")
+    assert line == "POST /email/batch HTTP/1.1"
+    assert "X-Postmark-Server-Token: secret-token" in headers
+    assert "Content-Type: application/json" in headers
+    assert "Accept: application/json" in headers
+    assert sent == content
+
+
+def test_the_token_is_never_told(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    told = []
+    scripts = [close_after_reading, answering(http("401 No", body(error(10)))), STALLED]
+    with ScriptedServer(*scripts) as server:
+        sender = client(server.url)
+        told += [send(sender), send(sender), send(sender, within_s=SHORT_S)]
+    told += [send(sender), sender]
+    assert caplog.records
+    assert "secret-token" not in repr(told) + repr(vars(sender).keys()) + caplog.text

@@ -1,0 +1,126 @@
+"""Whatever answers, in whatever form: it is classified, and nothing is taken for accepted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery.postmark.responses import LONGEST_TEXT, SearchPage, classify_call, classify_search
+from delivery.rules.outcomes import (
+    Accepted,
+    Answered,
+    Blocked,
+    CallFault,
+    CallUnanswered,
+    Fault,
+    Inactive,
+    NoInformation,
+    NotNow,
+    PutOff,
+    Refused,
+    TooLarge,
+    Unanswered,
+)
+from tests.delivery.postmark_responses import addresses
+
+CODES = [0, 10, 11, 100, 101, 300, 400, 401, 405, 406, 410, 412, 413, 422, 429, 500, 606, 701]
+NAMES = ["ErrorCode", "MessageID", "Message", "To", "SubmittedAt", "Metadata", "Messages"]
+
+texts = st.text(max_size=30) | st.sampled_from(
+    ["OK", "reader1@example.net", "Invalid 'To' address: 'x'.", "2026-05-04T10:15:22.1234567Z"]
+)
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | texts | st.sampled_from(CODES)
+objects = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=5), inner, max_size=6)
+    ),
+    max_leaves=15,
+)
+results = st.fixed_dictionaries(
+    {},
+    optional={
+        "ErrorCode": st.sampled_from(CODES) | leaves,
+        "MessageID": texts | leaves,
+        "Message": texts | objects,
+        "To": texts | leaves,
+        "SubmittedAt": texts | leaves,
+    },
+)
+bodies = (
+    st.binary(max_size=200)
+    | objects.map(lambda value: json.dumps(value).encode())
+    | st.lists(results | objects, max_size=3).map(lambda value: json.dumps(value).encode())
+    | results.map(lambda value: json.dumps(value).encode())
+)
+statuses = st.integers(-1, 1000) | st.sampled_from([200, 401, 403, 413, 415, 422, 429, 500, 503])
+headers = st.dictionaries(st.text(max_size=12) | st.just("Retry-After"), st.text(max_size=12))
+
+
+def has_an_id(body: bytes, message_id: str) -> bool:
+    return any(
+        isinstance(item, dict) and item.get("MessageID") == message_id for item in json.loads(body)
+    )
+
+
+@given(statuses, headers, bodies, st.integers(1, 3))
+def test_every_answer_is_one_of_the_known_kinds(
+    status: int, headers: dict[str, str], body: bytes, count: int
+) -> None:
+    answer = classify_call(status, headers, body, addresses(count))
+    match answer:
+        case Answered(messages):
+            assert len(messages) == count
+            assert all(
+                isinstance(one, Accepted | Inactive | Refused | NotNow | Unanswered | Fault)
+                for one in messages
+            )
+        case PutOff(_, retry_after_s):
+            assert retry_after_s is None or 0 <= retry_after_s <= 3600
+        case _:
+            assert isinstance(answer, Blocked | CallFault | CallUnanswered | TooLarge)
+
+
+@given(statuses, bodies, st.integers(1, 3))
+def test_nothing_is_accepted_without_an_id_and_a_200(status: int, body: bytes, count: int) -> None:
+    answer = classify_call(status, {}, body, addresses(count))
+    if isinstance(answer, Answered):
+        ids = [one.message_id for one in answer.messages if isinstance(one, Accepted)]
+        assert all(has_an_id(body, message_id) for message_id in ids)
+        assert len(set(ids)) == len(ids)
+        assert status == 200 or not ids
+
+
+def texts_of(value: Any) -> list[str]:
+    match value:
+        case Answered(messages):
+            return [text for message in messages for text in texts_of(message)]
+        case CallFault(fault):
+            return texts_of(fault)
+        case Accepted():
+            return []
+        case _:
+            return [value.reason]
+
+
+@given(statuses, bodies, st.integers(1, 3))
+def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count: int) -> None:
+    for reason in texts_of(classify_call(status, {}, body, addresses(count))):
+        assert 0 < len(reason) <= LONGEST_TEXT + 200
+        assert not any(ord(character) < 32 for character in reason)
+
+
+@given(statuses, headers, bodies)
+def test_any_page_is_read_or_says_nothing(
+    status: int, headers: dict[str, str], body: bytes
+) -> None:
+    page = classify_search(status, headers, body, field_name="attempt", value="a77e")
+    if isinstance(page, SearchPage):
+        assert status == 200
+        assert len(page.found) <= page.listed
+    else:
+        assert isinstance(page, NoInformation)

@@ -1,0 +1,127 @@
+"""An operator decides about missed copies and about doubt: send, ask again or close."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.db.models.functions import Now
+
+from delivery.models import DatabaseIdentity, Delivery, Edition
+from delivery.queue import control
+from delivery.reconcile import database_identity
+from delivery.worker.drain import Watch
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.recorded_acceptance import put_on_record
+from tests.delivery.worker_steps import accepted, restored, states
+
+
+def test_the_missed_and_nobody_else_get_a_copy(newsroom: Newsroom, with_missed: Edition) -> None:
+    assert newsroom.state(with_missed) == "needs_attention"
+    assert Watch(io.StringIO(), is_terminal=False).totals().waits_for_a_person
+    assert [control.send_to_missed(with_missed.pk, most=500) for _ in range(2)] == [2, 0]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]
+    assert newsroom.state(with_missed) == "succeeded"
+    assert newsroom.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
+
+
+@pytest.mark.parametrize("mark", [{"provider_message_id": "m-1"}, {"sent_at": Now()}])
+def test_marked_copies_are_not_sent_to_the_missed(
+    newsroom: Newsroom, with_missed: Edition, mark: dict[str, object]
+) -> None:
+    Delivery.objects.filter(issue=with_missed.issue_id, missed=True).update(**mark)
+    assert control.send_to_missed(with_missed.pk, most=500) == 0
+
+
+def test_a_missed_copy_with_evidence_is_not_sent(newsroom: Newsroom, with_missed: Edition) -> None:
+    missed = next(copy for copy in newsroom.copies(with_missed) if copy.missed)
+    put_on_record(missed, "late")
+    before = accepted(newsroom)
+    control.send_to_missed(with_missed.pk, most=500)
+    newsroom.deliver_all()
+    assert accepted(newsroom) == before + 1
+    assert newsroom.state(with_missed) == "succeeded"
+
+
+def test_missed_copies_wait_in_batches_in_a_pause(newsroom: Newsroom, with_missed: Edition) -> None:
+    Edition.objects.filter(pk=with_missed.pk).update(control="paused")
+    assert control.send_to_missed(with_missed.pk, most=1) == 2
+    new = [batch for batch in newsroom.batches(with_missed) if batch.waiting]
+    assert [(batch.size, batch.state) for batch in new] == [(1, "paused"), (1, "paused")]
+    newsroom.books(with_missed)
+
+
+def test_parked_doubt_may_be_asked_about_again(newsroom: Newsroom, with_parked: Edition) -> None:
+    assert control.ask_again(with_parked.pk, silences=2) == 2
+    assert states(newsroom, with_parked) == ["unknown"]
+    newsroom.deliver_all()
+    assert states(newsroom, with_parked) == ["parked"]
+    assert accepted(newsroom) == 0
+
+
+def test_parked_doubt_sent_again_goes_once_more(newsroom: Newsroom, with_parked: Edition) -> None:
+    assert control.send_doubtful(with_parked.pk) == 2
+    newsroom.deliver_all()
+    assert newsroom.state(with_parked) == "succeeded"
+    assert accepted(newsroom) == 2
+
+
+def test_no_decision_sends_marked_doubt_again(newsroom: Newsroom, with_parked: Edition) -> None:
+    Delivery.objects.filter(issue=with_parked.issue_id).update(sent_at=with_parked.published_at)
+    assert control.send_doubtful(with_parked.pk) == 0
+    assert states(newsroom, with_parked) == ["parked"]
+
+
+def test_closed_doubt_is_not_asked_about_or_sent(newsroom: Newsroom, with_parked: Edition) -> None:
+    assert control.close(with_parked.pk)
+    assert newsroom.state(with_parked) == "closed"
+    assert control.ask_again(with_parked.pk, silences=2) is None
+    assert control.send_doubtful(with_parked.pk) is None
+    assert states(newsroom, with_parked) == ["parked"]
+    assert newsroom.books(with_parked).unknown == 2
+
+
+def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("reset")
+    newsroom.step()
+    assert control.ask_again(edition.pk, silences=2) == 0
+    assert control.send_doubtful(edition.pk) == 0
+    assert newsroom.outcomes(edition) == ["unknown"] * 2
+    assert newsroom.batch(edition).reason != "A person had Postmark asked again."
+
+
+def test_closing_accepts_missed_copies_once(newsroom: Newsroom, with_missed: Edition) -> None:
+    assert [control.close(with_missed.pk) for _ in range(2)] == [True, False]
+    assert newsroom.state(with_missed) == "closed"
+    assert control.send_to_missed(with_missed.pk, most=2) is None
+
+
+def test_an_open_edition_cannot_be_closed(newsroom: Newsroom, small_batches: None) -> None:
+    edition = newsroom.publish(readers=4)
+    assert not control.close(edition.pk)
+    newsroom.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    control.pause(edition.pk)
+    assert not control.close(edition.pk)
+
+
+def test_doubt_after_a_restore_is_not_sent_again(newsroom: Newsroom, with_parked: Edition) -> None:
+    restored(with_parked)
+    assert control.send_doubtful(with_parked.pk) is None
+    assert states(newsroom, with_parked) == ["parked"]
+
+
+def test_a_restored_edition_cannot_be_called_back(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, hold_s=60)
+    restored(edition)
+    assert control.call_back(edition.pk) is None
+    assert newsroom.outcomes(edition) == ["waiting"] * 2
+
+
+def test_a_restore_stops_an_edition_of_the_missed(newsroom: Newsroom, with_missed: Edition) -> None:
+    database_identity.notice()
+    DatabaseIdentity.objects.update(database=1)
+    assert database_identity.notice().stopped == (with_missed.pk,)
+    assert control.send_to_missed(with_missed.pk, most=500) is None

@@ -1,0 +1,195 @@
+"""What becomes of copies in doubt after a look-up, and of a batch whose worker was lost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
+from delivery.rules.retries import AfterCrash, Policy, after_crash, after_look_up
+from delivery.rules.settlement import Failed, Sent, Settlement
+from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
+
+AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
+SHORT = Policy(5, 900, 10, (0.2,), resend_when_absent=True)
+PATIENCE = NoInformation("429.", retry_after_s=60.0)
+
+
+def found(*numbers: int) -> LookedUp:
+    return LookedUp([Found(f"key.{number}", f"id-{number}", AT) for number in numbers])
+
+
+def settle(
+    answer: LookUpAnswer,
+    count: int,
+    *,
+    convincing: bool = True,
+    forgotten: bool = False,
+    lookups: int = 0,
+    tries: int = 0,
+    setbacks: int = 0,
+    crashes: int = 0,
+    policy: Policy = POLICY,
+) -> Settlement:
+    return after_look_up(
+        answer,
+        {f"key.{number}": number for number in range(1, count + 1)},
+        convincing=convincing,
+        forgotten=forgotten,
+        lookups=lookups,
+        tries=tries,
+        setbacks=setbacks,
+        crashes=crashes,
+        jitter=0.5,
+        policy=policy,
+    )
+
+
+def decision(answer: LookUpAnswer, count: int, **given: object) -> str:
+    return in_words(settle(answer, count, **given), range(1, count + 1))  # type: ignore[arg-type]
+
+
+def test_what_is_found_was_sent_with_the_providers_id_and_time() -> None:
+    settlement = settle(found(1, 2), 2)
+    assert settlement.fates == {1: Sent("id-1", AT), 2: Sent("id-2", AT)}
+    assert in_words(settlement, [1, 2]) == "sent, sent: done"
+
+
+def test_what_belongs_to_other_deliveries_changes_nothing() -> None:
+    settlement = settle(found(1, 77), 1)
+    assert settlement.fates == {1: Sent("id-1", AT)}
+    assert in_words(settlement, [1]) == "sent: done"
+
+
+def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
+    assert decision(found(1), 2, lookups=0) == (
+        "sent, as it was: ask the provider not before 216 s, 300 s into the doubt, said absent"
+    )
+    assert decision(found(), 1, lookups=1) == (
+        "as it was: ask the provider not before 540 s, 900 s into the doubt, said absent"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "count", "given", "words"),
+    [
+        (found(1), 2, {"lookups": 2}, "sent, waiting: try again, a try is used up, said absent"),
+        (found(), 1, {"policy": SHORT}, "waiting: try again, a try is used up, said absent"),
+        (PATIENCE, 1, {}, "as it was: ask the provider in 60 s, setback 1"),
+        (PATIENCE, 1, {"setbacks": 10}, "as it was: ask the provider in 450 s, setback 11"),
+        (found(1, 2), 2, {"forgotten": True}, "sent, sent: done"),
+    ],
+)
+def test_a_look_up_leads_to_what_the_schedule_says(
+    answer: LookUpAnswer, count: int, given: dict[str, object], words: str
+) -> None:
+    assert decision(answer, count, **given) == words
+
+
+def test_where_a_person_decides_nothing_is_sent_again() -> None:
+    settlement = settle(found(1), 2, lookups=2, policy=HOLDING)
+    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person, said absent"
+    assert "a person decides" in settlement.reason
+
+
+def test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent() -> None:
+    settlement = settle(found(1), 2, lookups=2, tries=9)
+    assert in_words(settlement, [1, 2]) == "sent, missed: done, said absent"
+    fate = settlement.fates[2]
+    assert isinstance(fate, Failed)
+    assert fate.reason.startswith("All 10 tries are used up.")
+
+
+@pytest.mark.parametrize("lookups", [0, 2, 50])
+def test_an_unconvincing_silence_counts_at_no_point_of_the_schedule(lookups: int) -> None:
+    assert decision(found(1), 2, convincing=False, lookups=lookups, setbacks=1) == (
+        "sent, as it was: ask the provider in 5 s, setback 2"
+    )
+
+
+@pytest.mark.parametrize("lookups", [0, 2, 50])
+def test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule(lookups: int) -> None:
+    failed = NoInformation("The search is down.")
+    assert decision(failed, 2, lookups=lookups, tries=9, crashes=9) == (
+        "as it was, as it was: ask the provider in 2.5 s, setback 1"
+    )
+
+
+def test_a_silence_that_counts_ends_the_setbacks() -> None:
+    assert settle(found(), 1, setbacks=7).new_setbacks == 0
+
+
+TWICE = LookedUp(
+    [Found("key.1", "id-1", AT), Found("key.1", "id-1-again", AT), Found("key.2", "id-2", AT)]
+)
+
+
+def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on() -> None:
+    settlement = settle(TWICE, 2)
+    assert in_words(settlement, [1, 2]) == "sent, sent: done, 1 on top"
+    assert settlement.fates[1] == Sent("id-1", AT)
+    assert settlement.duplicates == {1: [Sent("id-1-again", AT)]}
+
+
+@pytest.mark.parametrize(
+    ("given", "then"),
+    [
+        ({"convincing": False}, "ask the provider in 2.5 s, setback 1, 1 on top"),
+        ({}, "ask the provider not before 216 s, 300 s into the doubt, said absent, 1 on top"),
+        ({"lookups": 2}, "try again, a try is used up, said absent, 1 on top"),
+        ({"lookups": 2, "policy": HOLDING}, "wait for a person, said absent, 1 on top"),
+    ],
+)
+def test_a_second_copy_is_handed_on_beside_doubt(given: dict[str, object], then: str) -> None:
+    words = decision(TWICE, 3, **given)
+    assert words.split(": ")[1] == then
+
+
+@pytest.mark.parametrize(
+    ("crashes", "count", "answer", "words"),
+    [
+        (1, 1, found(), "waiting: try again, a try is used up, said absent"),
+        (1, 2, found(), "waiting, waiting: try again, a try is used up, said absent"),
+        (2, 2, found(), "waiting, waiting: halve, a try is used up, said absent"),
+        (2, 3, found(1), "sent, waiting, waiting: halve, a try is used up, said absent"),
+        # One is left of several: it was not alone, so it goes once more by itself.
+        (2, 2, found(1), "sent, waiting: try again, a try is used up, said absent"),
+        (2, 1, found(), "missed: done, said absent"),
+        (3, 1, found(), "missed: done, said absent"),
+        (9, 2, found(1, 2), "sent, sent: done"),
+    ],
+)
+def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked(
+    crashes: int, count: int, answer: LookedUp, words: str
+) -> None:
+    assert decision(answer, count, lookups=2, crashes=crashes) == words
+
+
+@pytest.mark.parametrize("lookups", [0, 2])
+@pytest.mark.parametrize("convincing", [True, False])
+def test_forgotten_doubt_waits_for_an_operator(lookups: int, convincing: bool) -> None:
+    settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
+    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person"
+    assert "forgotten" in settlement.reason
+
+
+def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
+    settlement = settle(NoInformation("Postmark is away."), 1, forgotten=True)
+    assert settlement.reason == "Postmark is away."
+
+
+@pytest.mark.parametrize(
+    ("crashes", "waiting", "then"),
+    [
+        (1, 1, AfterCrash.READY),
+        (1, 500, AfterCrash.READY),
+        (2, 500, AfterCrash.HALVE),
+        (2, 2, AfterCrash.HALVE),
+        (2, 1, AfterCrash.PARK),
+        (3, 1, AfterCrash.PARK),
+        (3, 2, AfterCrash.HALVE),
+    ],
+)
+def test_two_lost_workers_halve_or_park(crashes: int, waiting: int, then: AfterCrash) -> None:
+    assert after_crash(crashes, waiting) is then

@@ -1,0 +1,234 @@
+"""Constraints and the audit: each promise is tried by breaking it past all code."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Model
+from django.db.models.functions import Now
+
+from delivery.models import Batch, Delivery, Edition, Newsletter
+from delivery.queue import control
+from delivery.reconcile import database_identity
+from delivery.reports.audit import breaches_of
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.worker_steps import changed
+
+
+def broken_by(statement: str, *parameters: object) -> str:
+    """The constraint that refuses a statement."""
+    with (
+        pytest.raises(IntegrityError) as refused,
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement, parameters)
+    diagnostics = refused.value.__cause__.diag  # type: ignore[union-attr]
+    return str(diagnostics.constraint_name or diagnostics.message_primary)
+
+
+def promises_broken(edition: Edition) -> list[str]:
+    return [breach.promise for breach in breaches_of([edition.pk])]
+
+
+@pytest.fixture
+def sent(newsroom: Newsroom) -> Edition:
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    return edition
+
+
+AN_ATTEMPT = (
+    "INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, deadline_at, "
+    "detail, accepted, result) SELECT gen_random_uuid(), 1, id, stream, 1, gen_random_uuid(), 1, "
+    "clock_timestamp(), '', {accepted}, {result} FROM edition"
+)
+REFUSED = [
+    ("UPDATE batch SET sent = 1", "the_counts_of_a_batch_add_up"),
+    ("UPDATE batch SET missed = 1", "the_missed_are_among_the_failed"),
+    ("UPDATE batch SET state = 'done'", "a_done_batch_has_nothing_open"),
+    ("UPDATE batch SET state = 'claimed'", "a_lease_is_held_exactly_while_a_worker_works"),
+    (
+        "UPDATE batch SET lease_until = clock_timestamp()",
+        "a_lease_is_held_exactly_while_a_worker_works",
+    ),
+    ("UPDATE batch SET state = 'unknown'", "doubt_has_a_beginning"),
+    (
+        "UPDATE batch SET state = 'sending', lease_until = now(), owner = gen_random_uuid()",
+        "a_call_is_made_under_an_attempt",
+    ),
+    ("UPDATE delivery SET outcome = 'sent'", "sent_only_with_a_provider_id_a_time_and_evidence"),
+    ("UPDATE delivery SET outcome = 'failed'", "failed_always_says_why"),
+    ("UPDATE delivery SET outcome = 'received'", "delivery_outcome_is_known"),
+    ("INSERT INTO delivery SELECT * FROM delivery", "delivery_pkey"),
+    ("UPDATE edition SET control = 'stopped', control_reason = ''", "a_stopped_edition_says_why"),
+    (
+        (
+            "INSERT INTO newsletter (id, name, tagline, postal_address, time_zone, language, "
+            "reply_to) VALUES (2, '', '', '', '', '', '')"
+        ),
+        "there_is_one_newsletter",
+    ),
+    ("UPDATE batch SET size = 501, waiting = 501", "a_batch_holds_at_most_500"),
+    ("UPDATE delivery SET missed = true", "only_a_failed_copy_was_missed"),
+    (
+        "UPDATE edition SET held_until = published_at - interval '1 second'",
+        "an_edition_is_not_held_before_it_is_published",
+    ),
+    ("UPDATE edition SET control = 'asleep'", "edition_control_is_known"),
+    ("UPDATE edition SET goes_to = 'some'", "edition_goes_to_is_known"),
+    (
+        "UPDATE edition SET copies_dropped_at = clock_timestamp(), control = 'paused'",
+        "copies_are_dropped_only_of_what_is_over",
+    ),
+    (
+        (
+            "UPDATE edition SET copies_dropped_at = clock_timestamp(); "
+            "UPDATE edition SET copies_dropped_at = NULL"
+        ),
+        "copies_once_dropped_stay_dropped",
+    ),
+    (
+        "UPDATE edition SET unreconciled_since = clock_timestamp()",
+        "nothing_runs_before_it_is_reconciled",
+    ),
+    (AN_ATTEMPT.format(accepted=2, result="NULL"), "an_attempt_cannot_accept_more_than_it_carries"),
+    (AN_ATTEMPT.format(accepted=1, result="'answered'"), "an_answered_attempt_has_ended"),
+    (
+        (
+            "INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, "
+            "source) SELECT 'm-1', issue_id, recipient_id, version, 'reply' FROM delivery"
+        ),
+        "one_row_per_provider_id",
+    ),
+    (
+        (
+            "INSERT INTO alarm (edition_id, kind, about, sentence) "
+            "SELECT id, 'accepted_twice', 'm-1', '' FROM edition, generate_series(1, 2)"
+        ),
+        "an_alarm_is_raised_once",
+    ),
+    (
+        (
+            "INSERT INTO provider_event (body_hash, kind, body) "
+            "SELECT 'one', '', '' FROM generate_series(1, 2)"
+        ),
+        "an_event_is_stored_once",
+    ),
+    ("INSERT INTO pace (id) VALUES (2)", "there_is_one_pace"),
+    ("UPDATE batch SET edition_id = edition_id + 1", "a_batch_is_numbered_within_its_edition"),
+    (
+        (
+            "INSERT INTO database_identity (id, system_identifier, timeline, database) "
+            "VALUES (2, '', '', 1)"
+        ),
+        "there_is_one_identity",
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "promise"), REFUSED, ids=[promise for _, promise in REFUSED])
+def test_the_row_cannot_lie(newsroom: Newsroom, statement: str, promise: str) -> None:
+    newsroom.publish(readers=2)
+    Newsletter.objects.the_one()
+    assert broken_by(statement) == promise
+
+
+@pytest.mark.parametrize(
+    "column", ["title", "html_content", "text_content", "html_mail", "text_mail", "archive_url"]
+)
+def test_the_content_of_an_edition_never_changes(newsroom: Newsroom, column: str) -> None:
+    newsroom.publish(readers=1)
+    assert "never changes" in broken_by(f"UPDATE edition SET {column} = 'another'")
+
+
+def test_an_author_publishes_once_per_key_even_past_all_code(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1, key="the-key")
+    copy = Edition.objects.get(pk=edition.pk)
+    copy.pk, copy.version = None, 2
+    with pytest.raises(IntegrityError, match="an_author_publishes_once_per_key"):
+        copy.save(force_insert=True)
+
+
+def test_versions_count_from_one_even_past_all_code(newsroom: Newsroom) -> None:
+    copy = newsroom.publish(readers=1)
+    copy.pk, copy.version, copy.idempotency_key = None, 0, None
+    with pytest.raises(IntegrityError, match="versions_count_from_one"):
+        copy.save(force_insert=True)
+
+
+def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
+    assert promises_broken(edition) == ["Nothing is marked as sent without evidence"]
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "promise"),
+    [
+        (Batch, {"sent": 2, "suppressed": 1}, "The counts of every batch equal its rows"),
+        (Delivery, {"provider_message_id": "same"}, "No two deliveries share a provider id"),
+        (Edition, {"audience": 4}, "The counts of every edition add up to its audience"),
+    ],
+)
+def test_the_audit_finds_what_cannot_be(
+    sent: Edition, model: type[Model], changes: dict[str, object], promise: str
+) -> None:
+    assert promises_broken(sent) == []
+    model._default_manager.update(**changes)
+    assert promise in promises_broken(sent)
+
+
+def test_the_audit_finds_missed_copies_not_counted(newsroom: Newsroom, sent: Edition) -> None:
+    missed = {"outcome": "failed", "reason": "All tries are used up.", "missed": True}
+    unproved = dict.fromkeys(("sent_at", "provider_message_id", "evidence"))
+    changed(newsroom.copies(sent)[0], **missed, **unproved)
+    Batch.objects.update(sent=2, failed=1)
+    assert promises_broken(sent) == ["The counts of every batch equal its rows"]
+    Batch.objects.update(missed=1)
+    assert promises_broken(sent) == []
+
+
+@pytest.mark.parametrize("what", ["bounced", "complained"])
+def test_the_audit_finds_bounces_not_counted(newsroom: Newsroom, sent: Edition, what: str) -> None:
+    changed(newsroom.copies(sent)[0], **{f"{what}_at": Now()})
+    assert promises_broken(sent) == [
+        "Bounces and complaints of every edition are counted as its rows have them"
+    ]
+    Batch.objects.update(**{what: 1})
+    assert promises_broken(sent) == []
+
+
+@pytest.mark.parametrize("held_back_by", ["pause", "restore"])
+def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_by: str) -> None:
+    edition = newsroom.publish(3)
+    if held_back_by == "pause":
+        control.pause(edition.pk)
+    else:
+        database_identity.declare_restored()
+    assert promises_broken(edition) == []
+    Batch.objects.update(state="ready")
+    assert promises_broken(edition) == [
+        "Nothing is in line of an edition that is not running, or not reconciled"
+    ]
+
+
+def test_the_audit_finds_a_copy_that_waits_of_a_cancelled_edition(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3)
+    control.cancel(edition.pk)
+    assert promises_broken(edition) == []
+    Delivery.objects.update(outcome="waiting", reason=None)
+    Batch.objects.update(state="paused", waiting=3, withdrawn=0)
+    assert promises_broken(edition) == [
+        "Of an edition that was cancelled nothing waits outside a call or a doubt"
+    ]
+
+
+@pytest.mark.parametrize("probing", [True, False])
+def test_the_audit_finds_batches_that_nobody_releases(newsroom: Newsroom, probing: bool) -> None:
+    edition = newsroom.publish(3)
+    Batch.objects.update(state="paused")
+    Edition.objects.update(probing=probing)
+    assert promises_broken(edition) == [
+        "While batches of a running edition are held back one of them goes first"
+    ]

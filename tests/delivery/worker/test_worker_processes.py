@@ -1,0 +1,173 @@
+"""Real workers, really stopped and really killed, at the moments that matter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db.models import F
+
+from delivery.feedback import event_inbox
+from delivery.models import Pace, ProviderEvent
+from delivery.monitoring import worker_heartbeat
+from delivery.postmark.call_deadlines import Deadlines
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.edition_factory import Newsroom
+from tests.faults.processes.watched_worker import WorkerProcess
+from tests.faults.wait_until import held
+
+# Short enough that a lost worker is noticed within the test, long enough for a call.
+SHORT = {
+    "DELIVERY_HTTP_DEADLINE_S": "2",
+    "DELIVERY_LEASE_S": "1",
+    "DELIVERY_LOOKUP_AFTER_S": "0.2,0.4,0.6",
+    "DELIVERY_RETRY_BASE_S": "0.1",
+    "DELIVERY_BATCH_SIZE": "50",
+}
+
+pytestmark = pytest.mark.process
+
+StartWorker = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWorker]:
+    """Starts workers against the test's database and provider; none outlives the test."""
+    workers: list[WorkerProcess] = []
+
+    def begin(*options: str, **settings: str) -> WorkerProcess:
+        worker = WorkerProcess(database_url, provider.url, *options, **(SHORT | settings))
+        workers.append(worker)
+        return worker
+
+    yield begin
+    for worker in workers:
+        if worker.is_running():
+            worker.kill()
+
+
+def test_until_empty_delivers_and_counts_all(newsroom: Newsroom, start_worker: StartWorker) -> None:
+    edition = newsroom.publish(readers=500, hold_s=2)
+    worker = start_worker("--until-empty")
+    assert worker.end() == 0, worker.said
+    totals = worker.totals()
+    assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.sandbox.summary()["distinct_deliveries"] == 500
+
+
+def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: StartWorker) -> None:
+    newsroom.publish(readers=5)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=None)
+    worker = start_worker("--until-empty")
+    assert worker.end() == 3
+    assert worker.totals()["waiting"] == 5
+    assert "POSTMARK_SERVER_TOKEN" in worker.said
+
+
+def test_until_empty_applies_all_pending_events(
+    newsroom: Newsroom, start_worker: StartWorker
+) -> None:
+    event_inbox.keep_all([b"%d" % number for number in range(event_inbox.AT_A_TIME + 20)])
+    ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
+    worker = start_worker("--until-empty")
+    assert worker.end() == 0, worker.said
+    assert not ProviderEvent.objects.filter(applied_at=None).exists()
+
+
+def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    worker = start_worker("--until-empty", DELIVERY_HTTP_DEADLINE_S="60", DELIVERY_NICENESS="15")
+    held(provider)
+    threads = [int(thread.name) for thread in Path(f"/proc/{worker.pid}/task").iterdir()]
+    assert len(threads) > 1
+    assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
+    newsroom.sandbox.gate.release()
+    assert worker.end() == 0, worker.said
+
+
+def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("hold", moment="before_accept", calls=1)
+    settings = {"UNSUBSCRIBE_HANDLING": "postmark", "DELIVERY_HTTP_DEADLINE_S": "60"}
+    worker = start_worker("--until-empty", **settings)
+    held(provider)
+    # Pages show the warning while the worker runs.
+    (warning,) = worker_heartbeat.warnings()
+    newsroom.sandbox.gate.release()
+    assert worker.end() == 0, worker.said
+    assert "UNSUBSCRIBE_HANDLING is 'postmark'" in warning
+    assert warning in worker.said
+    assert worker_heartbeat.warnings() == []
+
+
+@pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])
+def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at: int) -> None:
+    assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
+    code = (
+        "import os; from delivery.worker.process_priority import stand_back; "
+        f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); stand_back(15); "
+        "print(os.getpriority(os.PRIO_PROCESS, 0))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    assert int(printed) == stands_at
+
+
+def test_two_processes_share_one_ceiling(
+    newsroom: Newsroom, start_worker: StartWorker, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 10  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=200)
+    # If a lease ended before its call, the next claim would have to wait 1,000 seconds.
+    times = {"DELIVERY_LEASE_S": "60", "DELIVERY_HTTP_DEADLINE_S": "60"}
+    workers = [start_worker(DELIVERY_RATE_PER_S="0.01", **times) for _ in range(2)]
+    for worker in workers:
+        worker.wait_for("is running")
+    for turn in range(1, 5):
+        assert newsroom.sandbox.gate.wait_until(
+            lambda turn=turn: newsroom.sandbox.summary()["accepted"] >= 10 * turn, 60
+        )
+        # Ten copies at 0.01 a second take 1,000 seconds: a second worker of its own mind would
+        # not wait for them. The next turn comes now.
+        if turn < 4:
+            Pace.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
+    for worker in workers:
+        worker.signal(signal.SIGTERM)
+    assert [worker.end() for worker in workers] == [0, 0]
+
+    assert len(newsroom.attempts(edition)) == 4
+    assert newsroom.books(edition).sent == 40
+
+
+def test_a_forked_process_has_deadlines_of_its_own_and_no_others() -> None:
+    passed_s = 0.0
+    deadlines = Deadlines(lambda: passed_s)
+    told, tells = os.pipe()
+    number = deadlines.add(20, lambda: os.write(tells, b"the parent's"))
+    child = os.fork()
+    if not child:
+        # Nothing of the test's own may happen in here, whatever comes.
+        try:
+            passed_s = 20
+            ended = threading.Event()
+            deadlines.add(0, ended.set)
+            os._exit(0 if ended.wait(20) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    deadlines.take_back(number)
+    os.close(tells)
+    assert os.read(told, 100) == b""
+    os.close(told)

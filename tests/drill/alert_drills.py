@@ -1,0 +1,411 @@
+"""
+For each alert: the fault it is about, and what is repaired before or after the runbook's lines.
+
+A drill is a generator: it causes its fault, yields (the alert is waited for), repairs what no line
+of ours repairs, and yields the values of the runbook's capitals; then the lines are typed and the
+end of the alert is waited for. What follows clears up.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+import requests
+
+from tests.drill.monitored_stack import TOKEN, Stage
+from tests.postgres_cluster import ROOT
+
+Values = dict[str, str]
+Drill = Callable[[Stage], Iterator[Values]]
+DRILLS: dict[str, Drill] = {}
+HARD_BOUNCE = {"Type": "HardBounce", "TypeCode": 1, "Inactive": True}
+
+
+def drill(cause: Drill) -> Drill:
+    """Register the drill of the alert that its name says: `no_worker` is HomingNoWorker's."""
+    DRILLS["Homing" + cause.__name__.title().replace("_", "")] = cause
+    return cause
+
+
+@drill
+def no_worker(stage: Stage) -> Iterator[Values]:
+    """A letter is published and no worker was ever started."""
+    stage.publish("No worker")
+    yield {}
+    yield {}
+
+
+@drill
+def down(stage: Stage) -> Iterator[Values]:
+    """The site is stopped."""
+    stage.stop_site()
+    yield {}
+    stage.start_site()
+    yield {}
+
+
+@drill
+def not_ready(stage: Stage) -> Iterator[Values]:
+    """PostgreSQL is stopped."""
+    stage.server.stop("fast")
+    yield {}
+    stage.server.start()
+    yield {}
+
+
+@drill
+def not_measured(stage: Stage) -> Iterator[Values]:
+    """Prometheus has another token."""
+    stage.token_file.write_text("another")
+    yield {}
+    stage.token_file.write_text(TOKEN)
+    yield {}
+
+
+def _frozen(stage: Stage, title: str) -> str:
+    """A letter is due, and the only worker stands still."""
+    if not stage.workers:
+        stage.start_worker()
+        stage.until(lambda: bool(stage.sql("SELECT 1 FROM worker")), "a worker is there")
+    for worker in stage.workers:
+        worker.tell(signal.SIGSTOP)
+    return stage.publish(title)
+
+
+@drill
+def nothing_goes_out(stage: Stage) -> Iterator[Values]:
+    """The workers are frozen (SIGSTOP) while a letter is due."""
+    issue = _frozen(stage, "Nothing goes out")
+    yield {}
+    stage.stop_workers(signal.SIGKILL)
+    stage.start_worker()
+    yield _of(issue)
+
+
+@drill
+def mail_is_late(stage: Stage) -> Iterator[Values]:
+    """The workers are frozen for longer."""
+    issue = _frozen(stage, "Late")
+    yield {}
+    yield _of(issue)
+    stage.stop_workers(signal.SIGKILL)
+    stage.start_worker()
+
+
+@drill
+def doubt_is_old(stage: Stage) -> Iterator[Values]:
+    """The answer to a call is lost, and the provider's search is down."""
+    stage.sandbox.sandbox.set_fault("accept_then_close")
+    yield from _under(stage, "Doubt", "search_503")
+
+
+@drill
+def edition_needs_attention(stage: Stage) -> Iterator[Values]:
+    """The provider does not know the token."""
+    yield from _under(stage, "Stopped", "unauthorized_401")
+
+
+@drill
+def accepted_twice(stage: Stage) -> Iterator[Values]:
+    """A webhook tells of a second message for a copy that was sent."""
+    _a_worker(stage)
+    issue = stage.publish("Twice")
+    _all_sent(stage, issue)
+    recipient, _ = _sent(stage, issue)[0]
+    stage.tell(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
+    yield {}
+    yield _of(issue)
+
+
+@drill
+def mark_without_evidence(stage: Stage) -> Iterator[Values]:
+    """Another hand than ours marks a copy as sent that waits."""
+    stage.stop_workers()
+    issue = stage.publish("Marked")
+    mark = """UPDATE delivery SET sent_at = now() WHERE (issue_id, recipient_id) = (
+              SELECT issue_id, min(recipient_id) FROM delivery WHERE issue_id = %s GROUP BY 1)"""
+    stage.sql(mark, issue)
+    stage.start_worker()
+    yield {}
+    yield _of(issue)
+
+
+@drill
+def surge(stage: Stage) -> Iterator[Values]:
+    """Webhooks tell of hard bounces while a letter goes out slowly, and most of it waits."""
+    stage.stop_workers()
+    stage.start_worker(DELIVERY_RATE_PER_S="1")
+    issue = stage.publish("Surge")
+    stage.until(lambda: len(_sent(stage, issue)) >= 4, "some copies are sent")
+    for recipient, message in _sent(stage, issue)[:3]:
+        stage.tell(_event(issue, recipient, message, "Bounce"))
+    yield {}
+    yield _of(issue)
+    stage.stop_workers()
+
+
+@drill
+def calls_fail(stage: Stage) -> Iterator[Values]:
+    """The provider is under maintenance."""
+    yield from _under(stage, "Fails", "maintenance_503")
+
+
+@drill
+def no_call_is_answered(stage: Stage) -> Iterator[Values]:
+    """The provider is under maintenance, and the list is short: one batch."""
+    stage.stop_workers()
+    yield from _under(stage, "To few", "maintenance_503", DELIVERY_BATCH_SIZE="500")
+
+
+@drill
+def provider_slows_us(stage: Stage) -> Iterator[Values]:
+    """The provider refuses every call as too fast."""
+    stage.stop_workers()
+    yield from _under(stage, "Too fast", "refuse_429")
+
+
+@drill
+def database_replaced(stage: Stage) -> Iterator[Values]:
+    """A dump is restored into a new database; it knows nothing of a letter that went out since."""
+    stage.stop_workers()
+    issue = stage.publish("Restored")
+    stage.dump()
+    stage.start_worker()
+    _all_sent(stage, issue)
+    stage.stop_workers()
+    stage.stop_site()
+    stage.restore_into_a_new_database()
+    stage.start_site()
+    stage.start_worker()
+    yield {}
+    yield _of(issue)
+    _all_sent(stage, issue)
+    # Copies of other letters may have waited until now; none of any letter goes out twice.
+    twice = stage.sandbox.sandbox.outbox.copies(lambda number: number > 1)
+    if twice:
+        raise RuntimeError(f"the provider accepted copies twice: {', '.join(sorted(twice)[:3])}")
+
+
+@drill
+def migrations_pending(stage: Stage) -> Iterator[Values]:
+    """The last migrations of an app are taken back."""
+    stage.manage("migrate", "idempotency", "zero")
+    yield {}
+    yield {}
+
+
+@drill
+def webhooks_stopped(stage: Stage) -> Iterator[Values]:
+    """More than a hundred letters go out, and no webhook comes."""
+    _a_worker(stage)
+    stage.sql("UPDATE provider_event SET received_at = received_at - interval '1 day'")
+    stage.bring(150, "more{}@example.org")
+    stage.publish("To many")
+    yield {}
+    stage.tell({"RecordType": "Open", "MessageID": "00000000-0000-4000-8000-0000000000d7"})
+    yield {}
+
+
+@drill
+def asking_fails(stage: Stage) -> Iterator[Values]:
+    """A worker cannot reach the provider; the pauses between its tries are cut short by hand."""
+    stage.stop_workers()
+    stage.start_worker(POSTMARK_BASE_URL="http://127.0.0.1:9")
+    for _ in range(4):
+        before = _failures(stage)
+        stage.sql("UPDATE errand SET due_at = now()")
+        stage.until(lambda: _failures(stage) > before, "it was asked in vain")  # noqa: B023
+    yield {}
+    stage.stop_workers()
+    stage.sql("UPDATE errand SET due_at = now()")
+    stage.start_worker()
+    yield {}
+
+
+@drill
+def nothing_is_pruned(stage: Stage) -> Iterator[Values]:
+    """A session keeps a table from being pruned; the hours between the tries are cut short."""
+    with psycopg.connect(stage.database_url) as holding:
+        holding.execute("LOCK TABLE outside_look")
+        for _ in range(3):
+            _prune_by_a_worker(stage)
+        yield {}
+        holding.rollback()
+    _prune_by_a_worker(stage)
+    yield {}
+
+
+def _prune_by_a_worker(stage: Stage) -> None:
+    """A worker that starts looks at once whether it is due."""
+    stage.stop_workers()
+    stage.sql("INSERT INTO errand (name) VALUES ('prune') ON CONFLICT DO NOTHING")
+    stage.sql("UPDATE errand SET due_at = now() WHERE name = 'prune'")
+    stage.start_worker()
+    stage.until(
+        lambda: bool(stage.sql("SELECT 1 FROM errand WHERE name = 'prune' AND due_at > now()")),
+        "a worker has pruned",
+    )
+
+
+@drill
+def old_snapshot(stage: Stage) -> Iterator[Values]:
+    """A session is forgotten in the middle of a transaction."""
+    with psycopg.connect(stage.database_url) as forgotten:
+        forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        forgotten.execute("SELECT count(*) FROM batch")
+        yield {}
+        # Of the runbook's ten minutes, as of all times here, the sixtieth part.
+        yield {"10 minutes": "10 seconds"}
+        forgotten.close()
+
+
+@drill
+def leases_recovered(stage: Stage) -> Iterator[Values]:
+    """A worker with eight calls in the air is killed (SIGKILL)."""
+    stage.stop_workers()
+    stage.sandbox.sandbox.set_fault("hold", calls=None)
+    stage.start_worker(DELIVERY_CONCURRENCY="8")
+    issue = stage.publish("Lost")
+    stage.until(
+        lambda: stage.sql("SELECT count(*) FROM batch WHERE state = 'sending'")[0][0] >= 8,
+        "eight calls are in the air",
+    )
+    stage.stop_workers(signal.SIGKILL)
+    stage.sandbox.sandbox.faults.clear()
+    stage.sandbox.sandbox.gate.release()
+    stage.start_worker()
+    yield {}
+    yield _of(issue)
+
+
+@drill
+def events_wait(stage: Stage) -> Iterator[Values]:
+    """A webhook's event cannot be applied as it comes, and no worker is there to try again."""
+    stage.stop_workers()
+    with _away(stage, "provider_suppression"):
+        stage.tell(_a_suppression("early@example.net"))
+    yield {}
+    yield {}
+
+
+@drill
+def events_set_aside(stage: Stage) -> Iterator[Values]:
+    """A table is away while an event is applied, until that has failed often enough."""
+    _a_worker(stage)
+    with _away(stage, "provider_suppression"):
+        stage.tell(_a_suppression("nobody@example.net"))
+        yield {}
+    yield {}
+
+
+@drill
+def import_stuck(stage: Stage) -> Iterator[Values]:
+    """An import is killed (SIGKILL) in the middle, and no worker runs."""
+    stage.stop_workers()
+    readers = stage.folder / "many.csv"
+    readers.write_text("email\n" + "".join(f"many{n}@example.com\n" for n in range(200_000)))
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "import_subscribers", str(readers)],
+        cwd=ROOT,
+        env=os.environ | stage.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    stage.until(
+        lambda: bool(stage.sql("SELECT 1 FROM subscriber_import WHERE state = 'running'")),
+        "the import runs",
+    )
+    process.kill()
+    process.wait(30)
+    yield {}
+    yield {}
+
+
+@drill
+def pages_fail(stage: Stage) -> Iterator[Values]:
+    """A table that pages read is away, as after a version that should not have come."""
+    with _away(stage, "newsletter"):
+        headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
+        end = time.monotonic() + 60
+        while "HomingPagesFail" not in stage.firing() and time.monotonic() < end:
+            requests.get(f"{stage.url}/", headers=headers, timeout=30)
+        yield {}
+    yield {}
+
+
+def _under(stage: Stage, title: str, fault: str, **settings: str) -> Iterator[Values]:
+    """A letter goes out under a fault of the provider, which ends when the alert has fired."""
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault(fault, calls=None)
+    issue = stage.publish(title, **settings)
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield _of(issue)
+
+
+def _of(issue: str) -> Values:
+    return {"ISSUE": issue, "N": "1"}
+
+
+@contextmanager
+def _away(stage: Stage, table: str) -> Iterator[None]:
+    stage.sql(f"ALTER TABLE {table} RENAME TO away")
+    try:
+        yield
+    finally:
+        stage.sql(f"ALTER TABLE away RENAME TO {table}")
+
+
+def _a_suppression(address: str) -> dict[str, object]:
+    return {
+        "RecordType": "SubscriptionChange",
+        "MessageID": "00000000-0000-0000-0000-000000000000",
+        "MessageStream": "broadcast",
+        "ServerID": 1,
+        "Recipient": address,
+        "ChangedAt": "2026-01-01T00:00:00Z",
+        "Origin": "Customer",
+        "SuppressSending": True,
+        "SuppressionReason": "ManualSuppression",
+        "Metadata": {},
+    }
+
+
+def _a_worker(stage: Stage) -> None:
+    if not stage.workers:
+        stage.start_worker()
+
+
+def _sent(stage: Stage, issue: str) -> list[tuple[int, str]]:
+    query = """SELECT recipient_id, provider_message_id FROM delivery
+               WHERE issue_id = %s AND outcome = 'sent' ORDER BY 1"""
+    return [(recipient, message) for recipient, message in stage.sql(query, issue)]
+
+
+def _all_sent(stage: Stage, issue: str) -> None:
+    unsent = "SELECT 1 FROM delivery WHERE issue_id = %s AND outcome <> 'sent'"
+    stage.until(lambda: not stage.sql(unsent, issue), "all copies are sent")
+
+
+def _failures(stage: Stage) -> int:
+    return int(stage.sql("SELECT coalesce(max(failures), 0) FROM errand")[0][0])
+
+
+def _event(issue: str, recipient: int, message: str, kind: str = "Delivery") -> dict[str, object]:
+    at, address = "2026-01-01T00:00:00Z", f"reader{recipient}@example.net"
+    return {
+        "RecordType": kind,
+        "MessageStream": "broadcast",
+        "ServerID": 1,
+        "MessageID": message,
+        "Metadata": {"delivery": f"{issue.replace('-', '')}.1.{recipient}"},
+        **({"DeliveredAt": at, "Recipient": address} if kind == "Delivery" else HARD_BOUNCE),
+        **({} if kind == "Delivery" else {"BouncedAt": at, "Email": address}),
+    }

@@ -1,0 +1,104 @@
+"""A newsroom in a database of its own, a provider, and workers between the two."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from delivery.models import Edition
+from delivery.worker import drain
+from delivery.worker.process import worker_from_settings
+from postmark_sandbox.http.server import SandboxServer
+from tests.delivery.edition_factory import Newsroom
+from tests.faults.processes.watched_worker import WatchedWorker
+from tests.faults.servers.cutting_proxy import CuttingProxy
+from tests.faults.servers.pgbouncer import Pooler
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.wait_until import held
+
+
+class Stage:
+    """What a test of faults needs; Django's connection leads to `database` of `server`."""
+
+    def __init__(
+        self, server: OwnServer, database: str, provider: SandboxServer, settings: Any
+    ) -> None:
+        self.server, self.database, self.provider = server, database, provider
+        self.sandbox = provider.sandbox
+        self.url = server.url(database)
+        self.newsroom = Newsroom()
+        self._settings = settings
+        self._workers = ExitStack()
+
+    def close(self) -> None:
+        """Kill the workers that still run."""
+        self._workers.close()
+
+    def worker(self, *options: str, url: str = "", **settings: str) -> WatchedWorker:
+        """Start a worker; `url` leads it to the database another way."""
+        worker = WatchedWorker(url or self.url, self.provider.url, *options, **settings)
+        self._workers.callback(worker.kill)
+        return worker
+
+    def in_a_call(
+        self, *options: str, readers: int = 20, **settings: str
+    ) -> tuple[Edition, WatchedWorker]:
+        """Publish to so many readers; a worker's call with all of them is held once accepted."""
+        edition = self.newsroom.publish(readers)
+        self.sandbox.set_fault("hold", moment="after_accept", calls=1)
+        worker = self.worker(*options, **{"DELIVERY_HTTP_DEADLINE_S": "60"} | settings)
+        held(self.provider)
+        return edition, worker
+
+    @contextmanager
+    def hold(self, statement: str) -> Iterator[psycopg.Connection]:
+        """A session that has done something in a transaction which stays open."""
+        with psycopg.connect(self.url) as session:
+            session.execute(statement)
+            yield session
+            session.rollback()
+
+    @contextmanager
+    def behind_a_pooler(self, sessions: int) -> Iterator[str]:
+        """Django comes to the database through a pooler with so many sessions; its address."""
+        pooler = self.pooler = Pooler(self.server, pool_size=sessions)
+        url = pooler.url(self.database)
+        try:
+            with self.server.as_djangos_own(url):
+                yield url
+        finally:
+            pooler.remove()
+
+    def proxied(self, proxy: CuttingProxy) -> str:
+        """The address that leads through a proxy."""
+        return proxy.url(self.server.password, self.database)
+
+    def an_issue_goes_out(self, readers: int = 200) -> None:
+        """Publish, and see a worker send all of it, beside whatever else goes on."""
+        edition = self.newsroom.publish(readers)
+        assert self.worker("--until-empty").end() == 0
+        self.all_got_one(edition, readers)
+
+    def the_rest_goes_out(self) -> None:
+        """Let a worker of this process do everything that is left to do."""
+        connection.close()
+        settings = self._settings
+        settings.DELIVERY_LEASE_S = settings.DELIVERY_HTTP_DEADLINE_S = 2.0
+        settings.DELIVERY_LOOKUP_AFTER_S = (0.5, 1.0, 2.0)
+        settings.DELIVERY_RETRY_BASE_S, settings.DELIVERY_RETRY_CAP_S = 0.1, 1.0
+        watch = drain.Watch(io.StringIO(), is_terminal=False)
+        worker_from_settings(2, is_awaited=True).run(until=watch.nothing_more_will_happen)
+
+    def all_got_one(self, edition: Edition, readers: int) -> None:
+        """So many readers were sent an edition, each one copy, and the books say so."""
+        connection.close()
+        books = self.newsroom.books(edition)
+        assert (books.audience, books.sent) == (readers, readers)
+        summary = self.sandbox.summary()
+        assert (summary["accepted"], summary["distinct_deliveries"]) == (readers, readers)
+        assert summary["deliveries_with_more_than_one_copy"] == 0

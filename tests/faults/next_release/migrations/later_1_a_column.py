@@ -1,0 +1,11 @@
+"""Needs an exclusive lock on the table that every claim reads, for an instant."""
+
+from django.db import migrations, models
+
+from tests.faults.next_release.migrations import LAST_OF_TODAY
+
+
+class Migration(migrations.Migration):
+    dependencies = [("delivery", LAST_OF_TODAY)]
+
+    operations = [migrations.AddField("batch", "colour", models.TextField(db_default=""))]

@@ -1,0 +1,123 @@
+"""
+Workers that are begun, killed and stopped many times: real `deliver` processes.
+
+child_processes.py forks them. It has everything loaded, so a worker that is killed after a second
+or two has spent that time at work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from tests.postgres_cluster import ROOT
+
+PATIENCE_S = 120
+LAST_WORDS = 30
+
+
+class Crew:
+    """Any number of workers with these options and settings. `log` gets what they say."""
+
+    def __init__(
+        self, database_url: str, provider_url: str, log: Path, *options: str, **settings: str
+    ) -> None:
+        self.kills = 0
+        self.running: list[int] = []  # those that nobody has killed or stopped
+        self._log = log
+        self._news = threading.Condition()
+        self._begun: list[int] = []
+        self._statuses: dict[int, int] = {}
+        addresses = {"DATABASE_URL": database_url, "POSTMARK_BASE_URL": provider_url}
+        with log.open("a") as said:
+            self._nursery = subprocess.Popen(
+                [sys.executable, "-m", "tests.faults.processes.worker_fork_server", *options],
+                cwd=ROOT,
+                env=os.environ | {"POSTMARK_SERVER_TOKEN": "sandbox"} | addresses | settings,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+            )
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._nursery.stdout is not None
+        with self._nursery.stdout as lines:
+            for line in lines:
+                word, pid, *status = line.split()
+                with self._news:
+                    if word == "began":
+                        self._begun.append(int(pid))
+                    else:
+                        self._statuses[int(pid)] = int(status[0])
+                    self._news.notify_all()
+
+    def begin(self, workers: int = 1) -> list[int]:
+        """Begin so many more workers; their process ids."""
+        assert self._nursery.stdin is not None
+        with self._news:
+            known = len(self._begun)
+            self._nursery.stdin.write("\n" * workers)
+            self._nursery.stdin.flush()
+            if not self._news.wait_for(lambda: len(self._begun) == known + workers, PATIENCE_S):
+                raise RuntimeError("no worker began")
+            self.running += self._begun[known:]
+            return self._begun[known:]
+
+    def kill_one(self, dice: random.Random) -> None:
+        """Kill one of them with SIGKILL and begin another in its place."""
+        unlucky = self.running.pop(dice.randrange(len(self.running)))
+        with contextlib.suppress(ProcessLookupError):  # one that has ended on its own
+            os.kill(unlucky, signal.SIGKILL)
+        self.statuses([unlucky])
+        self.kills += 1
+        self.begin()
+
+    def tell(self, pid: int, number: signal.Signals) -> None:
+        """Send one a signal that ends it."""
+        self.running.remove(pid)
+        os.kill(pid, number)
+
+    def ended_alone(self) -> int:
+        """How many workers have ended that nobody killed or stopped."""
+        with self._news:
+            return sum(pid in self._statuses for pid in self.running)
+
+    def stop(self) -> list[int]:
+        """SIGTERM for all; their exit statuses."""
+        stopping = list(self.running)
+        for pid in stopping:
+            self.tell(pid, signal.SIGTERM)
+        return self.statuses(stopping)
+
+    def statuses(self, pids: list[int]) -> list[int]:
+        """Wait until these have ended; their exit statuses."""
+        with self._news:
+            if not self._news.wait_for(lambda: set(pids) <= set(self._statuses), PATIENCE_S):
+                left = sorted(set(pids) - set(self._statuses))
+                raise RuntimeError(f"workers that were told to end are still there: {left}")
+            return [self._statuses[pid] for pid in pids]
+
+    def close(self) -> None:
+        """Kill what is left, and end the nursery."""
+        with self._news:
+            left = set(self._begun) - set(self._statuses)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.statuses(list(left))
+        assert self._nursery.stdin is not None
+        self._nursery.stdin.close()
+        self._nursery.wait(PATIENCE_S)
+        self._listener.join(PATIENCE_S)
+
+    def last_words(self) -> str:
+        """The last lines of what they said."""
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-LAST_WORDS:])

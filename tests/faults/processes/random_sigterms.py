@@ -1,0 +1,73 @@
+"""
+A storm of signals: workers are told to stop at random moments, one after another, under load.
+
+Seeded: the same seed draws the same moments. What they meet in them is the machine's doing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from postmark_sandbox.http.server import SandboxServer
+from tests.faults.processes.forked_workers import Crew
+from tests.faults.processes.watched_worker import TIMES
+
+AT_ONCE = 6
+# Of all signals, the share that meets the youngest worker.
+YOUNGEST = 0.2
+MOST_COPIES = 100
+LONGEST_MOMENT_S = 0.05
+LONGEST_WAIT_S = 2.0
+# Nothing may come back by itself: whatever is left behind is seen.
+SETTINGS = TIMES | {"DELIVERY_HTTP_DEADLINE_S": "60", "DELIVERY_LEASE_S": "60"}
+
+
+def workers_to_stop(database_url: str, provider: SandboxServer) -> closing[Crew]:
+    """The workers of a storm, which say nothing to anybody."""
+    silence = Path(os.devnull)
+    return closing(Crew(database_url, provider.url, silence, "--concurrency", "2", **SETTINGS))
+
+
+def blow(
+    crew: Crew,
+    provider: SandboxServer,
+    signals: int,
+    keep_loaded: Callable[[], object],
+    *,
+    seed: int,
+) -> list[int]:
+    """
+    Stop so many workers, `AT_ONCE` of them running at any time; return their exit statuses.
+
+    Most often it is the oldest, a random number of copies and a random moment after the last one;
+    sometimes the youngest, which is only about to begin. `keep_loaded` is called between any two,
+    so that there is always work.
+    """
+    dice = random.Random(seed)
+    sandbox, moment = provider.sandbox, threading.Event()
+    running: deque[int] = deque()
+    stopped: list[int] = []
+    for number in range(signals):
+        keep_loaded()
+        while len(running) < min(AT_ONCE, signals - number):
+            running += crew.begin()
+        if dice.random() < YOUNGEST:
+            pid = running.pop()
+        else:
+            pid = running.popleft()
+            goal = sandbox.outbox.counts()["accepted"] + dice.randrange(MOST_COPIES)
+            # Not long: all may be busy stopping.
+            sandbox.gate.wait_until(
+                lambda goal=goal: sandbox.outbox.counts()["accepted"] >= goal, LONGEST_WAIT_S
+            )
+        moment.wait(dice.uniform(0, LONGEST_MOMENT_S))
+        crew.tell(pid, dice.choice((signal.SIGTERM, signal.SIGTERM, signal.SIGINT)))
+        stopped.append(pid)
+    return crew.statuses(stopped)

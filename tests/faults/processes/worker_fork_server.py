@@ -1,0 +1,77 @@
+"""
+Starts workers in hundredths of a second: a process that has everything loaded, and forks.
+
+`python -m tests.faults.processes.worker_fork_server OPTION...` reads its standard input: each line
+starts one `deliver` with those options. It writes `began PID` and `ended PID STATUS` lines. A
+worker is born with the
+signals that stop it blocked, so that one that comes before it waits for them is not lost; what
+an ordinary process does with such an early one is another test's matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+
+import django
+from django.core import checks
+from django.core.management import execute_from_command_line
+from django.db import connections
+
+STOPPING = (signal.SIGTERM, signal.SIGINT)
+LOOK_EVERY_S = 0.01
+
+
+def begin(options: list[str]) -> None:
+    """Fork one worker."""
+    pid = os.fork()
+    if pid:
+        print("began", pid, flush=True)
+        return
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(0, 1)
+    status = 0
+    try:
+        execute_from_command_line(["manage.py", "deliver", *options])
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:  # noqa: BLE001 -- a traceback is an exit status here, as everywhere
+        status = 1
+    os._exit(status)
+
+
+def report_the_ended() -> None:
+    """Say who has ended since the last time."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            print("ended", ended[0], os.waitstatus_to_exitcode(ended[1]), flush=True)
+
+
+def main(options: list[str]) -> None:
+    """Serve until the input ends."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    # As in manage.py: tests name their own settings, proofs name none.
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
+    django.setup()
+    from delivery.management.commands import deliver  # noqa: F401 -- loaded once, for all
+
+    # Every command begins with them, and they load all pages: once here, not in each worker.
+    checks.run_checks()
+    connections.close_all()
+
+    while True:
+        readable, _, _ = select.select([0], [], [], LOOK_EVERY_S)
+        report_the_ended()
+        if readable:
+            wishes = os.read(0, 1000)
+            if not wishes:
+                return
+            for _ in range(wishes.count(b"\n")):
+                begin(options)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,116 @@
+"""A real PgBouncer in transaction mode, between the workers and the test's server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+import psycopg
+
+from newsletter_site.embedded_postgres import address
+from newsletter_site.embedded_postgres.cluster import Cluster
+from tests.faults.wait_until import eventually
+from tests.installed_programs import program
+
+PORT = 6432
+
+# No `server_reset_query`: whatever a client leaves behind on a session, the next one would meet.
+CONFIGURATION = """
+[databases]
+* = host={socket_dir} port={port} password={password}
+
+[pgbouncer]
+listen_addr =
+unix_socket_dir = {folder}
+listen_port = {own_port}
+auth_type = scram-sha-256
+auth_file = {folder}/users
+pool_mode = transaction
+server_reset_query =
+default_pool_size = {pool_size}
+max_client_conn = 200
+# A server that is away is asked again soon.
+server_login_retry = 1
+"""
+
+
+class Server(Protocol):
+    """A server that it can stand before."""
+
+    cluster: Cluster
+    password: str
+
+
+class Pooler:
+    """Hands out `pool_size` sessions of the server to whoever wants one, for a transaction each."""
+
+    def __init__(self, server: Server, *, pool_size: int) -> None:
+        self._program = program("pgbouncer", package="pgbouncer")
+        self._password = server.password
+        self._user = server.cluster.user
+        self._folder = Path(tempfile.mkdtemp(prefix="pooler-", dir="/tmp"))
+        (self._folder / "users").write_text(f'"postgres" "{server.password}"\n')
+        (self._folder / "pooler.ini").write_text(
+            CONFIGURATION.format(
+                socket_dir=server.cluster.socket_dir,
+                port=address.PORT,
+                password=server.password,
+                folder=self._folder,
+                own_port=PORT,
+                pool_size=pool_size,
+            )
+        )
+        if not self._user.is_us:
+            for path in (self._folder, *self._folder.iterdir()):
+                os.chown(path, self._user.uid, self._user.gid)
+        self.start()
+
+    def url(self, database: str) -> str:
+        """The DATABASE_URL that leads through it."""
+        folder = quote(str(self._folder), safe="/")
+        return (
+            f"postgresql://postgres:{self._password}@/{database}"
+            f"?host={folder}&port={PORT}&sslmode=disable"
+        )
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        # It refuses to run as root, and the server's socket is open to the server's user alone.
+        identity = {} if self._user.is_us else {"user": self._user.uid, "group": self._user.gid}
+        self._process = subprocess.Popen(
+            [self._program, str(self._folder / "pooler.ini")],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            **identity,  # type: ignore[call-overload]
+        )
+        eventually(self._takes_connections, "PgBouncer took connections")
+
+    def _takes_connections(self) -> bool:
+        assert self._process.poll() is None, "PgBouncer ended at its start"
+        try:
+            psycopg.connect(self.url("postgres")).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """kill -9: every line through it is cut."""
+        self._process.kill()
+        self._process.wait()
+
+    def restart(self) -> None:
+        """kill -9, and start it again."""
+        self.kill()
+        self.start()
+
+    def remove(self) -> None:
+        """Stop it and remove its files."""
+        self.kill()
+        shutil.rmtree(self._folder)

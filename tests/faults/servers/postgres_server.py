@@ -1,0 +1,154 @@
+"""A PostgreSQL server that a test may stop, crash, freeze and cut off: no other test uses it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import quote
+
+import environ
+import psycopg
+from django.core.management import call_command
+from django.db import connections
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from newsletter_site.embedded_postgres import address, server
+from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
+from newsletter_site.embedded_postgres.initdb import make_data_directory
+from newsletter_site.embedded_postgres.server_user import run_as
+from tests.database import remove_guard
+from tests.postgres_cluster import OwnCluster, remove
+
+TEMPLATE = "with_tables"
+# What is lost when the machine stops does not matter here; what a crash of the server loses does.
+FORGETFUL = "\nfsync = off\nfull_page_writes = off\nlog_min_messages = fatal\n"
+# A proxy makes this server reachable for everybody on the machine, so it asks for a password.
+WHO_MAY_COME_IN = "local all all scram-sha-256\n"
+
+
+class OwnServer:
+    """One server with a template database that holds all tables and no rows."""
+
+    def __init__(self, configuration: str = FORGETFUL) -> None:
+        self._folder = OwnCluster()  # removed by the next run if this one is killed
+        self.cluster: Cluster = cluster_in(self._folder.data_dir)
+        self.password = secrets.token_hex(12)
+        self._databases = 0
+        make_data_directory(self.cluster)
+        with (self.cluster.data / "postgresql.conf").open("a") as file:
+            file.write(configuration)
+        self.start()
+        with psycopg.connect(self._trusted("postgres"), autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("ALTER ROLE postgres PASSWORD {}").format(sql.Literal(self.password))
+            )
+            connection.execute("CREATE DATABASE with_tables")
+            (self.cluster.data / "pg_hba.conf").write_text(WHO_MAY_COME_IN)
+            connection.execute("SELECT pg_reload_conf()")
+        with self.as_djangos_own(self.url(TEMPLATE)):
+            call_command("migrate", verbosity=0)
+            remove_guard.take_out()
+
+    def _trusted(self, database: str) -> str:
+        return make_conninfo(**address.parameters(self.cluster.socket_dir, database))
+
+    def remove(self) -> None:
+        """Stop it and remove its files."""
+        remove(self._folder.data_dir)
+        os.close(self._folder.lock)
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections."""
+        server.start(self.cluster)
+
+    def stop(self, mode: str) -> None:
+        """`fast` ends every session in good order; `immediate` is a crash."""
+        pg_ctl = self.cluster.binaries / "pg_ctl"
+        data = self.cluster.data
+        run_as(self.cluster.user, pg_ctl, "stop", "-D", data, "-m", mode, "-w", "-t", "60", "-s")
+
+    @contextmanager
+    def away(self, mode: str) -> Iterator[None]:
+        """Down for the length of a block."""
+        connections["default"].close()
+        self.stop(mode)
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def frozen(self, database: str) -> Iterator[None]:
+        """Every session of `database` stops answering for the length of a block."""
+        connections["default"].close()
+        with self.admin() as admin:
+            rows = admin.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [database])
+            postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
+            pids = [postmaster, *(pid for (pid,) in rows)]
+
+        def tell(number: signal.Signals) -> None:
+            for pid in pids:
+                # A closed session may end at this moment.
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+        try:
+            tell(signal.SIGSTOP)
+            yield
+        finally:
+            tell(signal.SIGCONT)
+
+    def url(self, database: str) -> str:
+        """The DATABASE_URL of a database, over the socket."""
+        folder = quote(os.fspath(self.cluster.socket_dir), safe="/")
+        return (
+            f"postgresql://postgres:{self.password}@/{database}"
+            f"?host={folder}&port={address.PORT}&sslmode=disable"
+        )
+
+    @property
+    def socket(self) -> str:
+        """The path of its socket."""
+        return str(self.cluster.socket_dir / f".s.PGSQL.{address.PORT}")
+
+    @contextmanager
+    def admin(self) -> Iterator[psycopg.Connection]:
+        """A session of the superuser, in no test's database."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            yield connection
+
+    @contextmanager
+    def fresh_database(self, template: str = TEMPLATE) -> Iterator[str]:
+        """A database with all tables and no rows, gone at the end; its name."""
+        self._databases += 1
+        name = sql.Identifier(f"test_{self._databases}")
+        with self.admin() as admin:
+            admin.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                    name, sql.Identifier(template)
+                )
+            )
+        yield f"test_{self._databases}"
+        with self.admin() as admin:
+            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+    @contextmanager
+    def as_djangos_own(self, url: str) -> Iterator[None]:
+        """Django's connections of this process go to `url` for the length of a block."""
+        usual = connections.settings["default"]
+        mine = usual | environ.Env.db_url_config(url)
+        mine["OPTIONS"] = usual.get("OPTIONS", {}) | mine.get("OPTIONS", {})
+        mine.pop("EMBEDDED_POSTGRES", None)
+        connection = connections["default"]
+        connections.settings["default"] = mine
+        connections["default"] = connections.create_connection("default")
+        try:
+            yield
+        finally:
+            connections["default"].close()
+            connections.settings["default"] = usual
+            connections["default"] = connection

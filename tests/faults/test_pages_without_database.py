@@ -1,0 +1,177 @@
+"""Pages and probes while the database is away, hangs, or lets nobody in: 503, come again."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+import requests
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+
+from idempotency.models import PostedForm
+from newsletter_site.middleware.service_unavailable import RETRY_AFTER_S
+from newsletter_site.operations.concurrency_limit import AT_ONCE
+from newsletter_site.operations.health import checks
+from newsletter_site.operations.health.query_timeout import WITHIN_S
+from newsletter_site.tokens.secret import token_of
+from subscribers.links.unsubscribe_token import token_for
+from subscribers.models import Subscriber
+from tests.delivery.edition_factory import Newsroom
+from tests.deployment.served_site import FROM_THE_PROXY, ServedSite, served_site
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.wait_until import eventually
+
+# Well formed, and nobody's: whether it is anybody's only the database knows.
+TOKEN = token_of("a" * 43)
+AWAY = {"status": "unavailable", "reasons": ["The database does not answer."]}
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def visitor() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def ask(check: str) -> tuple[int, Any]:
+    answer = visitor().get(f"/health/{check}/")
+    return answer.status_code, json.loads(answer.content)
+
+
+def come_again(answer: HttpResponse) -> str:
+    """The page, which says so."""
+    assert answer.status_code == 503, (answer.status_code, answer.content[:300])
+    assert answer["Retry-After"] == str(RETRY_AFTER_S)
+    assert answer["Cache-Control"] == "no-store"
+    assert not answer.cookies
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_pages_say_come_again_without_a_database(server: OwnServer, here: str, mode: str) -> None:
+    author = visitor()
+    author.force_login(get_user_model().objects.create_superuser(username="author"))
+    (reader,) = Newsroom().confirm(1)
+    unsubscribing = f"/unsubscribe/{token_for(reader.pk)}/"
+    one_click = {"List-Unsubscribe": "One-Click"}
+    assert ask("ready")[0] == 200
+
+    with server.away(mode):
+        answer = visitor().get("/", secure=True)
+        page = come_again(answer)
+        assert "<h1>Back in a moment</h1>" in page
+        assert "homing.css" in page
+        assert "Nothing is lost" in page
+        assert "Content-Security-Policy" in answer
+        posted = visitor().post("/subscriptions/", {"email": "ada@example.org"}, secure=True)
+        assert "reload this page to press again" in come_again(posted)
+        come_again(visitor().post(unsubscribing, one_click, secure=True))
+        come_again(author.get("/admin/newsletters/issues/", secure=True))
+        for path in (
+            "/admin/newsletters/00000000-0000-4000-8000-000000000000/progress.json",
+            "/api/v1/issues/",
+        ):
+            headers = {"authorization": f"Bearer {TOKEN}"}
+            answer = author.get(path, headers=headers, secure=True)
+            json.loads(come_again(answer))
+            assert "json" in answer["Content-Type"]
+        assert ask("ready") == ask("workers") == (503, AWAY)
+        assert ask("live")[0] == 200
+        assert "connection" in checks.ready().details[0]
+
+    assert ask("ready")[0] == visitor().get("/", secure=True).status_code == 200
+    assert author.get("/admin/newsletters/issues/", secure=True).status_code == 200
+    assert visitor().post(unsubscribing, one_click, secure=True).status_code == 200
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+
+
+def test_a_database_that_hangs_hangs_no_probe(server: OwnServer, here: str) -> None:
+    def asking() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one.name == "asks the database"]
+
+    assert ask("ready")[0] == 200
+    with server.frozen(here):
+        began = time.monotonic()
+        assert ask("ready") == (503, AWAY)
+        # Generous for a busy machine, and far below what a connection would wait by itself.
+        assert time.monotonic() - began < WITHIN_S + 5
+        first = asking()
+        assert ask("ready") == (503, AWAY)
+        # However often they come, no second one hangs beside the first.
+        assert asking() == first
+        assert len(first) == 1
+    eventually(lambda: ask("ready")[0] == 200, "the probe is well again")
+
+
+def test_a_database_that_lets_nobody_in_is_not_ready(server: OwnServer, here: str) -> None:
+    connection.close()
+    with server.admin() as admin:
+        # A limit on connections would not hold for a superuser, as this one is.
+        admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS false")
+        assert ask("ready") == (503, AWAY)
+        admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS true")
+
+
+MANY = AT_ONCE + 12
+# Far longer than a refusal takes, and short enough for a test that sees none to end by itself.
+REFUSED_WITHIN_S = 30
+
+
+def post(site: ServedSite, path: str, form: dict[str, str]) -> requests.Response:
+    return requests.post(site.url + path, form, headers=FROM_THE_PROXY, timeout=REFUSED_WITHIN_S)
+
+
+def says_come_again(answer: requests.Response) -> bool:
+    return (answer.status_code, answer.headers["Retry-After"]) == (503, str(RETRY_AFTER_S))
+
+
+def pages_that_wait(server: OwnServer, database: str) -> int:
+    """How many sessions stand before a table that is locked."""
+    with server.admin() as admin:
+        row = admin.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'",
+            [database],
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -> None:
+    with served_site(server.url(here)) as site, ThreadPoolExecutor(AT_ONCE + MANY) as visitors:
+
+        def visits(number: int, path: str) -> list[Future[requests.Response]]:
+            return [visitors.submit(site.get, path) for _ in range(number)]
+
+        with psycopg.connect(server.url(here)) as other:
+            other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
+            held = visits(AT_ONCE, "/")
+            eventually(lambda: pages_that_wait(server, here) == AT_ONCE, "the pages hang")
+            with server.frozen(here):
+                later = visits(MANY, "/")
+                posted = post(site, "/subscriptions/", {"email": "ada@example.org"})
+                one_click = post(site, "/unsubscribe/x/", {"List-Unsubscribe": "One-Click"})
+                assert [says_come_again(one.result()) for one in later] == [True] * MANY
+                assert says_come_again(posted)
+                assert "Nothing of what you pressed was begun" in posted.text
+                assert says_come_again(one_click)
+                assert site.get("/health/live/").status_code == 200
+                assert site.get("/health/ready/").status_code == 503
+                assert site.get("/static/homing.css").status_code == 200
+                assert not any(one.done() for one in held)
+        # What waited is done in the end; whoever comes in a rush now waits and is answered.
+        assert [one.result().status_code for one in held] == [200] * AT_ONCE
+        # The first page of its kind also waits for code and templates to be read. After a quick
+        # page, others may wait again.
+        assert [site.get("/archive/").status_code for _ in range(2)] == [200, 200]
+        rush = visits(MANY, "/archive/")
+        assert [one.result().status_code for one in rush] == [200] * MANY
+    assert not Subscriber.objects.exists()
+    assert not PostedForm.objects.exists()

@@ -1,0 +1,228 @@
+"""
+From every released state: the tables are upgraded while workers and pages of that release go on.
+
+What runs is the code of the release, as its commit has it, with the libraries of today.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from newsletter_site.demo.browser import Browser
+from newsletter_site.migrating.releases import Release, releases
+from postmark_sandbox.http.server import SandboxServer
+from tests.browser.web_site import running_site
+from tests.delivery.homing_installation import Installation
+from tests.faults.processes.watched_worker import TIMES, WatchedWorker
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.wait_until import held
+
+ROOT = Path(__file__).resolve().parents[2]
+READERS = 120
+PASSWORD = "swifts sleep in the air"
+# Calls are held until a test lets them go, however long the machine takes for what it does.
+SETTINGS = TIMES | {
+    # A release need not have the settings of the tests.
+    "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
+    "DEBUG": "on",
+    "DELIVERY_BATCH_SIZE": "10",
+    "DELIVERY_HTTP_DEADLINE_S": "300",
+    "PUBLISH_HOLD_S": "0",
+    "SIGN_UP_LEAST_S": "0",
+}
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def git(*arguments: str) -> bytes:
+    done = subprocess.run(
+        ["git", "-c", "safe.directory=*", *arguments], cwd=ROOT, capture_output=True, check=False
+    )
+    if done.returncode:
+        # A copy without history cannot show it, and says so; what checks every commit has it all.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "The history of this checkout is not there, and the code of a release is taken from "
+            f"it: clone all of it to run this too ({done.stderr.decode().strip()})."
+        )
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=releases(), ids=lambda release: release.name)
+def code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The code of a release, in a folder of its own."""
+    release: Release = request.param
+    folder = tmp_path_factory.mktemp("release")
+    packed = git("archive", release.commit)
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+    return folder
+
+
+@pytest.fixture
+def empty_database(server: OwnServer) -> Iterator[str]:
+    """The address of a database without a table."""
+    with server.fresh_database(template="template0") as name:
+        yield server.url(name)
+
+
+def answered(browser: Browser, address: str) -> str:
+    answer = browser.open(address)
+    assert answer.status == 200, (address, answer)
+    return answer.html
+
+
+class Homings:
+    """One database, used by the code of a release and by that of today."""
+
+    def __init__(self, code: Path, url: str, provider: SandboxServer) -> None:
+        self.code, self.url, self.provider = code, url, provider
+        self.of_release, self.of_today = (
+            Installation(provider.url, code=folder, DATABASE_URL=url, **SETTINGS)
+            for folder in (code, ROOT)
+        )
+
+    def worker(self, folder: Path) -> WatchedWorker:
+        return WatchedWorker(
+            self.url, self.provider.url, "--concurrency", "1", code=folder, **SETTINGS
+        )
+
+    def published(self, folder: Path) -> str:
+        """The tables, an author, readers and an issue of the release; its id."""
+        readers, letter = folder / "readers.csv", folder / "issue.txt"
+        readers.write_text("email\n" + "".join(f"reader{n}@example.net\n" for n in range(READERS)))
+        letter.write_text("Swifts are back.")
+        done = self.of_release.run(
+            "shell",
+            typed="from django.contrib.auth import get_user_model\n"
+            "from django.core.management import call_command\n"
+            "call_command('migrate', verbosity=0)\n"
+            f"get_user_model().objects.create_superuser('author', 'a@b.example', {PASSWORD!r})\n"
+            f"call_command('import_subscribers', {str(readers)!r}, '--confirmed')\n"
+            f"call_command('publish', '--title=Swifts', {f'--text-file={letter}'!r})\n",
+        )
+        return str(json.loads(done.stdout.strip().splitlines()[-1])["issue"])
+
+
+def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upgraded(
+    code: Path, empty_database: str, provider: SandboxServer, tmp_path: Path
+) -> None:
+    homings = Homings(code, empty_database, provider)
+    of_release, of_today = homings.of_release, homings.of_today
+    issue = homings.published(tmp_path)
+
+    with (
+        running_site(empty_database, provider.url, SETTINGS, code=code) as site,
+        ExitStack() as stack,
+    ):
+        author = Browser(site.url)
+        author.sign_in("author", PASSWORD)
+        provider.sandbox.set_fault("hold", moment="after_accept", calls=3)
+        workers = [homings.worker(code) for _ in range(2)]
+        for one in workers:
+            stack.callback(one.kill)
+        # In the middle of sending: a call of each is in the air while the tables change.
+        held(provider, 2)
+        of_today.run("migrate", "--noinput")
+        of_today.run("migrate", "--check")
+        # And of all the code that there is now each sends, on the new tables.
+        workers.append(homings.worker(ROOT))
+        stack.callback(workers[-1].kill)
+        held(provider, 3)
+        provider.sandbox.set_fault("hold", moment="after_accept", calls=3)
+        provider.sandbox.gate.release("answer")
+        held(provider, 3)
+        _pages_of_the_release_answer(author, Browser(site.url), issue)
+        _publish_by_form(author)
+        provider.sandbox.gate.release("answer")
+        # What the pages of the release made goes out too, by whichever worker.
+        of_release.run("deliver", "--until-empty")
+        for one in workers:
+            assert one.stop() == 0, one.said
+            assert "Traceback" not in one.said
+    of_today.run("audit")
+    of_release.run("audit")
+    with psycopg.connect(empty_database) as session:
+        sent = session.execute("SELECT sum(sent) FROM batch").fetchone()
+        # As where it is old, and another issue was published since.
+        session.execute(
+            "UPDATE edition SET copies_dropped_at = clock_timestamp() WHERE kind = 'newsletter'"
+        )
+        session.execute("DELETE FROM delivery WHERE recipient_id % 2 = 0")
+    # Two issues to every reader, and one letter to whoever signed up meanwhile.
+    assert sent == (2 * READERS + 1,)
+    copies = provider.sandbox.outbox.copies(lambda size: size > 0)
+    assert set(copies.values()) == {1}
+    assert len(copies) == 2 * READERS + 1
+
+    # The release knows nothing of dropped copies, and leaves nobody out of a correction.
+    correct = ("publish", "--title=Put right", f"--text-file={tmp_path / 'issue.txt'}")
+    of_issue = (f"--issue={issue}", "--version=2")
+    refused = of_release.run(*correct, *of_issue, "--goes-to=reached", exit_code=1)
+    assert "who was sent version 1 is not kept any more" in refused.stderr
+    corrected = of_release.last_line(*correct, *of_issue, "--goes-to=everyone")
+    assert corrected["audience"] == READERS
+
+
+@pytest.mark.parametrize("goes_to", ["nobody", "unreached"])
+def test_workers_of_a_release_start_no_edition_for(
+    code: Path, empty_database: str, provider: SandboxServer, tmp_path: Path, goes_to: str
+) -> None:
+    homings = Homings(code, empty_database, provider)
+    of_release, of_today = homings.of_release, homings.of_today
+    issue = homings.published(tmp_path)
+    of_release.run("deliver", "--until-empty")
+    of_today.run("migrate", "--noinput")
+    correct = ("publish", "--title=Put right", f"--text-file={tmp_path / 'issue.txt'}")
+    at = (f"--at={datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}", "--zone=UTC")
+    of_today.run(*correct, f"--issue={issue}", "--version=2", f"--goes-to={goes_to}", *at)
+    with psycopg.connect(empty_database) as session:
+        session.execute(
+            "UPDATE edition SET (scheduled_for, published_at, held_until) = (now(), now(), now())"
+            " WHERE control = 'scheduled'"
+        )
+
+    with ExitStack() as stack:
+        old = homings.worker(code)
+        stack.callback(old.kill)
+        old.wait_for("edition 2 was to start and could not")
+        old.stop()
+    assert f"publish to: {goes_to}" in old.said
+
+    of_today.run("deliver", "--until-empty")
+    of_today.run("audit")
+    status = of_today.last_line("issue_status", issue)
+    assert (status["version"], status["state"], status["audience"]) == (2, "succeeded", 0)
+    assert len(provider.sandbox.outbox.copies(lambda size: size > 0)) == READERS
+
+
+def _pages_of_the_release_answer(author: Browser, stranger: Browser, issue: str) -> None:
+    """Sign-up, the form, the progress of an issue: on tables that are newer than they are."""
+    signing_up = stranger.form("/", "email")
+    answer = stranger.send("/subscriptions/", {**signing_up, "email": "newcomer@example.net"})
+    assert answer.status in (200, 302, 303), answer
+    progress: dict[str, Any] = json.loads(
+        answered(author, f"/admin/newsletters/{issue}/progress.json")
+    )
+    assert progress["audience"] == READERS
+    assert progress["state"] == "sending"
+    for address in ("/admin/newsletters/issues/", f"/admin/newsletters/{issue}/", "/archive/"):
+        answered(author, address)
+
+
+def _publish_by_form(author: Browser) -> None:
+    """Publish an issue from the publishing form of the release."""
+    form = author.form("/admin/newsletters/", "idempotency_key")
+    answer = author.send(
+        "/admin/newsletters/",
+        {**form, "title": "Swifts leave", "text_content": "They have gone.", "html_content": ""},
+    )
+    assert answer.status == 303, answer

@@ -1,0 +1,102 @@
+"""What every history is played on: one provider, one database, and the same few workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from delivery.rules import retries
+from postmark_sandbox.http.server import SandboxServer
+from tests.database.template import SEEDS
+from tests.delivery.edition_factory import Newsroom
+from tests.histories.reference_model import Row, TrueClock, Truth
+from tests.histories.worker_thread import Hand
+
+# The last one never freezes, so that there is always somebody to bring things to rest.
+WORKERS = 4
+
+LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where one history after the other is played; `begin` clears what the last one left."""
+
+    provider: SandboxServer
+    hands: Sequence[Hand]
+    newsroom: Newsroom = field(default_factory=Newsroom)
+
+    def begin(self, *, resend_when_absent: bool) -> Truth:
+        for hand in self.hands:
+            if hand.frozen:
+                hand.lose()
+        self.provider.sandbox.reset()
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {SEEDS}.clean()")
+        self.newsroom = Newsroom()
+        truth = Truth(self.provider.sandbox, TrueClock())
+        policy = retries.Policy(
+            retry_base_s=60.0,
+            retry_cap_s=900.0,
+            max_tries=4,
+            lookup_after_s=LOOKUP_AFTER_S,
+            resend_when_absent=resend_when_absent,
+        )
+        for hand in self.hands:
+            hand.begin(truth, self.provider.url, policy)
+        return truth
+
+    def let_time_pass(self, truth: Truth, seconds: float) -> None:
+        self.newsroom.let_time_pass(seconds)
+        truth.clock.passed_s += seconds
+        for parcel in self.provider.sandbox.outbox.parcels_newest_first():
+            parcel.at_ns -= int(seconds * 1e9)
+
+    def let_held_calls_arrive(self, outcome: str = "answer") -> int:
+        """The network lets go of what it held: the provider accepts it now, or never (`close`)."""
+        sandbox = self.provider.sandbox
+        before = sandbox.calls.count
+        let_go = sandbox.gate.release(outcome)
+        sandbox.gate.wait_until(lambda: sandbox.calls.count >= before + let_go, 30.0)
+        return let_go
+
+
+@contextmanager
+def the_stage() -> Iterator[Stage]:
+    """A provider and workers for as many histories as are wanted."""
+    hands = [Hand(f"worker {number}") for number in range(WORKERS)]
+    with SandboxServer() as provider:
+        try:
+            yield Stage(provider, hands)
+        finally:
+            for hand in hands:
+                hand.end()
+
+
+_ROWS = """
+    SELECT replace(delivery.issue_id::text, '-', '') || '.' || delivery.version || '.'
+               || delivery.recipient_id,
+           outcome, coalesce(delivery.missed, false), provider_message_id, batch.state,
+           (SELECT coalesce(array_agg(evidence.provider_message_id), '{}') FROM evidence
+            WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version
+              AND evidence.recipient_id = delivery.recipient_id),
+           control, edition.id
+    FROM delivery JOIN batch ON batch.id = batch_id JOIN edition ON edition.id = batch.edition_id
+    ORDER BY edition.id, delivery.recipient_id
+"""
+
+
+def rows() -> list[Row]:
+    """Every delivery of every edition, as the books have it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS)
+        return [Row(*row) for row in cursor.fetchall()]
+
+
+def results_of_attempts() -> dict[str, str | None]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT replace(id::text, '-', ''), result FROM attempt")
+        return dict(cursor.fetchall())

@@ -1,0 +1,533 @@
+"""
+Random histories of publishing and delivery, held against a model of the provider.
+
+Hypothesis draws what happens; after each step everything that must always hold is looked at, and
+at the end of each history everything must come to rest with one copy for every reader.
+"""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import orjson
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import override_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from delivery.feedback import event_inbox
+from delivery.models import Alarm, Edition
+from delivery.queue import control
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import all_books
+from delivery.rules.edition_state import EditionState, reason_of, state_of
+from publishing.content.edition_content import Content
+from publishing.editions.versions import VersionRefusedError
+from publishing.publish.publish import publish
+from subscribers.models import Subscriber, Suppression
+from tests.histories.environment import LOOKUP_AFTER_S, WORKERS, Stage, results_of_attempts, rows
+from tests.histories.faults import HELD, OF_A_CALL, OF_THE_SEARCH, Moment
+from tests.histories.reference_model import Copy, Row, WrongError, settled_calls
+from tests.histories.worker_thread import Hand
+
+MOST_EDITIONS = 3
+MOST_READERS = 9
+LONGEST_REST = 80
+HOUR_S = 3600.0
+
+a_worker = st.integers(0, WORKERS - 2)
+# Half of them leave doubt about what the provider has, which is where copies could double.
+a_fault = st.one_of(
+    st.sampled_from([HELD, HELD, "accepted, then closed", "the first accepted, then closed"]),
+    st.sampled_from([fault for fault in OF_A_CALL if fault != "none"]),
+)
+a_moment = st.sampled_from(list(Moment))
+some_time_s = st.sampled_from([1.0, 20.0, 90.0, 240.0, 700.0, 2000.0, 4 * HOUR_S])
+an_index = st.integers(0, 5)
+
+A_LITTLE_S = (35.0, 90.0, 300.0)
+
+# Often what brings a history on, seldom what ends it.
+PEOPLE_DO = (
+    *["resume"] * 4,
+    *["pause", "ask again", "send doubtful", "send to missed"] * 2,
+    *["send now", "call back", "cancel", "close"],
+)
+# As on the desk: all look-ups of the schedule but one count as made.
+ask_again = functools.partial(control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
+ACTIONS: Mapping[str, Callable[[int], int | None]] = {
+    "resume": control.resume,
+    "pause": control.pause,
+    "send now": control.send_now,
+    "call back": control.call_back,
+    "cancel": control.cancel,
+    "close": control.close,
+    "ask again": ask_again,
+    "send to missed": functools.partial(control.send_to_missed, most=2),
+}
+
+TWICE = "No delivery was accepted twice"
+
+
+class Histories(RuleBasedStateMachine):
+    """What may happen, and what must hold. `stage` is set by whoever plays them."""
+
+    stage: ClassVar[Stage]
+    seen: ClassVar[Counter[str]] = Counter()
+
+    @initialize(
+        readers=st.integers(2, 6),
+        batch=st.integers(1, 3),
+        hold_s=st.sampled_from([0.0, 0.0, 600.0]),
+        resends=st.sampled_from([True, True, False]),
+    )
+    def begin(self, readers: int, batch: int, hold_s: float, resends: bool) -> None:
+        """The first edition goes out, from an empty database to an empty provider."""
+        self.truth = self.stage.begin(resend_when_absent=resends)
+        self.resends = resends
+        self.editions: list[Edition] = []
+        self.alarms = 0
+        self._publish(readers, batch, hold_s)
+
+    @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
+    @rule(
+        new_readers=st.integers(0, 2), batch=st.integers(1, 3), hold_s=st.sampled_from([0.0, 600.0])
+    )
+    def publish(self, new_readers: int, batch: int, hold_s: float) -> None:
+        self._publish(new_readers, batch, hold_s)
+
+    @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
+    @rule(index=an_index, batch=st.integers(1, 3), goes_to=st.sampled_from(["everyone", "reached"]))
+    def correct(self, index: int, batch: int, goes_to: str) -> None:
+        """The next version of an issue goes out, if it may."""
+        issue = self._edition(index).issue_id
+        version = 1 + sum(edition.issue_id == issue for edition in self.editions)
+        try:
+            self._publish(0, batch, 0.0, issue=issue, version=version, goes_to=goes_to)
+        except VersionRefusedError:
+            assert goes_to == "reached"
+
+    def _publish(
+        self,
+        new_readers: int,
+        batch: int,
+        hold_s: float,
+        *,
+        issue: uuid.UUID | None = None,
+        version: int | None = None,
+        goes_to: str = "everyone",
+    ) -> None:
+        self._confirm(new_readers)
+        content = Content.written("Swifts", "<p>Dear {{ name|reader }}</p>", "")
+        with override_settings(DELIVERY_BATCH_SIZE=batch):
+            edition = publish(
+                self.stage.newsroom.author.pk,
+                uuid.uuid4().hex,
+                content,
+                hold_s=hold_s,
+                issue=issue,
+                version=version,
+                goes_to=goes_to,
+            ).edition
+        self.editions.append(edition)
+        self.truth.held_until[self._name(edition)] = self.truth.clock.now() + hold_s
+
+    def _confirm(self, count: int) -> None:
+        start = Subscriber.objects.count()
+        self.stage.newsroom.confirm(min(count, MOST_READERS - start), start=start)
+
+    @rule(index=st.integers(0, MOST_READERS - 1), leaves=st.booleans())
+    def lose_a_reader(self, index: int, leaves: bool) -> None:
+        reader = self._reader(index)
+        how = self.truth.gone.setdefault(reader.pk, set())
+        if leaves and "left" not in how:
+            Subscriber.objects.filter(pk=reader.pk).update(
+                state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=Now()
+            )
+            how.add("left")
+        elif not how:
+            Suppression.objects.create(
+                address_key=reader.email_key,
+                reason=Suppression.Reason.MANUAL,
+                origin=Suppression.Origin.OPERATOR,
+            )
+            how.add("suppressed")
+
+    @rule(worker=a_worker, stops=st.sampled_from([False, False, False, True]))
+    def work(self, worker: int, stops: bool) -> None:
+        hand = self._idle(worker)
+        if hand is not None:
+            hand.step(stops_gently=stops)
+
+    @rule(worker=a_worker, fault=a_fault)
+    def work_under_a_fault(self, worker: int, fault: str) -> None:
+        """A worker does the next thing, and if that is a call, it goes wrong."""
+        self._next_thing(worker, fault, None)
+
+    @rule(worker=a_worker, moment=a_moment, fault=st.one_of(st.just("none"), a_fault))
+    def freeze(self, worker: int, moment: Moment, fault: str) -> None:
+        self._next_thing(worker, fault, moment)
+
+    def _next_thing(self, worker: int, fault: str, freeze_at: Moment | None) -> None:
+        """Wait a little for something to be due: a fault that meets no call teaches nothing."""
+        hand = self._idle(worker)
+        for wait_s in (0.0, *A_LITTLE_S) if hand is not None else ():
+            if wait_s:
+                self.stage.let_time_pass(self.truth, wait_s)
+            if hand.step(fault, freeze_at=freeze_at):
+                break
+        if hand is not None and hand.frozen:
+            self.truth.seen[f"frozen {hand.frozen.value}"] += 1
+
+    @precondition(lambda self: self._frozen())
+    @rule(
+        index=an_index,
+        fault=st.one_of(st.just("none"), a_fault),
+        moment=st.one_of(st.none(), a_moment),
+    )
+    def wake(self, index: int, fault: str, moment: Moment | None) -> None:
+        """A frozen worker goes on as if nothing had been, perhaps to freeze again."""
+        frozen = self._frozen()
+        frozen[index % len(frozen)].wake(fault, freeze_at=moment)
+
+    @precondition(lambda self: self._frozen())
+    @rule(index=an_index)
+    def lose(self, index: int) -> None:
+        frozen = self._frozen()
+        frozen[index % len(frozen)].lose()
+        self.truth.seen["lost for good"] += 1
+
+    @rule(
+        worker=a_worker,
+        further=st.integers(1, WORKERS - 2),
+        moment=a_moment,
+        rival_at=a_moment,
+        fault=st.one_of(st.just("none"), a_fault),
+    )
+    def overtake(
+        self, worker: int, further: int, moment: Moment, rival_at: Moment, fault: str
+    ) -> None:
+        """A worker freezes for so long that another has the same batch when it wakes up."""
+        hand = self._idle(worker)
+        rival = self._idle((worker + further) % (WORKERS - 1))
+        if hand is None or rival is None:
+            return
+        self._next_thing(worker, fault, moment)
+        for _ in range(5 if hand.frozen else 0):
+            self.stage.let_time_pass(self.truth, 400.0)
+            self._sweep()
+            while not rival.frozen and rival.step(freeze_at=rival_at):
+                self._look()
+        if hand.frozen and rival.frozen:
+            self.truth.seen["overtaken"] += 1
+            hand.wake()
+
+    @rule(
+        worker=a_worker,
+        moment=a_moment,
+        fault=st.one_of(st.just("none"), a_fault),
+        meanwhile=st.sampled_from(["pause", "cancel", "minutes pass", "a reader leaves"]),
+        index=an_index,
+    )
+    def meanwhile(
+        self, worker: int, moment: Moment, fault: str, meanwhile: str, index: int
+    ) -> None:
+        """Something happens while a worker is frozen, and then it goes on."""
+        hand = self._idle(worker)
+        if hand is None:
+            return
+        self._next_thing(worker, fault, moment)
+        if not hand.frozen:
+            return
+        match meanwhile:
+            case "minutes pass":
+                self.stage.let_time_pass(self.truth, 100.0)
+            case "a reader leaves":
+                self.lose_a_reader(index, leaves=True)
+            case _:
+                self.decide(index, meanwhile)
+        self._look()
+        hand.wake()
+
+    @rule(worker=a_worker)
+    def fall_behind(self, worker: int) -> None:
+        """The search falls hours behind, and just then a call is accepted and cut off."""
+        self.trouble_the_search("hours late")
+        self._next_thing(worker, "accepted, then closed", None)
+        self.let_time_pass(35.0)
+        for _ in range(3):
+            self.a_while_of_work(400.0)
+
+    @rule()
+    def sweep(self) -> None:
+        self._sweep()
+
+    def _sweep(self) -> None:
+        self.truth.came_back += self.stage.newsroom.sweep()
+
+    @rule(seconds=some_time_s)
+    def let_time_pass(self, seconds: float) -> None:
+        self.stage.let_time_pass(self.truth, seconds)
+
+    @rule(seconds=st.sampled_from([90.0, 400.0]))
+    def a_while_of_work(self, seconds: float) -> None:
+        """Time passes while whoever is there works and sweeps."""
+        for _ in range(3):
+            self.stage.let_time_pass(self.truth, seconds)
+            self._everybody_works()
+
+    @rule(hours=st.sampled_from([-1, 1]))
+    def set_the_clock(self, hours: int) -> None:
+        """The database's clock is an hour forward or back all at once; nobody else's is."""
+        self.stage.newsroom.let_time_pass(hours * HOUR_S)
+        self.truth.clock_was_set = True
+        if hours > 0:
+            self.truth.set_forward_at = self.truth.clock.now()
+
+    @rule(fault=st.sampled_from(["none", "none", "hours late", "hours late", *OF_THE_SEARCH]))
+    def trouble_the_search(self, fault: str) -> None:
+        """From now on the provider's search lags, or does not answer, or is well again."""
+        self.truth.sandbox.faults.clear()
+        if fault != "none":
+            kind, settings = OF_THE_SEARCH[fault]
+            self.truth.sandbox.set_fault(kind, **settings)
+
+    @precondition(lambda self: self.truth.sandbox.gate.held)
+    @rule(outcome=st.sampled_from(["answer", "answer", "close"]))
+    def let_held_calls_arrive(self, outcome: str) -> None:
+        """What the network held is accepted now, long after its caller gave up, or is lost."""
+        self.truth.seen[f"held calls: {outcome}"] += self.stage.let_held_calls_arrive(outcome)
+
+    @precondition(lambda self: self.truth.sandbox.outbox.count)
+    @rule(index=st.integers(0, 20), day=st.integers(1, 2), at_once=st.booleans())
+    def tell(self, index: int, day: int, at_once: bool) -> None:
+        """The provider tells of a copy: early, late, again, or in other words (another day)."""
+        copy = self._any_copy(index)
+        event = event_inbox.keep(
+            orjson.dumps(
+                {
+                    "RecordType": "Delivery",
+                    "MessageID": copy.id,
+                    "Recipient": "reader@example.net",
+                    "DeliveredAt": f"2026-03-{day:02}T07:00:00Z",
+                    "Metadata": {"delivery": copy.key, "attempt": copy.attempt},
+                }
+            )
+        )
+        if event is None:
+            self.truth.seen["told again"] += 1
+        elif at_once:
+            event_inbox.apply(event)
+            self._is_known(copy)
+
+    @rule()
+    def apply_what_was_told(self) -> None:
+        """What was kept and not applied at once is applied, as every worker does now and then."""
+        self.truth.seen["told, applied later"] += event_inbox.apply_pending()
+
+    def _any_copy(self, index: int) -> Copy:
+        outbox = self.truth.sandbox.outbox
+        key = outbox.message(index % outbox.count).metadata["delivery"]
+        copies = self.truth.copies(key)
+        return copies[index % len(copies)]
+
+    def _is_known(self, copy: Copy) -> None:
+        """What was told stands on the delivery or beside it, and is never sent again unasked."""
+        self.truth.seen["told"] += 1
+        self.truth.told.add(copy.id)
+        (row,) = (row for row in rows() if row.key == copy.key)
+        assert copy.id == row.bears or copy.id in row.evidence, row
+
+    @rule(index=an_index, action=st.sampled_from(PEOPLE_DO))
+    def decide(self, index: int, action: str) -> None:
+        """A person does something to an edition, if it is in a state for it."""
+        edition = self._edition(index)
+        if action == "send doubtful":
+            self._send_doubtful(edition)
+            return
+        if self._note(action, ACTIONS[action](edition.pk)):
+            self._holds_after(action, edition)
+
+    def _holds_after(self, action: str, edition: Edition) -> None:
+        match action:
+            case "send now":
+                self.truth.held_until.pop(self._name(edition), None)
+            case "call back":
+                assert not any(call.edition == self._name(edition) for call in self.truth.calls)
+            case "close":
+                waiting = {row.edition for row in rows() if row.outcome == "waiting"}
+                assert edition.pk not in waiting
+
+    def _send_doubtful(self, edition: Edition) -> None:
+        doubtful = [
+            row
+            for row in rows()
+            if row.edition == edition.pk and row.outcome == "unknown" and row.bears is None
+        ]
+        if self._note("send doubtful", control.send_doubtful(edition.pk)):
+            waiting = {row.key for row in rows() if row.outcome == "waiting"}
+            self.truth.risked |= {row.key for row in doubtful} & waiting
+
+    def _note(self, what: str, done: int | None) -> bool:
+        """Whether it was done, were it to nobody: None and False say that it was not."""
+        was_done = done is not None and done is not False
+        if was_done:
+            self.truth.seen[what] += 1
+        return was_done
+
+    @invariant()
+    def holds(self) -> None:
+        """The books balance, and the provider has what they say."""
+        if hasattr(self, "truth"):
+            self._look()
+
+    def _look(self) -> list[Row]:
+        settled_calls(self.truth.calls, results_of_attempts())
+        ids = [edition.pk for edition in self.editions]
+        alarmed = self._alarmed()
+        wrong = [
+            str(breach) for breach in breaches_of(ids) if breach.promise != TWICE or not alarmed
+        ]
+        if wrong:
+            raise WrongError("; ".join(wrong))
+        for books in all_books(among=ids):
+            assert books.balanced, books
+        deliveries = rows()
+        for row in deliveries:
+            self.truth.hold_against(row)
+            known = {*row.evidence, *([row.bears] if row.bears else [])}
+            if len(known) > 1 and row.edition not in alarmed:
+                raise WrongError(f"{row.key} has two ids and nobody was alarmed: {known}")
+        self._look_at_new_alarms(alarmed)
+        return deliveries
+
+    def _alarmed(self) -> set[int]:
+        return set(
+            Alarm.objects.filter(kind=Alarm.Kind.ACCEPTED_TWICE).values_list(
+                "edition_id", flat=True
+            )
+        )
+
+    def _look_at_new_alarms(self, alarmed: set[int]) -> None:
+        """An edition of which somebody got two copies stops by itself when that is seen."""
+        count = Alarm.objects.count()
+        if count > self.alarms:
+            self.truth.seen["alarms"] += count - self.alarms
+            newest = Alarm.objects.order_by("-pk")[: count - self.alarms]
+            for alarm in newest:
+                if alarm.edition.control in {"running", "paused"}:
+                    raise WrongError(f"An edition goes on after {alarm.sentence}")
+        self.alarms = count
+
+    def teardown(self) -> None:
+        """Faults end, people let everything go on, and it must come to rest."""
+        if not hasattr(self, "truth"):
+            return
+        try:
+            self.truth.sandbox.faults.clear()
+            event_inbox.apply_pending()
+            self._come_to_rest()
+            # Whoever was frozen all the time wakes up, and the network lets go of what it held.
+            for hand in self._frozen():
+                hand.wake()
+                self._look()
+            self.stage.let_held_calls_arrive()
+            self._come_to_rest()
+            self._people_decide()
+            self._come_to_rest()
+            self._at_rest()
+        finally:
+            self.truth.seen["batches that came back from a lost worker"] += self.truth.came_back
+            type(self).seen.update(self.truth.seen)
+            self.stage.let_held_calls_arrive("close")
+
+    def _come_to_rest(self) -> None:
+        for turn in range(LONGEST_REST):
+            # An alarm is looked at before people resume what it stopped.
+            self._look()
+            for edition in self.editions:
+                control.resume(edition.pk)
+            self._everybody_works()
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT state FROM batch WHERE state NOT IN ('done', 'parked')")
+                open_batches = [row[0] for row in cursor.fetchall()]
+            if not open_batches:
+                return
+            self.stage.let_time_pass(self.truth, 400.0 if turn < 20 else HOUR_S)
+        raise WrongError(f"It does not come to rest: {open_batches}")
+
+    def _people_decide(self) -> None:
+        for edition in self.editions:
+            ask_again(edition.pk)
+        self._come_to_rest()
+        for edition in self.editions:
+            self._send_doubtful(edition)
+            control.send_to_missed(edition.pk, most=2)
+
+    def _everybody_works(self) -> None:
+        self._sweep()
+        for hand in self.stage.hands:
+            for _ in range(200):
+                if hand.frozen or not hand.step():
+                    break
+                self._look()
+            else:
+                raise WrongError("A worker finds something due for ever")
+
+    def _at_rest(self) -> None:
+        for row in self._look():
+            self._is_accounted_for(row)
+        by_edition = Counter((row.edition, row.outcome, row.missed) for row in self._look())
+        for books in all_books(among=[edition.pk for edition in self.editions]):
+            state = state_of(books)
+            open_ends = [
+                key
+                for key in by_edition
+                if key[0] == books.edition and (key[1] == "unknown" or key[2])
+            ]
+            if state is EditionState.SUCCEEDED:
+                assert not open_ends, open_ends
+            elif state is EditionState.NEEDS_ATTENTION:
+                assert open_ends
+                assert reason_of(books)
+            else:
+                assert state.value == books.control, (state, books)
+                assert books.control in {"cancelled", "closed"}
+            self.truth.seen[f"ended {state.value}"] += 1
+
+    def _is_accounted_for(self, row: Row) -> None:
+        copies = len(self.truth.copies(row.key))
+        if row.outcome == "sent":
+            self.truth.seen["copies"] += 1
+            self.truth.seen["second copies, accounted for"] += copies - 1
+            return
+        if row.outcome == "unknown":
+            # A closed edition keeps the doubt that a person accepted, a cancelled one its own.
+            assert row.control in {"closed", "cancelled"}, row
+            return
+        if not self.truth.explains(row.key, row.outcome, missed=row.missed, control=row.control):
+            raise WrongError(f"Nothing accounts for {row}")
+        self.truth.seen[f"ended {row.outcome}"] += 1
+
+    def _idle(self, worker: int) -> Hand | None:
+        hand = self.stage.hands[worker]
+        return None if hand.frozen else hand
+
+    def _frozen(self) -> list[Hand]:
+        return [hand for hand in self.stage.hands if hand.frozen]
+
+    def _edition(self, index: int) -> Edition:
+        return self.editions[index % len(self.editions)]
+
+    def _reader(self, index: int) -> Subscriber:
+        readers = list(Subscriber.objects.order_by("pk"))
+        return readers[index % len(readers)]
+
+    @staticmethod
+    def _name(edition: Edition) -> str:
+        return f"{edition.issue_id.hex}.{edition.version}"

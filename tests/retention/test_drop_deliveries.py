@@ -1,0 +1,592 @@
+"""Copies go by edition: rows go, and nothing that is shown of them ever says less than is true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import psycopg
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, OperationalError, connection
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from delivery.feedback import event_inbox
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.reconcile import database_identity
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import books_of
+from delivery.retention import drop_deliveries
+from delivery.retention.drop_deliveries import Answer, Standing, may_be_dropped
+from delivery.rules.delivery_key import DeliveryKey
+from newsletter_site.logs.format import LineFormatter
+from newsletter_site.retention import prune, would_go
+from publishing.content.edition_content import Content
+from publishing.editions.dropped_sentence import dropped_sentence
+from publishing.editions.versions import EVERYONE, REACHED, VersionRefusedError, place_of
+from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from publishing.publish.publish import publish
+from publishing.receipts.drop_old_deliveries import (
+    CopiesStayError,
+    drop_copies,
+    drop_old_copies,
+    why_they_stay,
+)
+from publishing.receipts.receipts import (
+    facts_today,
+    receipt_of,
+    recount_before_dropping,
+    signed_receipt,
+)
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import record_of
+from subscribers.models import Subscriber
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.recorded_acceptance import put_on_record
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.second_connection import PATIENCE_S, beside
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MakeOlder = Callable[..., None]
+
+
+def rows_of(edition: Edition) -> Any:
+    return Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+
+
+def drop(edition: Edition) -> int:
+    return sum(drop_copies(edition))
+
+
+def told_of(copy: Delivery, kind: str, **more: Any) -> bytes:
+    """An event of this kind about a copy, as a webhook's body; `more` stands in it, or instead."""
+    key = DeliveryKey(copy.issue_id, copy.version, copy.recipient_id)
+    body = {
+        "RecordType": kind,
+        "MessageID": copy.provider_message_id,
+        "Recipient": copy.address,
+        "Email": copy.address,
+        "MessageStream": "broadcast",
+        "DeliveredAt": "2030-01-01T00:00:00Z",
+        "BouncedAt": "2030-01-01T00:00:00Z",
+        "Metadata": {"delivery": str(key), "attempt": "0" * 32},
+    }
+    return json.dumps(body | more).encode()
+
+
+def apply_all() -> None:
+    for event in ProviderEvent.objects.filter(applied_at__isnull=True).order_by("pk"):
+        assert event_inbox.apply(event.pk)
+
+
+def begin_to_drop(edition: Edition) -> None:
+    """Two of its five copies are gone, and nobody deletes more."""
+    receipt_of(edition)
+    assert drop_deliveries.say_dropped(edition.pk, days=52) is Answer.SAID
+    pieces = drop_deliveries.delete_copies(edition.pk, at_once=2)
+    assert next(pieces) == 2
+    pieces.close()
+
+
+def on_record() -> list[str]:
+    """What the audit trail says of dropping."""
+    entries = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
+    return [sentence for sentence in entries if "copies" in sentence]
+
+
+def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
+    before = books_of(old.pk)
+
+    assert drop(old) == 5
+
+    assert json.loads(receipt_of(old).text)["message_ids"] == 5
+    assert not rows_of(old).exists()
+    after = books_of(old.pk)
+    assert after.copies_dropped_at is not None
+    assert after.balanced
+    names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+    assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
+    old.refresh_from_db()
+    assert old.html_mail
+    # Nobody else's copies go.
+    assert Delivery.objects.count() == 5
+    assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
+
+
+def miss_one(edition: Edition) -> None:
+    """As if one of its copies had used up all tries."""
+    first = rows_of(edition).order_by("batch_id")[0]
+    rows_of(edition).filter(recipient=first.recipient_id).update(
+        outcome="failed", missed=True, reason="All tries used up."
+    )
+    Batch.objects.filter(pk=first.batch_id).update(sent=1, failed=1, missed=1)
+
+
+def pruned() -> int:
+    return next(each.number for each in prune(rest=float) if each.kind.name == "copies")
+
+
+def command(*arguments: str) -> list[str]:
+    out = StringIO()
+    call_command("prune", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue().splitlines()
+
+
+class TestWhatIsRefused:
+    STANDING = Standing(
+        edition=1,
+        is_newsletter=True,
+        is_over=True,
+        is_newest=False,
+        is_asked_for=False,
+        is_told_of=False,
+        last_moved_at=timezone.now(),
+        old_enough_at=timezone.now(),
+        is_old_enough=True,
+        dropped_at=None,
+    )
+
+    @pytest.mark.parametrize(
+        ("otherwise", "words"),
+        [
+            ({"is_newsletter": False}, "Mail that people ask for"),
+            ({"is_over": False}, "It is not over: it is paused."),
+            ({"is_newest": True}, "It is the newest issue"),
+            ({"is_asked_for": True}, "A correction is scheduled"),
+            ({"is_told_of": True}, "Postmark told something of it"),
+            ({"is_old_enough": False}, "Postmark may still be asked about it"),
+        ],
+    )
+    def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
+        assert may_be_dropped(self.STANDING)
+        assert why_they_stay(self.STANDING, "paused") == ""
+        standing = replace(self.STANDING, **otherwise)
+        assert not may_be_dropped(standing)
+        assert why_they_stay(standing, "paused").startswith(words)
+
+    def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
+        edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
+        as_it_was = edition.values().get()
+        changes: list[dict[str, Any]] = [
+            {"control": "paused"},
+            {"control": "stopped", "control_reason": "A fault."},
+            {"control": "closed", "unreconciled_since": "2020-01-01T00:00Z"},
+            {"probing": True},
+            {"held_until": "2100-01-01T00:00Z"},
+        ]
+        for change in changes:
+            edition.update(**change)
+            with pytest.raises(CopiesStayError):
+                drop_copies(old)
+            edition.update(**as_it_was)
+        first = batch.filter(pk=batch.order_by("pk")[0].pk)
+        before = first.values("state", "doubt_since").get()
+        for state in ("ready", "unknown", "parked"):
+            first.update(state=state, doubt_since=Now())
+            with pytest.raises(CopiesStayError, match="It is not over"):
+                drop_copies(old)
+            first.update(**before)
+        settings.POSTMARK_RETENTION_DAYS = 365
+        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+            drop_copies(old)
+        settings.POSTMARK_RETENTION_DAYS = 45
+        make_older(1000, "edition", "attempt")
+        newest = Edition.objects.get(title="Lately")
+        with pytest.raises(CommandError, match="It is the newest issue"):
+            command("--copies-of", str(newest.issue_id))
+
+        edition.update(control="cancelled", control_at=Now())
+        with pytest.raises(CopiesStayError):
+            drop_copies(old)
+        assert rows_of(old).count() == 5
+        edition.update(control_at=old.published_at)
+        assert drop(old) == 5
+
+    def test_what_was_missed_until_somebody_closes_it(self, old: Edition) -> None:
+        miss_one(old)
+        with pytest.raises(CopiesStayError, match="It is not over"):
+            drop_copies(old)
+        Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
+        assert drop(old) == 5
+        assert breaches_of([old.pk]) == []
+
+    def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
+        self, old: Edition, settings: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        settings.DELIVERIES_KEEP_DAYS = 50
+        receipt_of(old)
+        rows_of(old).order_by("recipient")[:1].get().delete()
+
+        with pytest.raises(CopiesStayError, match="differ") as stays:
+            drop_copies(old)
+        with caplog.at_level("WARNING", "publishing.receipts.drop_old_deliveries"):
+            prune(rest=lambda _: None)
+        assert rows_of(old).count() == 4
+        lines = LineFormatter(shape="lines", words=False, secrets=[])
+        assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
+
+    def test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end(self, old: Edition) -> None:
+        attempt = Attempt.objects.filter(edition=old)[:1].get()
+        Attempt.objects.filter(pk=attempt.pk).update(
+            finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
+        )
+        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+            drop_copies(old)
+
+    def test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted(
+        self, old: Edition
+    ) -> None:
+        put_on_record(rows_of(old)[0], "m")
+        assert sum(drop_deliveries.delete_copies(old.pk)) == 0
+        assert rows_of(old).count() == 5
+        assert Evidence.objects.exists()
+
+    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (event_inbox.TRIES, False)])
+    def test_while_something_that_was_told_is_not_applied_yet(
+        self, old: Edition, failures: int, by_key: bool, settings: Any
+    ) -> None:
+        copy = Delivery.objects.filter(issue=old.issue_id)[0]
+        otherwise = {} if by_key else {"Metadata": {}, "Tag": f"issue-{old.issue_id.hex}"}
+        event = event_inbox.keep(told_of(copy, "Delivery", **otherwise))
+        ProviderEvent.objects.update(failures=failures)
+
+        with pytest.raises(CopiesStayError, match="could not be applied yet"):
+            drop_copies(old)
+        settings.DELIVERIES_KEEP_DAYS = 60
+        assert sum(drop_old_copies()) == 0
+
+        assert event is not None
+        assert event_inbox.apply(event)
+        # An event about another issue does not keep these copies.
+        event_inbox.keep(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
+        assert sum(drop_old_copies()) == 5
+
+
+class TestTheNewestIssue:
+    def test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back(
+        self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
+    ) -> None:
+        called_back = newsroom.publish(title="Called back", hold_s=1000)
+        call_command("edition", "call-back", str(called_back.issue_id), stdout=StringIO())
+        make_older(100, "edition", "attempt", "delivery")
+        with pytest.raises(CopiesStayError, match="newest issue"):
+            drop_copies(Edition.objects.get(title="Lately"))
+
+    def test_keeps_all_its_versions(
+        self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
+    ) -> None:
+        first = Edition.objects.get(title="Lately")
+        content = Content.written("Lately, put right", "<p>Words</p>", "")
+        publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
+        newsroom.deliver_all()
+        make_older(100, "edition", "attempt", "delivery")
+        with pytest.raises(CopiesStayError, match="newest issue"):
+            drop_copies(first)
+        assert drop(old) == 5
+
+
+class TestHalfDropped:
+    def test_it_shows_the_same_as_when_all_is_gone_and_the_next_run_goes_on(
+        self, old: Edition
+    ) -> None:
+        begin_to_drop(old)
+
+        books = books_of(old.pk)
+        assert books.audience == books.sent == 5
+        assert breaches_of([old.pk]) == []
+        assert drop_deliveries.left_behind() == [old.pk]
+        assert next(each.number for each in would_go() if each.kind.name == "copies") == 3
+        assert pruned() == 3
+        assert drop_deliveries.left_behind() == []
+        assert breaches_of([old.pk]) == []
+
+    def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
+        begin_to_drop(old)
+        recount_before_dropping(old)
+        assert drop_deliveries.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
+        assert rows_of(old).count() == 3
+
+    def test_a_locked_copy_goes_later(
+        self, old: Edition, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        with onlooker.transaction():
+            onlooker.execute(
+                "SELECT FROM delivery WHERE issue_id = %s LIMIT 1 FOR UPDATE", [old.issue_id]
+            )
+            assert drop(old) == 4
+        assert drop(old) == 1
+
+
+class TestOnRecord:
+    @pytest.fixture(autouse=True)
+    def operator(self, newsroom: Newsroom) -> None:
+        """The author is the only superuser, under whom an act from the command line stands."""
+        newsroom.author.is_superuser = True
+        newsroom.author.save()
+
+    def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(self, old: Edition) -> None:
+        pieces = drop_copies(old)
+        assert on_record() == ["Dropped the copies from the command line, version 1."]
+        next(pieces)
+        assert drop(old) == 0
+        assert len(on_record()) == 1
+
+    def test_daily_dropping_names_nobody_and_waits_as_long_as_an_operator_says(
+        self, old: Edition, settings: Any
+    ) -> None:
+        assert pruned() == 0
+        settings.DELIVERIES_KEEP_DAYS = 101
+        assert pruned() == 0
+        # Never before the provider has forgotten.
+        settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
+        assert pruned() == 0
+        settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
+        assert next(each.number for each in would_go() if each.kind.name == "copies") == 5
+        assert pruned() == 5
+        assert on_record() == []
+
+
+class TestTheCommand:
+    def test_it_drops_what_is_named_and_ends_with_the_count(self, old: Edition) -> None:
+        line, last = command("--copies-of", str(old.issue_id), "--dry-run")
+        assert line.strip() == "5 would go: copies of “Long ago”, version 1"
+        assert json.loads(last) == {"copies": 5}
+        assert rows_of(old).count() == 5
+        line, last = command("--copies-of", str(old.issue_id), "--version", "1")
+        assert line.strip() == "5 went: copies of “Long ago”, version 1"
+        assert json.loads(last) == {"copies": 5}
+        assert json.loads(command("--copies-of", str(old.issue_id))[-1]) == {"copies": 0}
+
+    def test_what_it_cannot_do_it_says(self, db: None) -> None:
+        for arguments, words in (
+            (("--copies-of", "nothing"), "not the id of an issue"),
+            (("--version", "1"), "--copies-of"),
+            (("--copies-of", "00000000-0000-0000-0000-000000000001"), "There is no issue"),
+        ):
+            with pytest.raises(CommandError, match=words):
+                command(*arguments)
+
+
+class TestCorrections:
+    def test_to_those_who_were_reached_is_refused_and_to_everyone_is_not(
+        self, newsroom: Newsroom, old: Edition
+    ) -> None:
+        drop(old)
+        content = Content.written("Long ago, put right", "<p>Words</p>", "")
+        version_2: dict[str, Any] = {"hold_s": 0, "issue": old.issue_id, "version": 2}
+
+        with pytest.raises(VersionRefusedError, match="Who was sent version 1 is not kept any"):
+            publish(newsroom.author.pk, "a-key", content, **version_2, goes_to=REACHED)
+        place = place_of(old.issue_id)
+        assert place is not None
+        assert place.unknown_reached
+        assert place.is_correction
+
+        made = publish(newsroom.author.pk, "b-key", content, **version_2)
+        assert made.edition.audience == 5
+
+    def test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping(
+        self, old: Edition
+    ) -> None:
+        drop(old)
+        correction = Edition.objects.get(pk=old.pk)
+        correction.pk = correction.copies_dropped_at = None
+        correction.version = 2
+        correction.goes_to, correction.idempotency_key = REACHED, "another"
+
+        with pytest.raises(IntegrityError, match="who was sent version 1 is not kept any more"):
+            correction.save(force_insert=True)
+        correction.goes_to = EVERYONE
+        correction.save(force_insert=True)
+
+    def test_while_one_is_being_published_nothing_is_dropped(
+        self, old: Edition, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        with onlooker.transaction():
+            onlooker.execute(MAKE_COPIES)
+            with pytest.raises(OperationalError):
+                drop_copies(old)
+        assert rows_of(old).count() == 5
+        assert drop(old) == 5
+
+    def test_one_that_waits_for_its_time_keeps_them(self, newsroom: Newsroom, old: Edition) -> None:
+        at = "2100-01-01T00:00Z"
+        later = {"scheduled_for": at, "scheduled_local": at[:-1], "scheduled_zone": "UTC"}
+        later |= {"control": "scheduled", "published_at": at, "held_until": at}
+        words = {"title": "Later", "text_mail": "Words", "content_hash": b"1"}
+        Edition.objects.create(
+            issue_id=old.issue_id, version=2, goes_to=REACHED, stream="broadcast", **later, **words
+        )
+        with pytest.raises(CopiesStayError, match="A correction is scheduled"):
+            drop_copies(old)
+
+
+class TestWhatIsToldLater:
+    def told(self, copy: Delivery, kind: str, **more: Any) -> None:
+        event = event_inbox.keep(told_of(copy, kind, **more))
+        assert event is not None
+        assert event_inbox.apply(event)
+
+    def test_a_bounce_reaches_its_reader_whatever_address_it_names(self, old: Edition) -> None:
+        copy = rows_of(old)[0]
+        drop(old)
+
+        self.told(
+            copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email="forwarded@example.net"
+        )
+        self.told(copy, "Delivery")
+        self.told(copy, "Delivery", MessageID="another-one")
+
+        assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+        assert not Alarm.objects.exists()
+        assert breaches_of([old.pk]) == []
+        assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 3
+        assert books_of(old.pk).sent == 5
+
+    def test_what_is_told_of_somebody_who_was_erased_is_not_kept(self, old: Edition) -> None:
+        copy = rows_of(old)[0]
+        drop(old)
+        erase(copy.recipient_id)
+        self.told(copy, "Delivery")
+        assert not ProviderEvent.objects.exists()
+
+    def test_reconcile_leaves_it_out_and_says_so(self, old: Edition) -> None:
+        drop(old)
+        out, err = StringIO(), StringIO()
+        call_command("reconcile", str(old.issue_id), stdout=out, stderr=err)
+        assert json.loads(out.getvalue().splitlines()[-1])["editions"] == 0
+        assert "Version 1 is left out. Who its copies went to is not kept" in err.getvalue()
+
+    def test_a_restored_backup_does_not_open_it_again(self, old: Edition) -> None:
+        miss_one(old)
+        Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
+        drop(old)
+        assert old.pk not in database_identity.declare_restored()
+        assert breaches_of([old.pk]) == []
+
+
+class TestWhatIsToldWhileTheyGo:
+    @pytest.fixture
+    def half_dropped(self, old: Edition) -> Edition:
+        """It is said that its copies are dropped, and all of them are still there."""
+        receipt_of(old)
+        assert drop_deliveries.say_dropped(old.pk, days=52) is Answer.SAID
+        return old
+
+    def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
+        self, half_dropped: Edition
+    ) -> None:
+        for copy in rows_of(half_dropped):
+            event_inbox.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
+        apply_all()
+        half_dropped.refresh_from_db()
+        assert half_dropped.control == "running"
+        assert set(Subscriber.objects.values_list("state", flat=True)) == {"complained"}
+        assert not any(
+            Batch.objects.filter(edition=half_dropped).values_list("complained", flat=True)
+        )
+        assert breaches_of([half_dropped.pk]) == []
+
+    def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them(
+        self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        copy = rows_of(old)[0]
+        event_inbox.keep(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+        with onlooker.transaction():
+            onlooker.execute("UPDATE edition SET copies_dropped_at = now() WHERE id = %s", [old.pk])
+            applied = beside(apply_all)
+            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="FOR NO KEY UPDATE")
+        applied.result(PATIENCE_S)
+
+        assert not any(Batch.objects.filter(edition=old).values_list("bounced", flat=True))
+        assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+
+    def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(self, old: Edition) -> None:
+        event_inbox.keep(told_of(rows_of(old)[0], "Delivery"))
+        with CaptureQueriesContext(connection) as asked:
+            apply_all()
+        assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
+
+    def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(
+        self, half_dropped: Edition
+    ) -> None:
+        copy = rows_of(half_dropped)[0]
+        event_inbox.keep(told_of(copy, "Delivery", MessageID="another-one"))
+        apply_all()
+        assert not Alarm.objects.exists()
+        assert not Evidence.objects.exists()
+
+    def test_evidence_that_came_between_goes_with_the_next_run(self, half_dropped: Edition) -> None:
+        copy = rows_of(half_dropped)[0]
+        kept = rows_of(Edition.objects.get(title="Lately"))[0]
+        put_on_record(kept, "another-issue")
+        alarm = {"kind": "accepted_twice", "about": "m", "sentence": "Twice."}
+        Alarm.objects.create(edition=half_dropped, **alarm)
+        assert sum(drop_deliveries.delete_copies(half_dropped.pk)) == 5
+        put_on_record(copy, "m")
+        assert drop_deliveries.left_behind() == [half_dropped.pk]
+        assert sum(drop_deliveries.delete_copies(half_dropped.pk)) == 0
+        assert drop_deliveries.left_behind() == []
+        assert list(Evidence.objects.values_list("issue_id", flat=True)) == [kept.issue_id]
+        assert Alarm.objects.exists()
+
+
+class TestWhatIsShown:
+    def test_a_sentence_stands_where_the_readers_were(self, old: Edition, window: WindowOf) -> None:
+        page = f"/admin/newsletters/{old.issue_id}/"
+        assert "each has its proof" in window.get(page).words
+        assert "recounts every row" in window.get(f"{page}receipt/").words
+
+        drop(old)
+
+        old.refresh_from_db()
+        says = dropped_sentence(old.copies_dropped_at)
+        assert says.startswith("Who its copies went to is not kept any more: they were dropped on")
+        for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
+            words = window.get(address).words
+            assert says in words
+            assert "5 copies went out" in words
+            for no_longer in ("No copy is", "reader0@example.net", "each has its proof"):
+                assert no_longer not in words
+        words = window.get(f"{page}receipt/").words
+        assert "recounts every row" not in words
+        assert "Its counts and its receipt stay. Whether a receipt was signed here can" in words
+        answer = window.get(f"{page}readers.csv").answer
+        assert answer.status_code == 410
+        assert answer.content.decode().startswith("Who its copies went to is not kept any more")
+
+    def test_a_record_counts_letters_not_known(self, old: Edition, make_older: MakeOlder) -> None:
+        make_older(200, "subscriber")
+        drop(old)
+        record = record_of(Subscriber.objects.order_by("pk")[0].pk)
+        assert record is not None
+        assert [copy.title for copy in record.copies] == ["Lately"]
+        assert record.letters_not_known == 1
+
+    def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(
+        self, old: Edition
+    ) -> None:
+        readers = every_copy(old.pk, ALL, at_once=2)
+        next(readers)
+        drop(old)
+        with pytest.raises(CopiesDroppedError, match="not kept any more: they were dropped on"):
+            list(readers)
+
+    def test_a_receipt_is_genuine_and_cannot_be_counted_again(
+        self, old: Edition, window: WindowOf
+    ) -> None:
+        # The edition is as it was read before: that its copies went is asked of the database.
+        drop(old)
+        assert facts_today(old) is None
+        kept = signed_receipt(receipt_of(old)).as_json()
+        words = window.post("/admin/newsletters/receipts/", receipt=kept).words
+        assert "Genuine." in words
+        assert "cannot be counted again. Who its copies went to is not kept any more" in words

@@ -1,0 +1,230 @@
+"""
+The small model keeps its promises, and the real queue walks with it on a real database: after every
+step of a random walk the batch is as the model says.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+
+from delivery.models import Delivery
+from delivery.queue.claim import Claim, claim, claim_look_up, release
+from delivery.queue.control import cancel, pause, resume
+from delivery.queue.lease_reaper import sweep
+from delivery.queue.settle import settle_call, settle_look_up
+from delivery.queue.start import Started, start
+from delivery.rules import outcomes, retries
+from delivery.unknown.lookup_context import doubt_of
+from delivery.worker.step import result_of
+from tests.delivery.edition_factory import Newsroom
+from tests.small_model.expected_results import SMALL_WORLDS, found_in
+from tests.small_model.protocol import PASSES, first_state, transitions
+from tests.small_model.state import Batch, Lost, State, Step
+from tests.small_model.variant import Variant
+
+TICK_S = 100.0
+VARIANT = Variant(people=True)
+POLICY = retries.Policy(
+    retry_base_s=TICK_S * VARIANT.pause,
+    retry_cap_s=TICK_S * VARIANT.pause,
+    max_tries=VARIANT.max_tries,
+    lookup_after_s=tuple(TICK_S * after for after in VARIANT.schedule),
+    resend_when_absent=True,
+)
+WALKS, STEPS = 20, 40
+
+
+@pytest.mark.parametrize("world", SMALL_WORLDS)
+def test_the_protocol_keeps_every_promise_from_every_state(world: str) -> None:
+    found = found_in(SMALL_WORLDS[world])
+
+    assert (found.broken, found.way) == ("", ())
+    assert found.states > 3_000
+
+
+@pytest.fixture
+def newsroom(transactional_db: None) -> Newsroom:
+    newsroom = Newsroom()
+    newsroom.confirm(1)
+    return newsroom
+
+
+def test_the_queue_does_what_the_model_does(newsroom: Newsroom) -> None:
+    walked: set[str] = set()
+    for seed in range(WALKS):
+        dice = random.Random(seed)
+        state, real = first_state(VARIANT), RealQueue(newsroom)
+        way: list[str] = []
+        for _ in range(STEPS):
+            following = list(_that_can_be_done(state))
+            if not following:
+                break
+            step, after = dice.choices(following, [_weight(step) for step, _ in following])[0]
+            way.append(str(step))
+            walked.add(bare(step.what))
+            real.do(step, state)
+            state = after
+            assert real.stands() == _as_stored(state.batch), f"walk {seed}: {'; '.join(way)}"
+        real.put_away()
+    assert {"settles the call", "settles the look-up", "brings the batch back"} <= walked
+
+
+def bare(what: str) -> str:
+    """The name of a step without the details in brackets."""
+    return what.partition(" (")[0]
+
+
+def _that_can_be_done(state: State) -> list[tuple[Step, State]]:
+    """Sweeping is one call of the real code: what the sweep has seen it acts on at once."""
+    following = list(transitions(state, VARIANT))
+    if state.sweeps != (Lost(),):
+        return [(step, after) for step, after in following if step.who == "The sweep"]
+    return following
+
+
+def _weight(step: Step) -> float:
+    """Interruptions are rarer than work, or the walks would not get anywhere."""
+    if step.what in ("pauses", "cancels", "crashes", "gives the batch back"):
+        return 0.1
+    return 0.5 if step == PASSES else 1.0
+
+
+def _as_stored(batch: Batch) -> tuple[object, ...]:
+    return batch.state, batch.outcome, batch.tries, batch.crashes, batch.lookups, batch.evidence
+
+
+class RealQueue:
+    """One edition for one reader, and the hands of the model's workers."""
+
+    def __init__(self, newsroom: Newsroom) -> None:
+        self.newsroom = newsroom
+        self.edition = newsroom.publish()
+        self.workers = {name: uuid.uuid4() for name in "AB"}
+        self.claims: dict[str, Claim] = {}
+        self.attempts: dict[str, uuid.UUID] = {}
+
+    def stands(self) -> tuple[object, ...]:
+        """The batch's row and its delivery's, as the model tells them."""
+        batch = self.newsroom.batch(self.edition)
+        (outcome,) = self.newsroom.outcomes(self.edition)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM evidence WHERE issue_id = %s)", [self.edition.issue_id]
+            )
+            (evidence,) = cursor.fetchone()
+        return batch.state, outcome, batch.tries, batch.crashes, batch.lookups, evidence
+
+    def put_away(self) -> None:
+        """Take the edition out of the line, so that the next walk is alone in it."""
+        cancel(self.edition.pk)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE batch SET due_at = 'infinity', "
+                "lease_until = lease_until + interval '1 year' "
+                "WHERE edition_id = %s AND state <> 'done'",
+                [self.edition.pk],
+            )
+
+    def do(self, step: Step, before: State) -> None:
+        """Do for real what the model does; nothing for what only the provider would notice."""
+        who = step.who
+        worker = before.workers["AB".index(who)] if who in self.workers else None
+        match bare(step.what):
+            case "passes":
+                self.newsroom.let_time_pass(TICK_S)
+            case "claims the batch":
+                self._takes(who, claim(self.workers[who], lease_s=TICK_S * VARIANT.lease))
+            case "claims the look-up":
+                held = TICK_S * VARIANT.held_for_look_up
+                self._takes(who, claim_look_up(self.workers[who], lease_s=held))
+            case "gives the batch back":
+                release(self.claims[who])
+            case "starts the call":
+                assert isinstance(self._start(who), Started)
+            case "may not start: its claim is lost":
+                assert not isinstance(self._start(who), Started)
+            case "settles the call":
+                assert worker is not None
+                self._settle_call(who, worker.answer)
+            case "settles the look-up":
+                assert worker is not None
+                self._settle_look_up(who, worker.answer)
+            case "brings the batch back":
+                assert sweep(first_lookup_after_s=POLICY.lookup_after_s[0]) == 1
+            case "pauses":
+                assert pause(self.edition.pk)
+            case "resumes":
+                assert resume(self.edition.pk)
+            case "cancels":
+                assert cancel(self.edition.pk) is not None
+
+    def _takes(self, who: str, claimed: Claim | None) -> None:
+        assert claimed is not None
+        self.claims[who] = claimed
+
+    def _start(self, who: str) -> object:
+        self.attempts[who] = uuid.uuid4()
+        return start(
+            self.claims[who],
+            self.attempts[who],
+            self.workers[who],
+            deadline_s=TICK_S * VARIANT.deadline,
+            lease_s=TICK_S * (VARIANT.held_after_start - VARIANT.deadline),
+        )
+
+    def _settle_call(self, who: str, what: str) -> None:
+        answer: outcomes.CallAnswer
+        match what:
+            case "accepted":
+                message_id = f"id-{self.attempts[who].hex}"
+                answer = outcomes.Answered([outcomes.Accepted(message_id, datetime.now(UTC))])
+            case "put off":
+                answer = outcomes.PutOff("Too many calls.")
+            case "not sent":
+                answer = outcomes.NotSent("No time was left.")
+            case _:
+                answer = outcomes.CallUnanswered("Cut off.")
+        claimed = self.claims[who]
+        recipient = Delivery.objects.get(issue=self.edition.issue_id).recipient_id
+        settlement = retries.after_call(
+            answer,
+            [recipient],
+            tries=claimed.tries,
+            setbacks=claimed.setbacks,
+            jitter=1.0,
+            policy=POLICY,
+        )
+        settle_call(claimed, self.attempts[who], settlement, result_of(answer))
+
+    def _settle_look_up(self, who: str, what: str) -> None:
+        claimed = self.claims[who]
+        doubt = doubt_of(claimed)
+        answer: outcomes.LookUpAnswer
+        match what:
+            case "found":
+                assert claimed.attempt is not None
+                message_id = f"id-{claimed.attempt.hex}"
+                answer = outcomes.LookedUp(
+                    [outcomes.Found(key, message_id, datetime.now(UTC)) for key in doubt.in_doubt]
+                )
+            case "absent":
+                answer = outcomes.LookedUp([])
+            case _:
+                answer = outcomes.NoInformation("The search is down.")
+        settlement = retries.after_look_up(
+            answer,
+            doubt.in_doubt,
+            convincing=True,
+            lookups=claimed.lookups,
+            tries=claimed.tries,
+            setbacks=claimed.setbacks,
+            crashes=claimed.crashes,
+            jitter=1.0,
+            policy=POLICY,
+        )
+        settle_look_up(claimed, settlement)
