@@ -1,4 +1,4 @@
-"""The only place for what is to happen after a while, by the clock and not by a call."""
+"""Actions that take effect after a while."""
 
 import heapq
 import threading
@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 
-class Later:
-    """Does things when their time comes, one after the other, in a thread of its own."""
+class DelayedActions:
+    """Runs actions when they are due, one after the other, in a thread of its own."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -18,11 +18,10 @@ class Later:
 
     @property
     def waiting(self) -> int:
-        """How much is still to be done."""
         return len(self._waiting)
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """Does it after so many seconds; at once, in the caller's thread, if there are none."""
+        """Run an action after so many seconds; without a delay at once, in the caller's thread."""
         if seconds <= 0:
             act()
             return
@@ -30,26 +29,25 @@ class Later:
             self._made += 1
             heapq.heappush(self._waiting, (time.monotonic() + seconds, self._made, act))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="later")
+                self._thread = threading.Thread(target=self._run, daemon=True, name="delayed")
                 self._thread.start()
             self._changed.notify_all()
 
     def hurry(self) -> int:
-        """Does everything that waits now, in order; how many there were."""
+        """Run everything that waits now, in order; return how many."""
         with self._changed:
-            acts = [act for *_, act in sorted(self._waiting, key=lambda entry: entry[:2])]
+            waiting = sorted(self._waiting, key=lambda entry: entry[:2])
             self._waiting.clear()
-        for act in acts:
+        for *_, act in waiting:
             act()
-        return len(acts)
+        return len(waiting)
 
     def clear(self) -> None:
-        """Forgets everything that waits."""
         with self._changed:
             self._waiting.clear()
 
     def stop(self) -> None:
-        """Ends it; what waits is not done."""
+        """End the thread; what waits is not done."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

@@ -1,25 +1,15 @@
-"""The only place that shows what happened to one message, and lets more of it happen."""
+"""The part “Events” of a message: what happened to it, and buttons for more."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from postmark_sandbox.events.magic_addresses import BOUNCE_TYPES, Fate
-from postmark_sandbox.events.message_events import Happening
+from postmark_sandbox.events.message_events import MessageEvent
 from postmark_sandbox.events.one_click import ENCODINGS
 from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Answer, plain, see_other
-from postmark_sandbox.pages.frame import glyph
-from postmark_sandbox.pages.markup import Markup, fill, joined
+from postmark_sandbox.http.response import Response, see_other
+from postmark_sandbox.pages.layout import NOTHING, Markup, fill, glyph, joined, options, state
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, Fate
+from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import day_text
 
-if TYPE_CHECKING:
-    from postmark_sandbox.sandbox import Sandbox
-
-# What changes nothing about where a message stands in the list.
-NOTHING_NEW = (Fate.DELIVERED, Fate.ONE_CLICK)
-# Each button: what is posted, what stands on it.
 BUTTONS = {
     "delivered": "Delivered",
     "hard_bounce": "Hard bounce",
@@ -28,146 +18,104 @@ BUTTONS = {
     "unsubscribe": "Unsubscribe by Postmark's link",
     "reactivate": "Reactivate",
 }
+LOOKS = {
+    Fate.DELIVERED: ("sent", "sent"),
+    Fate.REACTIVATED: ("sent", "sent"),
+    Fate.DROPPED: ("withdrawn", "calm"),
+    Fate.UNSUBSCRIBED: ("withdrawn", "calm"),
+    Fate.ONE_CLICK: ("withdrawn", "calm"),
+    Fate.BOUNCED: ("failed", "fault"),
+    Fate.COMPLAINED: ("failed", "fault"),
+}
 
 
 def events_part(sandbox: Sandbox, message: Message) -> Markup:
-    """The part “Events” of a message."""
+    listed = sandbox.suppressions.of(message.stream)
+    held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
+    can_return = any(entry.reason != "SpamComplaint" for entry in held)
+    shown = {name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return}
+    buttons = (fill(BUTTON, field="event", value=name, label=shown[name]) for name in shown)
     return fill(
         PART,
         log=joined(_log(sandbox, message)),
         id=message.id,
-        address=_address(message.recipients),
-        buttons=joined(
-            [
-                fill('<button class="btn" name="event" value="{name}">{label}</button>', **button)
-                for button in _buttons(sandbox, message)
-            ]
-        ),
+        address=_address_field(message.recipients),
+        buttons=joined(buttons),
         verdict=_verdict(sandbox, message),
     )
 
 
-def let_happen(sandbox: Sandbox, request: Request, message_id: str) -> Answer:
+def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
     """`POST /message/{id}/events`: back to the message, or a sentence that says why not."""
-    number = sandbox.outbox.number_of(message_id)
-    if number is None:
-        return plain(404, "This message is not in the inbox.")
-    message = sandbox.outbox.message(number)
-    form = request.form()
+    form, aftermath = request.form(), sandbox.aftermath
     event, address = form.get("event", ""), form.get("address", message.recipients[0])
     if event not in BUTTONS or address not in message.recipients:
         raise ValueError(
             f"Expected 'event' as one of {', '.join(BUTTONS)} and 'address' as one that the "
             "message went to."
         )
-    after = sandbox.aftermath
     match event:
         case "delivered":
-            after.delivered(message, address)
+            aftermath.delivered(message, address)
         case "hard_bounce" | "soft_bounce":
-            after.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
+            aftermath.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
         case "complaint":
-            after.complain(message, address)
+            aftermath.complain(message, address)
         case "unsubscribe":
-            after.unsubscribe(message, address)
+            aftermath.unsubscribe(message, address)
         case "reactivate":
-            after.reactivate(message, address)
+            aftermath.reactivate(message, address)
     return see_other(f"/?message={message.id}&part=events")
 
 
-def unsubscribe_as_provider(sandbox: Sandbox, request: Request, message_id: str) -> Answer:
-    """`POST /message/{id}/one-click`: posts to the sender's link, then back to the message."""
-    number = sandbox.outbox.number_of(message_id)
-    if number is None:
-        return plain(404, "This message is not in the inbox.")
-    message = sandbox.outbox.message(number)
+def one_click(sandbox: Sandbox, request: Request, message: Message) -> Response:
+    """`POST /message/{id}/one-click`: post to the sender's link, then back to the message."""
     sandbox.leave_by_one_click(message, request.form().get("encoding", ""))
     return see_other(f"/?message={message.id}&part=events")
 
 
-def stated(happening: Happening) -> Markup:
-    """A happening as a sign and a word."""
-    if happening.fate in (Fate.DELIVERED, Fate.REACTIVATED):
-        return state("sent", "sent", happening.word)
-    if happening.fate in (Fate.DROPPED, Fate.UNSUBSCRIBED, Fate.ONE_CLICK):
-        return state("withdrawn", "calm", happening.word)
-    return state("failed", "fault", happening.word)
-
-
-def state(mark: str, look: str, word: str) -> Markup:
-    """A sign of the page and the word beside it."""
-    return fill(
-        '<span class="state {look}">{glyph}{word}</span>', look=look, glyph=glyph(mark), word=word
-    )
+def event_state(event: MessageEvent) -> Markup:
+    return state(*LOOKS[event.fate], event.label)
 
 
 def _log(sandbox: Sandbox, message: Message) -> list[Markup]:
-    lines = [(message.at_ns, state("waiting", "calm", "Accepted"), f"for {message.stream}")]
+    accepted = state("waiting", "calm", "Accepted")
+    delivered = state("sent", "sent", "Delivered")
+    lines = [(message.at_ns, accepted, f"for {message.stream}")]
+    lines += [(message.at_ns, delivered, one) for one in sandbox.aftermath.delivered_to(message)]
     lines += [
-        (message.at_ns, state("sent", "sent", "Delivered"), address)
-        for address in sandbox.aftermath.arrived(message)
-    ]
-    lines += [
-        (h.at_ns, stated(h), h.detail or h.address) for h in sandbox.aftermath.of(message.number)
+        (event.at_ns, event_state(event), event.detail or event.address)
+        for event in sandbox.aftermath.of(message.number)
     ]
     return [fill(LINE, at=day_text(at_ns), what=what, whom=whom) for at_ns, what, whom in lines]
 
 
-def _buttons(sandbox: Sandbox, message: Message) -> list[dict[str, str]]:
-    """Those of what can happen now: only who is suppressed, and did not complain, comes back."""
-    listed = sandbox.suppressions.of(message.stream)
-    held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
-    back = any(entry.reason != "SpamComplaint" for entry in held)
-    return [
-        {"name": name, "label": label}
-        for name, label in BUTTONS.items()
-        if name != "reactivate" or back
-    ]
-
-
-def _address(recipients: list[str]) -> Markup:
+def _address_field(recipients: list[str]) -> Markup:
     if len(recipients) == 1:
         return fill('<input type="hidden" name="address" value="{one}">', one=recipients[0])
-    options = joined([fill("<option>{one}</option>", one=one) for one in recipients])
-    return fill(WHOM, options=options)
+    return fill(WHOM, options=options({one: one for one in recipients}, recipients[0]))
 
 
 def _verdict(sandbox: Sandbox, message: Message) -> Markup:
     offer = sandbox.offer_of(message)
+    more = form = NOTHING
     if offer.valid:
-        return fill(
-            VERDICT,
-            look="sent",
-            glyph=glyph("sent"),
-            sentence="The headers are valid: one of each, one address, the exact value (RFC 8058).",
-            more=fill('<p class="small id">{url}</p>', url=offer.url),
-            form=fill(LEAVE, id=message.id, encodings=joined(_encodings())),
+        look = mark = "sent"
+        sentence = "The headers are valid: one of each, one address, the exact value (RFC 8058)."
+        more = fill('<p class="small id">{url}</p>', url=offer.url)
+        buttons = (
+            fill(BUTTON, field="encoding", value=name, label=f"Post {name}") for name in ENCODINGS
         )
-    if not sandbox.streams.is_broadcast(message.stream):
-        return fill(
-            VERDICT,
-            look="",
-            glyph=glyph("withdrawn"),
-            sentence="No button, and none is wanted: a transactional mail is asked for one by one.",
-            more=Markup(""),
-            form=Markup(""),
-        )
-    problems = joined([fill("<li>{problem}</li>", problem=p) for p in offer.problems])
-    return fill(
-        VERDICT,
-        look="fault",
-        glyph=glyph("failed"),
-        sentence="The headers are not valid (RFC 8058): a mailbox provider shows no button.",
-        more=fill('<ul class="small">{problems}</ul>', problems=problems),
-        form=Markup(""),
-    )
-
-
-def _encodings() -> list[Markup]:
-    return [
-        fill('<button class="btn" name="encoding" value="{name}">Post {name}</button>', name=name)
-        for name in ENCODINGS
-    ]
+        form = fill(LEAVE, id=message.id, buttons=joined(buttons))
+    elif not sandbox.streams.is_broadcast(message.stream):
+        look, mark = "", "withdrawn"
+        sentence = "No button, and none is wanted: a transactional mail is asked for one by one."
+    else:
+        look, mark = "fault", "failed"
+        sentence = "The headers are not valid (RFC 8058): a mailbox provider shows no button."
+        problems = joined(fill("<li>{problem}</li>", problem=p) for p in offer.problems)
+        more = fill('<ul class="small">{problems}</ul>', problems=problems)
+    return fill(VERDICT, look=look, glyph=glyph(mark), sentence=sentence, more=more, form=form)
 
 
 PART = """<ol class="log events small">
@@ -181,6 +129,7 @@ PART = """<ol class="log events small">
 </p></form>
 <h4>Unsubscribe as a mailbox provider</h4>
 {verdict}"""
+BUTTON = '<button class="btn" name="{field}" value="{value}">{label}</button>'
 LINE = (
     '<li><span class="quiet">{at}</span><span>{what} <span class="whom">{whom}</span></span></li>'
 )
@@ -192,5 +141,5 @@ VERDICT = """<div class="note {look}">{glyph}<div><p>{sentence}</p>
 {more}</div></div>
 {form}"""
 LEAVE = """<form method="post" action="/message/{id}/one-click"><p class="acts">
-{encodings}
+{buttons}
 </p></form>"""

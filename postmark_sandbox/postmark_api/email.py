@@ -1,142 +1,134 @@
-"""The only place that takes messages in: `POST /email` and `POST /email/batch`."""
+"""`POST /email` and `POST /email/batch`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
-from postmark_sandbox.faults.fault_rules import Fault
-from postmark_sandbox.faults.spoil_response import hung_up, text_of
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Answer, Refused, ok, plain
-from postmark_sandbox.postmark_api.validation import (
+from postmark_sandbox.faults.response_faults import text_of
+from postmark_sandbox.http.response import PostmarkError, Response, hung_up, ok, plain
+from postmark_sandbox.postmark_api.call import ApiCall
+from postmark_sandbox.rules.validation import (
     BODY_BYTES,
     INACTIVE,
     MESSAGE_BYTES,
     MOST_MESSAGES,
-    Letter,
+    CheckedMessage,
     check,
     check_fields,
 )
 from postmark_sandbox.times import utc_text
-
-if TYPE_CHECKING:
-    from postmark_sandbox.sandbox import Sandbox
 
 # Postmark publishes this token: it is no secret.
 TEST_TOKEN = "POSTMARK_API_TEST"  # noqa: S105
 TOKEN_HEADER = "x-postmark-server-token"  # noqa: S105
 
 
-def send_one(sandbox: Sandbox, request: Request, fault: Fault | None) -> Answer:
+def send_one(call: ApiCall) -> Response:
     """`POST /email`: one message, refused with the status of its error."""
-    item = request.json()
+    item = call.request.json()
     if not isinstance(item, dict):
-        raise Refused(402, "Invalid JSON: expected one message as an object.")
-    if len(request.body) > MESSAGE_BYTES:
+        raise PostmarkError(402, "Invalid JSON: expected one message as an object.")
+    if len(call.request.body) > MESSAGE_BYTES:
         check_fields(item)
-        return too_large(MESSAGE_BYTES)
-    return _send(sandbox, request, fault, [item], batched=False)
+        # What Postmark's 413 says is not documented, so this one is not JSON.
+        return plain(413, "The request is larger than 10 MB.")
+    return _send(call, [item], batched=False)
 
 
-def send_batch(sandbox: Sandbox, request: Request, fault: Fault | None) -> Answer:
+def send_batch(call: ApiCall) -> Response:
     """`POST /email/batch`: up to 500 messages, each with its own result, in order."""
-    items = request.json()
+    items = call.request.json()
     if not isinstance(items, list):
-        raise Refused(402, "Invalid JSON: expected a list of messages.")
+        raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
     if len(items) > MOST_MESSAGES:
-        raise Refused(
+        raise PostmarkError(
             410, f"You may only send up to {MOST_MESSAGES} messages in a single batched request."
         )
-    return _send(sandbox, request, fault, items, batched=True)
+    return _send(call, items, batched=True)
 
 
-def too_large(limit: int) -> Answer:
-    """413. What Postmark's says is not documented, so this one is not JSON."""
-    return plain(413, f"The request is larger than {limit // 1024 // 1024} MB.")
-
-
-def _send(
-    sandbox: Sandbox, request: Request, fault: Fault | None, items: list[Any], *, batched: bool
-) -> Answer:
-    request.messages = len(items)
-    rules = sandbox.rules()
-    weigh = len(request.body) > BODY_BYTES
-    results: list[dict[str, Any] | None] = []
-    letters: list[Letter] = []
-    positions: list[int] = []
+def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
+    call.messages = len(items)
+    account = call.sandbox.account_now()
+    weigh = len(call.request.body) > BODY_BYTES
+    results: list[dict[str, Any]] = []
+    accepted: dict[int, CheckedMessage] = {}
     for position, item in enumerate(items):
+        result = {}
         try:
-            letter = check(item, rules, batched=batched, weigh=weigh)
-            _refuse_on_request(fault, letter, position)
-        except Refused as refused:
+            accepted[position] = check(item, account, batched=batched, weigh=weigh)
+            _refuse_on_request(call, accepted[position], position)
+        except PostmarkError as refused:
             if not batched:
                 raise
-            results.append({"ErrorCode": refused.code, "Message": refused.message})
-            continue
-        letters.append(letter)
-        positions.append(position)
-        results.append(None)
+            accepted.pop(position, None)
+            result = {"ErrorCode": refused.code, "Message": refused.message}
+        results.append(result)
 
-    if _held(sandbox, request, fault, "before_accept") == "close":
+    if _hold(call, "before_accept") == "close":
         return hung_up()
-    if fault is not None and fault.kind == "accept_first_k_then_close":
-        kept = fault.settings["k"]
-        letters, positions = letters[:kept], positions[:kept]
-    if request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
-        ids = [str(uuid4()) for _ in letters]
-        _fill(results, positions, letters, ids, utc_text(request.at_ns), "Test job accepted")
-    elif letters:
-        whole = len(letters) == len(items)
-        parcel = sandbox.outbox.accept(request.body, letters, None if whole else positions)
-        request.parcel = parcel
-        sandbox.aftermath.follows(parcel, letters)
-        sandbox.gate.changed()
-        ids = [sandbox.outbox.id_of(parcel.first + n) for n in range(parcel.size)]
-        _fill(results, positions, letters, ids, utc_text(parcel.at_ns), "OK")
-    if _held(sandbox, request, fault, "after_accept") == "close":
-        if request.parcel is not None:
-            sandbox.outbox.mark_untold(request.parcel, "hold")
+    if (fault := call.fault_of_kind("accept_first_k_then_close")) is not None:
+        accepted = dict(list(accepted.items())[: fault.settings["k"]])
+    for position, result in _accept(call, accepted, whole=len(accepted) == len(items)).items():
+        results[position] = result
+    if _hold(call, "after_accept") == "close":
+        if call.parcel is not None:
+            call.sandbox.outbox.mark_unreported(call.parcel, "hold")
         return hung_up()
     return ok(results if batched else results[0])
 
 
-def _fill(
-    results: list[dict[str, Any] | None],
-    positions: list[int],
-    letters: list[Letter],
-    ids: list[str],
-    at: str,
-    message: str,
-) -> None:
-    for position, letter, message_id in zip(positions, letters, ids, strict=True):
-        result: dict[str, Any] = {"To": letter.to} if letter.to else {}
-        result["SubmittedAt"] = at
-        result["MessageID"] = message_id
-        result["ErrorCode"] = 0
-        result["Message"] = message
-        if letter.inactive:
-            result["Message"] = (
-                "Message OK, but will not deliver to these inactive addresses: "
-                f"{', '.join(letter.inactive)}. {INACTIVE}"
-            )
-        results[position] = result
+def _accept(
+    call: ApiCall, accepted: dict[int, CheckedMessage], *, whole: bool
+) -> dict[int, dict[str, Any]]:
+    """Keep the messages and return their results by position. The test token keeps nothing."""
+    sandbox, messages = call.sandbox, list(accepted.values())
+    if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
+        said, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]
+    elif messages:
+        positions = None if whole else list(accepted)
+        parcel = sandbox.outbox.accept(call.request.body, messages, positions)
+        call.parcel = parcel
+        sandbox.aftermath.accepted(parcel, messages)
+        sandbox.gate.changed()
+        said, at_ns = "OK", parcel.at_ns
+        ids = [sandbox.outbox.id_of(parcel.first + n) for n in range(parcel.size)]
+    else:
+        return {}
+    at = utc_text(at_ns)
+    return {
+        position: _result(message, message_id, at, said)
+        for (position, message), message_id in zip(accepted.items(), ids, strict=True)
+    }
 
 
-def _refuse_on_request(fault: Fault | None, letter: Letter, position: int) -> None:
-    if fault is None or fault.kind != "item_error":
+def _result(message: CheckedMessage, message_id: str, at: str, said: str) -> dict[str, Any]:
+    if message.inactive:
+        said = (
+            "Message OK, but will not deliver to these inactive addresses: "
+            f"{', '.join(message.inactive)}. {INACTIVE}"
+        )
+    result: dict[str, Any] = {"To": message.to} if message.to else {}
+    return result | {
+        "SubmittedAt": at,
+        "MessageID": message_id,
+        "ErrorCode": 0,
+        "Message": said,
+    }
+
+
+def _refuse_on_request(call: ApiCall, message: CheckedMessage, position: int) -> None:
+    fault = call.fault_of_kind("item_error")
+    if fault is None:
         return
-    settings = fault.settings
-    named, first = settings["recipients"], settings["k"]
-    if named and not any(address.lower() in named for address in letter.recipients):
-        return
-    if first is not None and position >= first:
-        return
-    text = settings["text"] or text_of(settings["code"], letter.sender)
-    raise Refused(settings["code"], text)
+    code, first = fault.settings["code"], fault.settings["k"]
+    named = fault.settings["recipients"]
+    hit = not named or any(address.lower() in named for address in message.recipients)
+    if hit and (first is None or position < first):
+        raise PostmarkError(code, fault.settings["text"] or text_of(code, message.sender))
 
 
-def _held(sandbox: Sandbox, request: Request, fault: Fault | None, moment: str) -> str:
-    if fault is None or fault.kind != "hold" or fault.settings["moment"] != moment:
+def _hold(call: ApiCall, moment: str) -> str:
+    fault = call.fault_of_kind("hold")
+    if fault is None or fault.settings["moment"] != moment:
         return "answer"
-    return sandbox.gate.hold(request.path)
+    return call.sandbox.gate.hold()

@@ -1,161 +1,95 @@
-"""The only place that answers what was sent: `GET /messages/outbound` and what is below it."""
+"""Searching the outbox: by Postmark's filters, and by a text.
+
+Both first ask a whole parcel, and look at its messages only if it does not decide for all of them.
+"""
 
 from collections.abc import Callable
-from typing import Any
 
-from postmark_sandbox.http.response import Refused
-from postmark_sandbox.pages.raw_mail import mailboxes, source
-from postmark_sandbox.state.outbox import Message, Outbox, Parcel
-from postmark_sandbox.times import eastern_text, read_eastern
+from postmark_sandbox.state.outbox import Outbox, Parcel
 
-MOST_AT_ONCE = 500
-DEEPEST = 10_000
-STATUSES = ("queued", "sent", "processed")
-
-
-def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
-    """`count` and `offset` of a query; both are required. Refused with the given ErrorCode."""
-    pair = []
-    for name, least in (("count", 1), ("offset", 0)):
-        text = query.get(name, "")
-        if not (text.isascii() and text.isdigit()) or int(text) < least:
-            raise Refused(
-                code,
-                f"{what} query is not valid: '{name}' is required and must be a whole number of "
-                f"at least {least}.",
-            )
-        pair.append(int(text))
-    count, offset = pair
-    if count > MOST_AT_ONCE:
-        raise Refused(code, f"{what} query is not valid: 'count' is limited to {MOST_AT_ONCE}.")
-    if count + offset > DEEPEST:
-        raise Refused(
-            code, f"{what} query is not valid: 'count' plus 'offset' is limited to {DEEPEST}."
-        )
-    return count, offset
-
-
-def dates(query: dict[str, str], code: int, what: str) -> tuple[int | None, int | None]:
-    """`fromdate` and `todate` in nanoseconds since 1970, both inclusive and in Eastern time."""
-    found: list[int | None] = []
-    for name in ("fromdate", "todate"):
-        text = query.get(name)
-        at_ns = read_eastern(text, end_of_day=name == "todate") if text else None
-        if text and at_ns is None:
-            raise Refused(code, f"{what} query is not valid: '{name}' '{text}' is not a date.")
-        found.append(at_ns)
-    return found[0], found[1]
-
-
-def search(
-    outbox: Outbox,
-    query: dict[str, str],
-    *,
-    visible_until_ns: int | None = None,
-) -> tuple[int, list[int]]:
-    """How many messages match, and the numbers of those on the page asked for, newest first.
-
-    `query` has its keys in lower case. `visible_until_ns`: messages accepted later are not yet in
-    the index.
-    """
-    count, offset = paging(query, 700, "Messages")
-    since, until = dates(query, 700, "Messages")
-    if visible_until_ns is not None:
-        until = visible_until_ns if until is None else min(until, visible_until_ns)
-    status = query.get("status")
-    if status is not None and status.lower() not in STATUSES:
-        raise Refused(700, f"Messages query is not valid: 'status' '{status}' is not known.")
-    by_metadata = [(k[9:], v) for k, v in query.items() if k.startswith("metadata_")]
-    if len(by_metadata) > 1:
-        raise Refused(
-            700, "Messages query is not valid: only one metadata field can be searched at a time."
-        )
-    if status is not None and status.lower() == "queued":
-        return 0, []
-    filters = Filters(query, since, until)
-    if by_metadata:
-        numbers = [
-            number
-            for number in outbox.with_metadata(*by_metadata[0])
-            if filters.take(outbox.parcel_of(number), number)
-        ]
-        return len(numbers), numbers[offset : offset + count]
-    return page(outbox, filters.take_parcel, filters.take, offset, count)
+Column = str | list[str]
 
 
 class Filters:
-    """The filters of one query over the columns of a parcel."""
+    """The filters of `GET /messages/outbound`. Dates are in nanoseconds and inclusive."""
 
-    def __init__(self, query: dict[str, str], since: int | None, until: int | None) -> None:
+    def __init__(self, query: dict[str, str], from_ns: int | None, to_ns: int | None) -> None:
         self._stream = query.get("messagestream") or "outbound"
-        self._since, self._until = since, until
+        self._from_ns, self._to_ns = from_ns, to_ns
         self._recipient = query.get("recipient", "").lower()
-        self._equal = {
-            "tag": query.get("tag", ""),
-            "sender": query.get("fromemail", "").lower(),
-        }
+        self._tag = query.get("tag", "")
+        self._sender = query.get("fromemail", "").lower()
         self._subject = query.get("subject", "").lower()
 
-    def take_parcel(self, parcel: Parcel) -> bool | None:
-        """True: every message of it; False: none; None: each must be asked."""
-        if (self._since is not None and parcel.at_ns < self._since) or (
-            self._until is not None and parcel.at_ns > self._until
+    def match_parcel(self, parcel: Parcel) -> bool | None:
+        """True: every message of it; False: none; None: ask each message."""
+        if (self._from_ns is not None and parcel.at_ns < self._from_ns) or (
+            self._to_ns is not None and parcel.at_ns > self._to_ns
         ):
             return False
-        if self._recipient and not self._went_to(parcel):
+        first_ones = (address.lower() for address in parcel.recipients)
+        if self._recipient and not parcel.more_recipients and self._recipient not in first_ones:
             return False
-        sure = not self._recipient
-        for column, test in self._tests(parcel):
-            if not isinstance(column, str):
-                sure = False
-            elif not test(column):
-                return False
-        return True if sure else None
-
-    def _went_to(self, parcel: Parcel) -> bool:
-        if parcel.more_recipients:
-            return True
-        return any(address.lower() == self._recipient for address in parcel.recipients)
-
-    def take(self, parcel: Parcel, number: int) -> bool:
-        """Whether this message of the parcel is asked for."""
-        if self.take_parcel(parcel) is False:
+        tests = self._tests(parcel)
+        if any(isinstance(column, str) and not test(column) for column, test in tests):
             return False
-        if self._recipient and self._recipient not in (
-            r.lower() for r in parcel.all_recipients(number)
-        ):
+        shared = all(isinstance(column, str) for column, _ in tests)
+        return True if shared and not self._recipient else None
+
+    def match(self, parcel: Parcel, number: int) -> bool:
+        if self.match_parcel(parcel) is False:
+            return False
+        recipients = (address.lower() for address in parcel.all_recipients(number))
+        if self._recipient and self._recipient not in recipients:
             return False
         return all(test(parcel.value(column, number)) for column, test in self._tests(parcel))
 
-    def _tests(self, parcel: Parcel) -> list[tuple[str | list[str], Callable[[str], bool]]]:
-        tests: list[tuple[str | list[str], Callable[[str], bool]]] = [
+    def _tests(self, parcel: Parcel) -> list[tuple[Column, Callable[[str], bool]]]:
+        tests: list[tuple[Column, Callable[[str], bool]]] = [
             (parcel.stream, lambda value: value == self._stream)
         ]
-        if self._equal["tag"]:
-            tests.append((parcel.tag, lambda value: value == self._equal["tag"]))
-        if self._equal["sender"]:
-            tests.append((parcel.sender, lambda value: value.lower() == self._equal["sender"]))
+        if self._tag:
+            tests.append((parcel.tag, lambda value: value == self._tag))
+        if self._sender:
+            tests.append((parcel.sender, lambda value: value.lower() == self._sender))
         if self._subject:
             tests.append((parcel.subject, lambda value: self._subject in value.lower()))
         return tests
 
 
-def page(
-    outbox: Outbox,
-    take_parcel: Callable[[Parcel], bool | None],
-    take: Callable[[Parcel, int], bool],
-    offset: int,
-    count: int,
+class TextFilter:
+    """Messages with a text in an address, the subject or the tag."""
+
+    def __init__(self, text: str) -> None:
+        self._wanted = text.strip().lower()
+
+    def match_parcel(self, parcel: Parcel) -> bool | None:
+        shared = [column for column in (parcel.subject, parcel.tag) if isinstance(column, str)]
+        if not self._wanted or self._is_in(shared):
+            return True
+        undecided = len(shared) < 2 or parcel.more_recipients or self._is_in(parcel.recipients)
+        return None if undecided else False
+
+    def match(self, parcel: Parcel, number: int) -> bool:
+        subject, tag = parcel.value(parcel.subject, number), parcel.value(parcel.tag, number)
+        return self._is_in([*parcel.all_recipients(number), subject, tag])
+
+    def _is_in(self, texts: list[str]) -> bool:
+        return any(self._wanted in text.lower() for text in texts)
+
+
+def find_page(
+    outbox: Outbox, filters: Filters | TextFilter, offset: int, count: int
 ) -> tuple[int, list[int]]:
-    """Counts all that match and picks one page of them, newest first, without listing the rest."""
+    """Count all matches, and return the numbers of one page of them, newest first."""
     total, picked = 0, list[int]()
     for parcel in outbox.parcels_newest_first():
-        whole = take_parcel(parcel)
+        whole = filters.match_parcel(parcel)
         if whole is False:
             continue
         numbers: range | list[int] = range(parcel.first + parcel.size - 1, parcel.first - 1, -1)
         if whole is None:
-            numbers = [number for number in numbers if take(parcel, number)]
+            numbers = [number for number in numbers if filters.match(parcel, number)]
         if total < offset + count and total + len(numbers) > offset:
             begin = max(offset - total, 0)
             picked.extend(numbers[begin : begin + count - len(picked)])
@@ -163,38 +97,10 @@ def page(
     return total, picked
 
 
-def described(message: Message) -> dict[str, Any]:
-    """One message as the search lists it."""
-    item = message.item
-    return {
-        "Tag": item.get("Tag") or "",
-        "MessageID": message.id,
-        "MessageStream": message.stream,
-        **{
-            field: [{"Email": box.address, "Name": box.name} for box in mailboxes(item, field)]
-            for field in ("To", "Cc", "Bcc")
-        },
-        "Recipients": message.recipients,
-        "ReceivedAt": eastern_text(message.at_ns),
-        "From": item["From"],
-        "Subject": item.get("Subject") or "",
-        "Attachments": [a["Name"] for a in item.get("Attachments") or []],
-        "Status": "Sent",
-        "TrackOpens": bool(item.get("TrackOpens")),
-        "TrackLinks": item.get("TrackLinks") or "None",
-        "Metadata": message.metadata,
-        "Sandboxed": True,
-    }
-
-
-def details(
-    message: Message, events: list[dict[str, Any]], unsubscribe_url: str | None
-) -> dict[str, Any]:
-    """One message with its bodies, its source and what happened to it."""
-    return {
-        **described(message),
-        "TextBody": message.item.get("TextBody") or "",
-        "HtmlBody": message.item.get("HtmlBody") or "",
-        "Body": source(message, unsubscribe_url),
-        "MessageEvents": events,
-    }
+def find_by_metadata(
+    outbox: Outbox, filters: Filters, key: str, value: str, offset: int, count: int
+) -> tuple[int, list[int]]:
+    """The same as `find_page`, through the index of one metadata key."""
+    found = outbox.with_metadata(key, value)
+    numbers = [number for number in found if filters.match(outbox.parcel_of(number), number)]
+    return len(numbers), numbers[offset : offset + count]

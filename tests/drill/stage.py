@@ -22,7 +22,7 @@ import psycopg
 import requests
 import yaml
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.deployment.deployment_parts import Program, free_port, web_server, worker
 from tests.faults.servers.own_server import OwnServer
 from tests.own_cluster import ROOT

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller
 from tests.postmark_sandbox.webhook_receiver import Receiver
 

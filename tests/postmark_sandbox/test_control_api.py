@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
 
 MAIL = {"MessageStream": "outbound"}

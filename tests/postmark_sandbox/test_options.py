@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 import pytest
 
 from postmark_sandbox.command_line import add_options, read_fault, run
-from postmark_sandbox.faults.fault_rules import BadFault
+from postmark_sandbox.faults.fault_rules import FaultError
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_a_fault_of_the_command_line_fires_on_every_call_unless_it_says_otherwis
     assert read_fault("refuse_429", None) == {"kind": "refuse_429", "calls": None}
     told = {"kind": "slow", "seconds": "2", "calls": "3", "probability": 0.5}
     assert read_fault("slow:seconds=2,calls=3", 0.5) == told
-    with pytest.raises(BadFault, match=r"--fault has '2'; expected NAME=VALUE."):
+    with pytest.raises(FaultError, match=r"--fault has '2'; expected NAME=VALUE."):
         read_fault("slow:2", None)

@@ -10,7 +10,7 @@ import time
 
 from django.test import override_settings
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.faults.processes.sigterm_storm import AT_ONCE, blow, workers_to_stop
 from tests.proofs.desk import desk
 from tests.proofs.ground import ground, manage

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from postmark_sandbox.events.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, try_it
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.events.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, unsubscribe
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
@@ -148,9 +148,9 @@ def dripping() -> Iterator[int]:
 
 def test_an_answer_that_trickles_in_is_not_waited_for(dripping: int) -> None:
     offer = offer_of([("List-Unsubscribe", f"<http://127.0.0.1:{dripping}/u/>"), POST])
-    tried = try_it(offer, MULTIPART, timeout_s=0.2)
-    assert tried.status is None
-    assert "its answer was not whole in time" in tried.sentence
+    attempt = unsubscribe(offer, MULTIPART, timeout_s=0.2)
+    assert attempt.status is None
+    assert "its answer was not whole in time" in attempt.sentence
 
 
 def test_where_postmark_handles_unsubscribes_its_own_link_takes_the_post() -> None:

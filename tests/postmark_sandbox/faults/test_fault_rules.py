@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.faults.fault_rules import KINDS, BadFault, read_rule
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.faults.fault_rules import KINDS, FaultError, read_rule
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
 
 
@@ -298,7 +298,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
 
 def test_a_fault_that_cannot_be_is_refused_with_one_sentence() -> None:
     for data, sentence in REFUSED:
-        with pytest.raises(BadFault) as caught:
+        with pytest.raises(FaultError) as caught:
             read_rule(data, 1, 0)
         assert sentence in str(caught.value)
         assert "\n" not in str(caught.value)

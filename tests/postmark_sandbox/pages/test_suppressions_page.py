@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.postmark_sandbox.caller import Caller, a_message
-from tests.postmark_sandbox.test_inbox import ESCAPED, EVIL, read
+from tests.postmark_sandbox.pages.test_inbox import ESCAPED, EVIL, read
 
 
 def listed(caller: Caller, **query: str) -> list[list[str]]:

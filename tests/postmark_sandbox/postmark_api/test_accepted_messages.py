@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message
 
 SEVEN_DIGITS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}(Z|-0[45]:00)")

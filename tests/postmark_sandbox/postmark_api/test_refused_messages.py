@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import LEFT_OUT, Caller, a_message, messages
 
 SENDER = "The 'From' address you supplied (letter@example.org) is not a Sender Signature"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery.reconcile import database_identity
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.copied_database import backup_of
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.management_command import Installation
