@@ -3,6 +3,7 @@
 These calls are not part of Postmark's API; they need no token and are not in the log of calls.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -37,10 +38,6 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
     except (ValueError, PostmarkError) as wrong:
         return error(400, str(wrong), 400)
     return ok(found, 408 if found.get("reached") is False else 200)
-
-
-def _summary(sandbox: Sandbox, query: Found) -> Found:
-    return sandbox.summary()
 
 
 def _messages(sandbox: Sandbox, query: Found) -> Found:
@@ -78,14 +75,6 @@ def _copies(sandbox: Sandbox, query: Found) -> Found:
 def _calls(sandbox: Sandbox, query: Found) -> Found:
     calls = sandbox.calls.newest_first(_whole(query, "count", 100))
     return {"total": sandbox.calls.count, "calls": [call.described() for call in calls]}
-
-
-def _list_faults(sandbox: Sandbox, query: Found) -> Found:
-    return {"faults": [rule.described() for rule in sandbox.faults.all()]}
-
-
-def _set_fault(sandbox: Sandbox, body: Found) -> Found:
-    return sandbox.faults.set(body).described()
 
 
 def _clear_faults(sandbox: Sandbox, query: Found) -> Found:
@@ -196,18 +185,14 @@ def _list_webhooks(sandbox: Sandbox, query: Found) -> Found:
     return {**sandbox.webhooks.counts(), "webhooks": listed}
 
 
-def _hurry(sandbox: Sandbox, body: Found) -> Found:
-    return {**sandbox.hurry()}
-
-
 # Each takes the query of a GET or DELETE, the body of a POST.
-ENDPOINTS = {
-    ("GET", "summary"): _summary,
+ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Found], Found]] = {
+    ("GET", "summary"): lambda sandbox, _: sandbox.summary(),
     ("GET", "messages"): _messages,
     ("GET", "copies"): _copies,
     ("GET", "calls"): _calls,
-    ("GET", "faults"): _list_faults,
-    ("POST", "faults"): _set_fault,
+    ("GET", "faults"): lambda sandbox, _: {"faults": [r.described() for r in sandbox.faults.all()]},
+    ("POST", "faults"): lambda sandbox, body: sandbox.faults.set(body).described(),
     ("DELETE", "faults"): _clear_faults,
     ("POST", "reset"): _reset,
     ("POST", "release"): _release,
@@ -218,7 +203,7 @@ ENDPOINTS = {
     ("POST", "one-click"): _one_click,
     ("GET", "webhooks"): _list_webhooks,
     ("POST", "webhooks"): _set_webhook,
-    ("POST", "hurry"): _hurry,
+    ("POST", "hurry"): lambda sandbox, _: {**sandbox.hurry()},
 }
 
 

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
+from urllib.parse import urlsplit
 
 from postmark_sandbox import control_api
 from postmark_sandbox.http.request import Request, read_target
@@ -262,9 +263,8 @@ def _is_loopback(host: str | None) -> bool:
     that had its own name point to 127.0.0.1."""
     if host is None:
         return True
-    name = host.strip().lower()
-    name = name.partition("]")[0][1:] if name.startswith("[") else name.rpartition(":")[0] or name
     try:
-        return name == "localhost" or ip_address(name).is_loopback
+        name = urlsplit(f"//{host}").hostname
+        return name == "localhost" or ip_address(name or "").is_loopback
     except ValueError:
         return False

@@ -1,6 +1,7 @@
 """Actions that take effect after a while."""
 
-import heapq
+import contextlib
+import sched
 import threading
 import time
 from collections.abc import Callable
@@ -10,59 +11,56 @@ class DelayedActions:
     """Runs actions when they are due, one after the other, in a thread of its own."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._waiting: list[tuple[float, int, Callable[[], object]]] = []
-        self._made = 0
+        self._scheduler = sched.scheduler(time.monotonic)
+        self._changed = threading.Event()
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped = False
 
     @property
     def waiting(self) -> int:
-        return len(self._waiting)
+        return len(self._scheduler.queue)
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
         """Run an action after so many seconds; without a delay at once, in the caller's thread."""
         if seconds <= 0:
             act()
             return
-        with self._changed:
-            self._made += 1
-            heapq.heappush(self._waiting, (time.monotonic() + seconds, self._made, act))
+        self._scheduler.enter(seconds, 0, act)
+        with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True, name="delayed")
                 self._thread.start()
-            self._changed.notify_all()
+        self._changed.set()
 
     def hurry(self) -> int:
         """Run everything that waits now, in order; return how many."""
-        with self._changed:
-            waiting = sorted(self._waiting, key=lambda entry: entry[:2])
-            self._waiting.clear()
-        for *_, act in waiting:
+        acts = self.clear()
+        for act in acts:
             act()
-        return len(waiting)
+        return len(acts)
 
-    def clear(self) -> None:
-        with self._changed:
-            self._waiting.clear()
+    def clear(self) -> list[Callable[[], object]]:
+        """Drop everything that waits, and return it in order."""
+        dropped: list[Callable[[], object]] = []
+        for event in self._scheduler.queue:
+            # The thread may have taken the event meanwhile.
+            with contextlib.suppress(ValueError):
+                self._scheduler.cancel(event)
+                dropped.append(event.action)
+        return dropped
 
     def stop(self) -> None:
         """End the thread; what waits is not done."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+        self._stopped = True
+        self._changed.set()
         if self._thread is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        while (act := self._next()) is not None:
-            act()
-
-    def _next(self) -> Callable[[], object] | None:
-        with self._changed:
-            while not self._stopped:
-                left = self._waiting[0][0] - time.monotonic() if self._waiting else None
-                if left is not None and left <= 0:
-                    return heapq.heappop(self._waiting)[2]
-                self._changed.wait(left)
-            return None
+        while True:
+            self._changed.clear()
+            # Checked after the clear, so that a stop in between is not lost.
+            if self._stopped:
+                return
+            self._changed.wait(self._scheduler.run(blocking=False))

@@ -3,21 +3,8 @@
 from postmark_sandbox.faults.fault_rules import EVERY_EVENT, KINDS, FaultError, FaultRule, Moment
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
-from postmark_sandbox.pages.layout import (
-    NOTHING,
-    Markup,
-    counted,
-    error_note,
-    fill,
-    framed,
-    head,
-    joined,
-    options,
-    quiet,
-    section,
-    table,
-    with_glyph,
-)
+from postmark_sandbox.pages import layout
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, fill, joined, quiet
 from postmark_sandbox.sandbox import Sandbox
 
 # The form's fields, in order: name, label, hint, initial value.
@@ -49,18 +36,18 @@ def show(
     spent = [rule for rule in rules if rule.spent]
     title = counted(len(live), "fault") + " in force" if live else "No fault in force"
     buttons = joined([_release_buttons(sandbox), _hurry_button(sandbox)])
-    page = [head(title, _sentence(sandbox, live), buttons)]
+    page = [layout.head(title, _sentence(sandbox, live), buttons)]
     listed = _table("Faults in force", live) if live else quiet("None. Set one below.")
     clear = CLEAR if live and not spent else NOTHING
     note = "Of those for calls, the first that fits wins"
-    page.append(section("now", "In force", note, fill(STACK, rules=listed, clear=clear)))
+    page.append(layout.section("now", "In force", note, fill(STACK, rules=listed, clear=clear)))
     if spent:
         listed = fill(STACK, rules=_table("Faults that are done", spent), clear=CLEAR)
-        page.append(section("done", "Done", "They hit no call any more", listed))
+        page.append(layout.section("done", "Done", "They hit no call any more", listed))
     form = fill(
         FORM,
-        error=error_note(wrong),
-        kinds=options(
+        error=layout.error_note(wrong),
+        kinds=layout.options(
             {name: kind.label for name, kind in KINDS.items()}, (given or {}).get("kind", "")
         ),
         fields=joined(
@@ -74,8 +61,8 @@ def show(
             for name, label, hint, first in FIELDS
         ),
     )
-    page.append(section("new", "Another", "For the next calls or events", form))
-    return framed(sandbox, "Faults", joined(page), 422 if wrong else 200)
+    page.append(layout.section("new", "Another", "For the next calls or events", form))
+    return layout.framed(sandbox, "Faults", joined(page), 422 if wrong else 200)
 
 
 def add(sandbox: Sandbox, request: Request) -> Response:
@@ -114,13 +101,13 @@ def hurry(sandbox: Sandbox, request: Request) -> Response:
 def _sentence(sandbox: Sandbox, live: list[FaultRule]) -> Markup:
     if held := sandbox.gate.held:
         calls = counted(held, "call is", "calls are")
-        return with_glyph("unknown", "doubt", f"{calls} being held until you release them.")
+        return layout.with_glyph("unknown", "doubt", f"{calls} being held until you release them.")
     if not live:
         return Markup("Every call is answered as it should be.")
     first = KINDS[live[0].kind].label
     more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other')}"
     text = f"On request, something goes wrong: {first[0].lower()}{first[1:]}{more}."
-    return with_glyph("attention", "doubt", text)
+    return layout.with_glyph("attention", "doubt", text)
 
 
 def _table(label: str, rules: list[FaultRule]) -> Markup:
@@ -130,7 +117,7 @@ def _table(label: str, rules: list[FaultRule]) -> Markup:
         narrow = f"{when}; {fired}"
         name = fill(NAME, label=KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
         rows.append([name, when, fired, fill(CLEAR_ONE, id=rule.id)])
-    return table(label, COLUMNS, rows)
+    return layout.table(label, COLUMNS, rows)
 
 
 def _when(rule: FaultRule) -> str:

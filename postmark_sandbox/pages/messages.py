@@ -6,22 +6,8 @@ from urllib.parse import urlencode
 from postmark_sandbox.faults.fault_rules import KINDS
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response
-from postmark_sandbox.pages.layout import (
-    NOTHING,
-    Markup,
-    attribute_if,
-    counted,
-    fill,
-    framed,
-    glyph,
-    head,
-    html_response,
-    joined,
-    quiet,
-    section,
-    state,
-    with_glyph,
-)
+from postmark_sandbox.pages import layout
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, fill, joined, quiet
 from postmark_sandbox.pages.message_events import event_state, events_part
 from postmark_sandbox.rules.magic_addresses import Fate
 from postmark_sandbox.sandbox import Sandbox
@@ -79,8 +65,11 @@ def show(sandbox: Sandbox, request: Request) -> Response:
             pages=_pages(total, offset, len(numbers), text) if numbers else NOTHING,
             message=message,
         )
-    page_content = [head(title, _sentence(sandbox)), section("m", "Messages", note, content)]
-    return framed(sandbox, "Messages", joined(page_content))
+    page_content = [
+        layout.head(title, _sentence(sandbox)),
+        layout.section("m", "Messages", note, content),
+    ]
+    return layout.framed(sandbox, "Messages", joined(page_content))
 
 
 def show_html(sandbox: Sandbox, request: Request, message: Message) -> Response:
@@ -89,7 +78,7 @@ def show_html(sandbox: Sandbox, request: Request, message: Message) -> Response:
     doctype = DOCTYPE.match(html)
     start = doctype.end() if doctype else 0
     html = html[:start] + LINKS_OPEN_OUTSIDE + html[start:]
-    return html_response(html, MAIL_POLICY, "no-referrer")
+    return layout.html_response(html, MAIL_POLICY, "no-referrer")
 
 
 def _sentence(sandbox: Sandbox) -> Markup:
@@ -114,7 +103,7 @@ def _sentence(sandbox: Sandbox) -> Markup:
         text += f" {counted(unnamed, 'does', 'do')} not name a delivery."
     if unreported:
         text += f" {counted(unreported, 'was', 'were')} accepted without telling the caller."
-    return with_glyph(*(("failed", "fault") if twice else ("sent", "sent")), text)
+    return layout.with_glyph(*(("failed", "fault") if twice else ("sent", "sent")), text)
 
 
 def _list(sandbox: Sandbox, numbers: list[int], chosen: int | None, kept: dict[str, str]) -> Markup:
@@ -126,7 +115,7 @@ def _list(sandbox: Sandbox, numbers: list[int], chosen: int | None, kept: dict[s
             fill(
                 ROW,
                 href=_link(kept, message=sandbox.outbox.id_of(number)),
-                current=attribute_if(number == chosen, ' aria-current="true"'),
+                current=layout.attribute_if(number == chosen, ' aria-current="true"'),
                 to=f"{first} and {len(others)} more" if others else first,
                 subject=parcel.value(parcel.subject, number) or "No subject",
                 state=_state(sandbox, number, parcel.reply),
@@ -141,8 +130,8 @@ def _state(sandbox: Sandbox, number: int, reply: str) -> Markup:
     if events:
         return event_state(events[-1])
     if reply:
-        return state("unknown", "doubt", _unreported(reply))
-    return state("sent", "sent", "Delivered")
+        return layout.state("unknown", "doubt", _unreported(reply))
+    return layout.state("sent", "sent", "Delivered")
 
 
 def _unreported(reply: str) -> str:
@@ -188,7 +177,7 @@ def _message(sandbox: Sandbox, message: Message, part: str, kept: dict[str, str]
         fill(
             '<a href="{href}"{current}>{label}</a>',
             href=_link(kept, message=message.id, part=name),
-            current=attribute_if(name == part, ' aria-current="true"'),
+            current=layout.attribute_if(name == part, ' aria-current="true"'),
             label=label,
         )
         for name, label in PARTS.items()
@@ -249,7 +238,9 @@ def _copies(sandbox: Sandbox, message: Message) -> Markup:
     copies = len(sandbox.outbox.with_metadata("delivery", delivery))
     if copies == 1:
         return Markup("1")
-    return fill('<span class="state fault">{glyph}{n}</span>', glyph=glyph("failed"), n=copies)
+    return fill(
+        '<span class="state fault">{glyph}{n}</span>', glyph=layout.glyph("failed"), n=copies
+    )
 
 
 def _link(kept: dict[str, str], **more: str) -> str:

@@ -8,12 +8,10 @@ from urllib.parse import urlsplit
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, plain, see_other
 from postmark_sandbox.pages import calls, faults, message_events, messages, suppressions
-from postmark_sandbox.pages.layout import counted, fill, framed
+from postmark_sandbox.pages.layout import PAGE_FILES, counted, fill, framed
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 
-# Not `static`: the site would collect it beside its own files of the same names.
-PAGE_FILES = Path(__file__).parent / "page_files"
 STATIC_FILES = {
     "/static/homing.css": "text/css; charset=utf-8",
     "/static/sandbox.css": "text/css; charset=utf-8",

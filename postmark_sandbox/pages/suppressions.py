@@ -4,21 +4,8 @@ from itertools import islice
 
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
-from postmark_sandbox.pages.layout import (
-    NOTHING,
-    Markup,
-    counted,
-    error_note,
-    fill,
-    framed,
-    head,
-    joined,
-    options,
-    quiet,
-    section,
-    table,
-    with_glyph,
-)
+from postmark_sandbox.pages import layout
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, fill, joined, quiet
 from postmark_sandbox.rules.addresses import why_not_an_address
 from postmark_sandbox.rules.streams import Stream
 from postmark_sandbox.sandbox import Sandbox
@@ -45,23 +32,23 @@ def show(
     sentence = Markup("Every address gets mail on every stream.")
     if total:
         refused = "What is sent there on that stream is refused with ErrorCode 406."
-        sentence = with_glyph("attention", "doubt", refused)
+        sentence = layout.with_glyph("attention", "doubt", refused)
     title = counted(total, "address", "addresses") + " suppressed"
     form = fill(
         FORM,
-        error=error_note(wrong),
+        error=layout.error_note(wrong),
         address=given.get("address", ""),
-        streams=options(
+        streams=layout.options(
             {stream.id: f"{stream.id} ({stream.type})" for stream in streams},
             given.get("stream", "broadcast"),
         ),
     )
     page = [
-        head(title, sentence, fill(FIND, text=text) if total else NOTHING),
+        layout.head(title, sentence, fill(FIND, text=text) if total else NOTHING),
         *(_list(sandbox, stream, text) for stream in streams),
-        section("new", "Another", "As the account does it: it can be lifted again", form),
+        layout.section("new", "Another", "As the account does it: it can be lifted again", form),
     ]
-    return framed(sandbox, "Suppressions", joined(page), 422 if wrong else 200)
+    return layout.framed(sandbox, "Suppressions", joined(page), 422 if wrong else 200)
 
 
 def add(sandbox: Sandbox, request: Request) -> Response:
@@ -93,11 +80,11 @@ def _list(sandbox: Sandbox, stream: Stream, text: str) -> Markup:
     content = quiet(f"No address has “{text}” in it." if held else "Nobody.")
     if shown:
         rows = [_row(stream, entry) for entry in shown]
-        content = table(f"Suppressed on {stream.id}", COLUMNS, rows)
+        content = layout.table(f"Suppressed on {stream.id}", COLUMNS, rows)
     note = counted(len(held), "address", "addresses")
     if len(shown) == SHOWN < len(held):
         note += f"; the newest {SHOWN} are shown"
-    return section(f"on-{stream.id}", stream.id, note, fill(STACK, content=content))
+    return layout.section(f"on-{stream.id}", stream.id, note, fill(STACK, content=content))
 
 
 def _row(stream: Stream, entry: Suppression) -> list[object]:

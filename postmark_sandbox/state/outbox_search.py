@@ -1,13 +1,11 @@
 """Searching the outbox: by Postmark's filters, and by a text.
 
-Both first ask a whole parcel, and look at its messages only if it does not decide for all of them.
+A column that all messages of a parcel share is tested once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from postmark_sandbox.state.outbox import Outbox, Parcel
-
-Column = str | list[str]
 
 
 class Filters:
@@ -21,40 +19,30 @@ class Filters:
         self._sender = query.get("fromemail", "").lower()
         self._subject = query.get("subject", "").lower()
 
-    def match_parcel(self, parcel: Parcel) -> bool | None:
-        """True: every message of it; False: none; None: ask each message."""
-        if (self._from_ns is not None and parcel.at_ns < self._from_ns) or (
-            self._to_ns is not None and parcel.at_ns > self._to_ns
-        ):
-            return False
-        first_ones = (address.lower() for address in parcel.recipients)
-        if self._recipient and not parcel.more_recipients and self._recipient not in first_ones:
-            return False
-        tests = self._tests(parcel)
-        if any(isinstance(column, str) and not test(column) for column, test in tests):
-            return False
-        shared = all(isinstance(column, str) for column, _ in tests)
-        return True if shared and not self._recipient else None
+    def select(self, parcel: Parcel, numbers: Sequence[int]) -> Sequence[int]:
+        """Those of the messages of a parcel that match."""
+        early = self._from_ns is not None and parcel.at_ns < self._from_ns
+        if early or (self._to_ns is not None and parcel.at_ns > self._to_ns):
+            return ()
+        for column, test in self._tests(parcel):
+            if isinstance(column, list):
+                numbers = [n for n in numbers if test(column[n - parcel.first])]
+            elif not test(column):
+                return ()
+        if self._recipient:
+            numbers = [n for n in numbers if self._went_to(parcel.all_recipients(n))]
+        return numbers
 
-    def match(self, parcel: Parcel, number: int) -> bool:
-        if self.match_parcel(parcel) is False:
-            return False
-        recipients = (address.lower() for address in parcel.all_recipients(number))
-        if self._recipient and self._recipient not in recipients:
-            return False
-        return all(test(parcel.value(column, number)) for column, test in self._tests(parcel))
+    def _went_to(self, recipients: list[str]) -> bool:
+        return any(address.lower() == self._recipient for address in recipients)
 
-    def _tests(self, parcel: Parcel) -> list[tuple[Column, Callable[[str], bool]]]:
-        tests: list[tuple[Column, Callable[[str], bool]]] = [
-            (parcel.stream, lambda value: value == self._stream)
+    def _tests(self, parcel: Parcel) -> list[tuple[str | list[str], Callable[[str], bool]]]:
+        return [
+            (parcel.stream, lambda value: value == self._stream),
+            (parcel.tag, lambda value: self._tag in ("", value)),
+            (parcel.sender, lambda value: self._sender in ("", value.lower())),
+            (parcel.subject, lambda value: self._subject in value.lower()),
         ]
-        if self._tag:
-            tests.append((parcel.tag, lambda value: value == self._tag))
-        if self._sender:
-            tests.append((parcel.sender, lambda value: value.lower() == self._sender))
-        if self._subject:
-            tests.append((parcel.subject, lambda value: self._subject in value.lower()))
-        return tests
 
 
 class TextFilter:
@@ -63,19 +51,19 @@ class TextFilter:
     def __init__(self, text: str) -> None:
         self._wanted = text.strip().lower()
 
-    def match_parcel(self, parcel: Parcel) -> bool | None:
+    def select(self, parcel: Parcel, numbers: Sequence[int]) -> Sequence[int]:
         shared = [column for column in (parcel.subject, parcel.tag) if isinstance(column, str)]
-        if not self._wanted or self._is_in(shared):
-            return True
-        undecided = len(shared) < 2 or parcel.more_recipients or self._is_in(parcel.recipients)
-        return None if undecided else False
-
-    def match(self, parcel: Parcel, number: int) -> bool:
-        subject, tag = parcel.value(parcel.subject, number), parcel.value(parcel.tag, number)
-        return self._is_in([*parcel.all_recipients(number), subject, tag])
+        if self._is_in(shared):
+            return numbers
+        return [number for number in numbers if self._is_in(_texts(parcel, number))]
 
     def _is_in(self, texts: list[str]) -> bool:
-        return any(self._wanted in text.lower() for text in texts)
+        return not self._wanted or any(self._wanted in text.lower() for text in texts)
+
+
+def _texts(parcel: Parcel, number: int) -> list[str]:
+    subject, tag = parcel.value(parcel.subject, number), parcel.value(parcel.tag, number)
+    return [*parcel.all_recipients(number), subject, tag]
 
 
 def find_page(
@@ -84,12 +72,8 @@ def find_page(
     """Count all matches, and return the numbers of one page of them, newest first."""
     total, picked = 0, list[int]()
     for parcel in outbox.parcels_newest_first():
-        whole = filters.match_parcel(parcel)
-        if whole is False:
-            continue
-        numbers: range | list[int] = range(parcel.first + parcel.size - 1, parcel.first - 1, -1)
-        if whole is None:
-            numbers = [number for number in numbers if filters.match(parcel, number)]
+        newest_first = range(parcel.first + parcel.size - 1, parcel.first - 1, -1)
+        numbers = filters.select(parcel, newest_first)
         if total < offset + count and total + len(numbers) > offset:
             begin = max(offset - total, 0)
             picked.extend(numbers[begin : begin + count - len(picked)])
@@ -102,5 +86,5 @@ def find_by_metadata(
 ) -> tuple[int, list[int]]:
     """The same as `find_page`, through the index of one metadata key."""
     found = outbox.with_metadata(key, value)
-    numbers = [number for number in found if filters.match(outbox.parcel_of(number), number)]
+    numbers = [number for number in found if filters.select(outbox.parcel_of(number), [number])]
     return len(numbers), numbers[offset : offset + count]
