@@ -2,10 +2,9 @@
 
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response
+from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import (
-    Markup,
     counted,
-    fill,
     framed,
     head,
     joined,
@@ -16,6 +15,7 @@ from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import clock_text
 
+render = layout.Templates("calls.html")
 SHOWN = 200
 COLUMNS = (
     ("Time", "nowrap"),
@@ -32,7 +32,7 @@ def show(sandbox: Sandbox, request: Request) -> Response:
     total = sandbox.calls.count
     faulty = sum(sandbox.calls.counts()["by_fault"].values())
     if not total:
-        sentence, note, content = "Nobody has called yet.", "Newest first", EMPTY
+        sentence, note, content = "Nobody has called yet.", "Newest first", render("empty")
     else:
         verb = "was" if faulty == 1 else "were"
         sentence = f"{faulty:,} of them {verb} hit by a fault." if faulty else "None went wrong."
@@ -50,16 +50,9 @@ def _row(call: LoggedCall) -> list[object]:
     failed = call.status == 0 or call.status >= 400
     return [
         clock_text(call.at_ns),
-        fill(CALL, method=call.method, path=call.path, narrow=narrow),
+        render("call", method=call.method, path=call.path, narrow=narrow),
         messages,
-        fill(STATUS, look="fault" if failed else "", status=call.status or "none"),
+        render("status", look="fault" if failed else "", status=call.status or "none"),
         f"{call.ms:,.0f} ms",
         fault,
     ]
-
-
-EMPTY = Markup("""<div class="stack"><p class="lede">No call has come in.</p>
-<p class="quiet">Calls to Postmark's paths appear here; this page and the control calls do not.</p>
-</div>""")
-CALL = '{method} {path}\n<span class="narrow-only small quiet">{narrow}</span>'
-STATUS = '<span class="{look}">{status}</span>'

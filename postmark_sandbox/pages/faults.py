@@ -4,9 +4,10 @@ from postmark_sandbox.faults.fault_rules import EVERY_EVENT, KINDS, FaultError, 
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
 from postmark_sandbox.pages import layout
-from postmark_sandbox.pages.layout import NOTHING, Markup, counted, fill, joined, quiet
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
 from postmark_sandbox.sandbox import Sandbox
 
+render = layout.Templates("faults.html")
 # The form's fields, in order: name, label, hint, initial value.
 FIELDS = (
     ("calls", "For how many calls or events", "(empty: for every one)", "1"),
@@ -38,21 +39,21 @@ def show(
     buttons = joined([_release_buttons(sandbox), _hurry_button(sandbox)])
     page = [layout.head(title, _sentence(sandbox, live), buttons)]
     listed = _table("Faults in force", live) if live else quiet("None. Set one below.")
-    clear = CLEAR if live and not spent else NOTHING
+    clear = render("clear") if live and not spent else NOTHING
     note = "Of those for calls, the first that fits wins"
-    page.append(layout.section("now", "In force", note, fill(STACK, rules=listed, clear=clear)))
+    page.append(layout.section("now", "In force", note, render("stack", rules=listed, clear=clear)))
     if spent:
-        listed = fill(STACK, rules=_table("Faults that are done", spent), clear=CLEAR)
+        listed = render("stack", rules=_table("Faults that are done", spent), clear=render("clear"))
         page.append(layout.section("done", "Done", "They hit no call any more", listed))
-    form = fill(
-        FORM,
+    form = render(
+        "form",
         error=layout.error_note(wrong),
         kinds=layout.options(
             {name: kind.label for name, kind in KINDS.items()}, (given or {}).get("kind", "")
         ),
         fields=joined(
-            fill(
-                FIELD,
+            render(
+                "field",
                 name=name,
                 label=label,
                 hint=hint,
@@ -115,8 +116,8 @@ def _table(label: str, rules: list[FaultRule]) -> Markup:
     for rule in rules:
         when, fired = _when(rule), f"hit {rule.fired:,} of {rule.watched:,}"
         narrow = f"{when}; {fired}"
-        name = fill(NAME, label=KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
-        rows.append([name, when, fired, fill(CLEAR_ONE, id=rule.id)])
+        name = render("name", label=KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
+        rows.append([name, when, fired, render("clear_one", id=rule.id)])
     return layout.table(label, COLUMNS, rows)
 
 
@@ -143,35 +144,10 @@ def _when(rule: FaultRule) -> str:
 
 def _release_buttons(sandbox: Sandbox) -> Markup:
     held = sandbox.gate.held
-    return fill(RELEASE, number=counted(held, "call")) if held else NOTHING
+    return render("release", number=counted(held, "call")) if held else NOTHING
 
 
 def _hurry_button(sandbox: Sandbox) -> Markup:
     waiting = {"webhook": sandbox.webhooks.waiting, "suppression": sandbox.delayed.waiting}
     late = [counted(number, what) for what, number in waiting.items() if number]
-    return fill(HURRY, number=" and ".join(late)) if late else NOTHING
-
-
-STACK = '<div class="stack">{rules}{clear}</div>'
-FORM = """<form class="stack" method="post" action="/faults">{error}
-<div class="two">
-<div class="field"><label for="kind">What goes wrong</label>
-<select id="kind" name="kind">
-{kinds}
-</select></div>
-{fields}</div>
-<p class="acts"><button class="btn">Set this fault</button>
-<a class="btn risk" href="/empty">Empty the inbox…</a></p></form>"""
-FIELD = """<div class="field"><label for="{name}">{label} <span class="quiet">{hint}</span></label>
-<input id="{name}" name="{name}" value="{value}" autocomplete="off"></div>"""
-NAME = """{label}<br><code class="small quiet">{kind}</code>
-<span class="narrow-only small quiet">{narrow}</span>"""
-CLEAR = Markup("""
-<form method="post" action="/faults/clear"><button class="btn">Clear all faults</button></form>""")
-CLEAR_ONE = """<form method="post" action="/faults/clear">
-<input type="hidden" name="id" value="{id}"><button class="btn mini">Clear</button></form>"""
-HURRY = """<form class="acts" method="post" action="/faults/hurry">
-<button class="btn">Let {number} happen now</button></form>"""
-RELEASE = """<form class="acts" method="post" action="/faults/release">
-<button class="btn" name="outcome" value="answer">Answer {number}</button>
-<button class="btn risk" name="outcome" value="close">Hang up on {number}</button></form>"""
+    return render("hurry", number=" and ".join(late)) if late else NOTHING

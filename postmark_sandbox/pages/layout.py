@@ -1,5 +1,6 @@
-"""What every page shares: escaping, the frame around the content, tables and sections."""
+"""What every page shares: templates, the frame around the content, tables and sections."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -9,7 +10,6 @@ from postmark_sandbox.sandbox import Sandbox
 
 # Not `static`: the site would collect it beside its own files of the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
-FRAME = (PAGE_FILES / "frame.html").read_text()
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -31,9 +31,20 @@ class Markup(str):
 NOTHING = Markup("")
 
 
-def fill(template: str, **values: object) -> Markup:
-    """The template with `{names}` replaced by the values, escaped unless they are markup."""
-    return Markup(template.format(**{name: _safe(value) for name, value in values.items()}))
+class Templates:
+    """The templates of one HTML file, each below a line `<!-- name -->`."""
+
+    def __init__(self, file: str) -> None:
+        parts = re.split(r"^<!-- (\w+) -->\n", (PAGE_FILES / file).read_text(), flags=re.MULTILINE)
+        self._by_name = dict(zip(parts[1::2], parts[2::2], strict=True))
+
+    def __call__(self, name: str, /, **values: object) -> Markup:
+        """A template with `{names}` replaced by the values, escaped unless they are markup."""
+        safe = {k: v if isinstance(v, Markup) else escape(str(v)) for k, v in values.items()}
+        return Markup(self._by_name[name].removesuffix("\n").format(**safe))
+
+
+render = Templates("layout.html")
 
 
 def joined(parts: Iterable[Markup]) -> Markup:
@@ -46,49 +57,46 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def attribute_if(condition: bool, attribute: str) -> Markup:
+    return Markup(f" {attribute}") if condition else NOTHING
+
+
 def glyph(name: str, look: str = "") -> Markup:
     """A sign of the page. It stands beside a word, so it is hidden from screen readers."""
-    template = '<svg class="glyph {look}" aria-hidden="true"><use href="#{name}"/></svg>'
-    return fill(template, look=look, name=name)
+    return render("glyph", look=look, name=name)
 
 
 def with_glyph(name: str, look: str, text: str) -> Markup:
-    return fill("{glyph} {text}", glyph=glyph(name, look), text=text)
+    return render("with_glyph", glyph=glyph(name, look), text=text)
 
 
-def state(mark: str, look: str, word: str) -> Markup:
+def state(mark: str, look: str, word: object) -> Markup:
     """A sign and the word beside it."""
-    template = '<span class="state {look}">{glyph}{word}</span>'
-    return fill(template, look=look, glyph=glyph(mark), word=word)
+    return render("state", look=look, glyph=glyph(mark), word=word)
 
 
 def quiet(text: str) -> Markup:
-    return fill('<p class="quiet">{text}</p>', text=text)
+    return render("quiet", text=text)
 
 
 def error_note(text: str) -> Markup:
-    return (
-        fill('<p class="error" id="wrong" role="alert">{text}</p>', text=text) if text else NOTHING
-    )
+    return render("error_note", text=text) if text else NOTHING
 
 
 def options(labels: Mapping[str, str], chosen: str) -> Markup:
     """The options of a select, by value."""
-    template = '<option value="{value}"{selected}>{label}</option>'
     return joined(
-        fill(
-            template, value=value, selected=attribute_if(value == chosen, " selected"), label=label
-        )
-        for value, label in labels.items()
+        render("option", value=v, label=label, selected=attribute_if(v == chosen, "selected"))
+        for v, label in labels.items()
     )
 
 
 def head(title: str, sentence: str, more: Markup = NOTHING) -> Markup:
-    return fill(HEAD, title=title, sentence=sentence, more=more)
+    return render("head", title=title, sentence=sentence, more=more)
 
 
 def section(id_: str, heading: str, note: str, content: Markup) -> Markup:
-    return fill(SECTION, id=id_, heading=heading, note=note, content=content)
+    return render("section", id=id_, heading=heading, note=note, content=content)
 
 
 def table(
@@ -98,40 +106,25 @@ def table(
     header: int = 0,
 ) -> Markup:
     """A table. `columns` are headings and classes; `header` is the column that names the row."""
-    headings = (fill(HEADING, text=text, look=look) for text, look in columns)
-    return fill(
-        TABLE,
-        label=label,
-        headings=joined(headings),
-        rows=joined(_row(row, [look for _, look in columns], header) for row in rows),
-    )
-
-
-def _row(cells: Sequence[object], looks: list[str], header: int) -> Markup:
-    filled = [
-        fill('<th scope="row">{cell}</th>' if at == header else CELL, cell=cell, look=look)
-        for at, (cell, look) in enumerate(zip(cells, looks, strict=True))
-    ]
-    return fill("<tr>{cells}</tr>", cells=joined(filled))
+    filled = []
+    for row in rows:
+        cells = [render("cell", cell=cell, look=columns[at][1]) for at, cell in enumerate(row)]
+        cells[header] = render("row_header", cell=row[header])
+        filled.append(render("row", cells=joined(cells)))
+    headings = joined(render("column_header", text=text, look=look) for text, look in columns)
+    return render("table", label=label, headings=headings, rows=joined(filled))
 
 
 def framed(sandbox: Sandbox, place: str, content: Markup, status: int = 200) -> Response:
     """A page of the sandbox; `place` is its part of the navigation."""
-    links = (
-        fill(
-            '<li><a href="{href}"{current}>{name}</a></li>',
-            href=href,
-            current=attribute_if(name == place, ' aria-current="page"'),
-            name=name,
-        )
-        for name, href in NAVIGATION.items()
-    )
-    back = fill('<a href="{href}">Back to the desk</a> ', href=sandbox.desk_url)
-    page = fill(
-        FRAME,
+    page = render(
+        "frame",
         title=place,
-        links=joined(links),
-        back=back if sandbox.desk_url else NOTHING,
+        links=joined(
+            render("link", href=h, current=attribute_if(n == place, 'aria-current="page"'), name=n)
+            for n, h in NAVIGATION.items()
+        ),
+        back=render("back", href=sandbox.desk_url) if sandbox.desk_url else NOTHING,
         port=sandbox.url.rpartition(":")[2],
         content=content,
     )
@@ -146,23 +139,3 @@ def html_response(html: str, policy: str, referrer: str, status: int = 200) -> R
         "Cache-Control": "no-store",
     }
     return Response(status, html.encode("utf-8", "replace"), HTML, headers)
-
-
-def _safe(value: object) -> str:
-    return value if isinstance(value, Markup) else escape(str(value))
-
-
-def attribute_if(condition: bool, attribute: str) -> Markup:
-    return Markup(attribute) if condition else NOTHING
-
-
-HEAD = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{more}</header>"""
-SECTION = """<section class="sec" aria-labelledby="{id}"><header><h2 id="{id}">{heading}</h2>
-<p class="small quiet">{note}</p></header>
-{content}</section>"""
-TABLE = """<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table class="grid">
-<thead><tr>{headings}</tr></thead><tbody>
-{rows}
-</tbody></table></div>"""
-HEADING = '<th scope="col" class="{look}">{text}</th>'
-CELL = '<td class="{look}">{cell}</td>'

@@ -4,12 +4,14 @@ from postmark_sandbox.events.message_events import MessageEvent
 from postmark_sandbox.events.one_click import ENCODINGS
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
-from postmark_sandbox.pages.layout import NOTHING, Markup, fill, glyph, joined, options, state
+from postmark_sandbox.pages import layout
+from postmark_sandbox.pages.layout import NOTHING, Markup, glyph, joined, options, state
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, Fate
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import day_text
 
+render = layout.Templates("message_events.html")
 BUTTONS = {
     "delivered": "Delivered",
     "hard_bounce": "Hard bounce",
@@ -34,9 +36,9 @@ def events_part(sandbox: Sandbox, message: Message) -> Markup:
     held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
     can_return = any(entry.reason != "SpamComplaint" for entry in held)
     shown = {name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return}
-    buttons = (fill(BUTTON, field="event", value=name, label=shown[name]) for name in shown)
-    return fill(
-        PART,
+    buttons = (render("button", field="event", value=name, label=shown[name]) for name in shown)
+    return render(
+        "part",
         log=joined(_log(sandbox, message)),
         id=message.id,
         address=_address_field(message.recipients),
@@ -87,13 +89,13 @@ def _log(sandbox: Sandbox, message: Message) -> list[Markup]:
         (event.at_ns, event_state(event), event.detail or event.address)
         for event in sandbox.aftermath.of(message.number)
     ]
-    return [fill(LINE, at=day_text(at_ns), what=what, whom=whom) for at_ns, what, whom in lines]
+    return [render("line", at=day_text(at_ns), what=what, whom=whom) for at_ns, what, whom in lines]
 
 
 def _address_field(recipients: list[str]) -> Markup:
     if len(recipients) == 1:
-        return fill('<input type="hidden" name="address" value="{one}">', one=recipients[0])
-    return fill(WHOM, options=options({one: one for one in recipients}, recipients[0]))
+        return render("only_address", address=recipients[0])
+    return render("address", options=options({one: one for one in recipients}, recipients[0]))
 
 
 def _verdict(sandbox: Sandbox, message: Message) -> Markup:
@@ -102,44 +104,18 @@ def _verdict(sandbox: Sandbox, message: Message) -> Markup:
     if offer.valid:
         look = mark = "sent"
         sentence = "The headers are valid: one of each, one address, the exact value (RFC 8058)."
-        more = fill('<p class="small id">{url}</p>', url=offer.url)
+        more = render("link", url=offer.url)
         buttons = (
-            fill(BUTTON, field="encoding", value=name, label=f"Post {name}") for name in ENCODINGS
+            render("button", field="encoding", value=name, label=f"Post {name}")
+            for name in ENCODINGS
         )
-        form = fill(LEAVE, id=message.id, buttons=joined(buttons))
+        form = render("leave", id=message.id, buttons=joined(buttons))
     elif not sandbox.streams.is_broadcast(message.stream):
         look, mark = "", "withdrawn"
         sentence = "No button, and none is wanted: a transactional mail is asked for one by one."
     else:
         look, mark = "fault", "failed"
         sentence = "The headers are not valid (RFC 8058): a mailbox provider shows no button."
-        problems = joined(fill("<li>{problem}</li>", problem=p) for p in offer.problems)
-        more = fill('<ul class="small">{problems}</ul>', problems=problems)
-    return fill(VERDICT, look=look, glyph=glyph(mark), sentence=sentence, more=more, form=form)
-
-
-PART = """<ol class="log events small">
-{log}
-</ol>
-<h4>Let it happen</h4>
-<form class="stack" method="post" action="/message/{id}/events">
-{address}
-<p class="acts">
-{buttons}
-</p></form>
-<h4>Unsubscribe as a mailbox provider</h4>
-{verdict}"""
-BUTTON = '<button class="btn" name="{field}" value="{value}">{label}</button>'
-LINE = (
-    '<li><span class="quiet">{at}</span><span>{what} <span class="whom">{whom}</span></span></li>'
-)
-WHOM = """<div class="field"><label for="address">To whom</label>
-<select id="address" name="address">
-{options}
-</select></div>"""
-VERDICT = """<div class="note {look}">{glyph}<div><p>{sentence}</p>
-{more}</div></div>
-{form}"""
-LEAVE = """<form method="post" action="/message/{id}/one-click"><p class="acts">
-{buttons}
-</p></form>"""
+        problems = joined(render("problem", problem=p) for p in offer.problems)
+        more = render("problems", problems=problems)
+    return render("verdict", look=look, glyph=glyph(mark), sentence=sentence, more=more, form=form)

@@ -7,7 +7,7 @@ from postmark_sandbox.faults.fault_rules import KINDS
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response
 from postmark_sandbox.pages import layout
-from postmark_sandbox.pages.layout import NOTHING, Markup, counted, fill, joined, quiet
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
 from postmark_sandbox.pages.message_events import event_state, events_part
 from postmark_sandbox.rules.magic_addresses import Fate
 from postmark_sandbox.sandbox import Sandbox
@@ -16,6 +16,7 @@ from postmark_sandbox.state.outbox_search import TextFilter, find_page
 from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 from postmark_sandbox.times import clock_text, day_text
 
+render = layout.Templates("messages.html")
 PER_PAGE = 20
 PARTS = {
     "html": "HTML",
@@ -50,13 +51,13 @@ def show(sandbox: Sandbox, request: Request) -> Response:
     kept = {"q": text, "page": page}
     title, note = counted(outbox.count, "message"), "Newest first"
     if outbox.count == 0:
-        content, note = EMPTY, ""
+        content, note = render("empty"), ""
     else:
         message = NOTHING
         if chosen is not None:
             message = _message(sandbox, outbox.message(chosen), query.get("part", ""), kept)
-        content = fill(
-            MAILBOX,
+        content = render(
+            "mailbox",
             open=" open" if asked is not None else "",
             text=text,
             list=_list(sandbox, numbers, chosen, kept)
@@ -112,17 +113,17 @@ def _list(sandbox: Sandbox, numbers: list[int], chosen: int | None, kept: dict[s
         parcel = sandbox.outbox.parcel_of(number)
         first, *others = parcel.all_recipients(number)
         rows.append(
-            fill(
-                ROW,
+            render(
+                "row",
                 href=_link(kept, message=sandbox.outbox.id_of(number)),
-                current=layout.attribute_if(number == chosen, ' aria-current="true"'),
+                current=layout.attribute_if(number == chosen, 'aria-current="true"'),
                 to=f"{first} and {len(others)} more" if others else first,
                 subject=parcel.value(parcel.subject, number) or "No subject",
                 state=_state(sandbox, number, parcel.reply),
                 at=clock_text(parcel.at_ns),
             )
         )
-    return fill('<ul class="rows">\n{rows}\n</ul>', rows=joined(rows))
+    return render("rows", rows=joined(rows))
 
 
 def _state(sandbox: Sandbox, number: int, reply: str) -> Markup:
@@ -146,12 +147,12 @@ def _pages(total: int, offset: int, shown: int, text: str) -> Markup:
     turns = []
     if number > 1:
         newer = _link({"q": text}, page=str(number - 1))
-        turns.append(fill('<a href="{href}" rel="prev">Newer</a>', href=newer))
+        turns.append(render("newer", href=newer))
     if offset + shown < total:
         older = _link({"q": text}, page=str(number + 1))
-        turns.append(fill('<a href="{href}" rel="next">Older</a>', href=older))
+        turns.append(render("older", href=older))
     where = f"{offset + 1:,} to {offset + shown:,} of {total:,}"
-    return fill(PAGES, where=where, turns=joined(turns))
+    return render("pages", where=where, turns=joined(turns))
 
 
 def _message(sandbox: Sandbox, message: Message, part: str, kept: dict[str, str]) -> Markup:
@@ -162,7 +163,7 @@ def _message(sandbox: Sandbox, message: Message, part: str, kept: dict[str, str]
         ("From", message.item["From"]),
         ("Accepted", day_text(message.at_ns)),
         ("Stream, tag", ", ".join(filter(None, (message.stream, message.tag)))),
-        ("Message-ID", fill('<span class="id">{id}</span>', id=message_id)),
+        ("Message-ID", render("message_id", id=message_id)),
         ("Unsubscribe", _unsubscribe(sandbox, message)),
         ("Copies", _copies(sandbox, message)),
     ]
@@ -174,19 +175,19 @@ def _message(sandbox: Sandbox, message: Message, part: str, kept: dict[str, str]
     if message.reply:
         facts.append(("Answer", _unreported(message.reply)))
     tabs = (
-        fill(
-            '<a href="{href}"{current}>{label}</a>',
+        render(
+            "tab",
             href=_link(kept, message=message.id, part=name),
-            current=layout.attribute_if(name == part, ' aria-current="true"'),
+            current=layout.attribute_if(name == part, 'aria-current="true"'),
             label=label,
         )
         for name, label in PARTS.items()
     )
-    return fill(
-        ARTICLE,
+    return render(
+        "article",
         back=_link(kept),
         subject=message.subject or "No subject",
-        facts=joined(fill("<dt>{name}</dt><dd>{value}</dd>", name=n, value=v) for n, v in facts),
+        facts=joined(render("fact", name=n, value=v) for n, v in facts),
         tabs=joined(tabs),
         part=_part(sandbox, message, part),
     )
@@ -196,19 +197,19 @@ def _part(sandbox: Sandbox, message: Message, part: str) -> Markup:
     unsubscribe_url = sandbox.unsubscribe_url(message)
     match part:
         case "html" if message.item.get("HtmlBody"):
-            return fill(FRAME, id=message.id, sandbox=MAIL_SANDBOX)
+            return render("frame", id=message.id, sandbox=MAIL_SANDBOX)
         case "html":
             return quiet("This message has no HTML part.")
         case "text":
             text = body_of(message, "TextBody", unsubscribe_url)
-            return fill(RAW, text=text) if text else quiet("This message has no text part.")
+            return render("raw", text=text) if text else quiet("This message has no text part.")
         case "headers":
             rows = headers_of(message, unsubscribe_url)
             rows += [(f"Metadata {name}", value) for name, value in message.metadata.items()]
-            filled = joined(fill(HEADER, name=name, value=value) for name, value in rows)
-            return fill('<dl class="facts small headers">\n{rows}\n</dl>', rows=filled)
+            filled = joined(render("header", name=name, value=value) for name, value in rows)
+            return render("headers", rows=filled)
         case "source":
-            return fill(RAW, text=source(message, unsubscribe_url))
+            return render("raw", text=source(message, unsubscribe_url))
     return events_part(sandbox, message)
 
 
@@ -216,16 +217,16 @@ def _unsubscribe(sandbox: Sandbox, message: Message) -> Markup:
     events = sandbox.aftermath.of(message.number)
     tried = [event for event in events if event.fate is Fate.ONE_CLICK]
     if tried:
-        return fill("one-click, tried: {result}", result=tried[-1].detail)
+        return render("tried", result=tried[-1].detail)
     if (own := sandbox.unsubscribe_url(message)) is not None:
-        return fill('one-click, by Postmark: <a href="{url}">leave</a>', url=own)
+        return render("unsubscribe_by_postmark", url=own)
     field = message.header("List-Unsubscribe")
     targets = [part.strip().strip("<>") for part in field.split(",")]
     web = next((t for t in targets if t.lower().startswith(("http:", "https:"))), None)
     if web is None:
         return Markup("by mail only" if field else "no header")
-    return fill(
-        '{how}: <a href="{url}" rel="noopener noreferrer" target="_blank">open its page</a>',
+    return render(
+        "unsubscribe",
         how="one-click" if sandbox.offer_of(message).valid else "a link, not one-click",
         url=web,
     )
@@ -238,45 +239,9 @@ def _copies(sandbox: Sandbox, message: Message) -> Markup:
     copies = len(sandbox.outbox.with_metadata("delivery", delivery))
     if copies == 1:
         return Markup("1")
-    return fill(
-        '<span class="state fault">{glyph}{n}</span>', glyph=layout.glyph("failed"), n=copies
-    )
+    return layout.state("failed", "fault", copies)
 
 
 def _link(kept: dict[str, str], **more: str) -> str:
     query = urlencode({name: value for name, value in (kept | more).items() if value})
     return f"/?{query}" if query else "/"
-
-
-EMPTY = Markup("""<div class="stack"><p>What is posted to <code>/email</code> or \
-<code>/email/batch</code> at this
-address is kept here, as Postmark would have sent it.</p>
-<p class="acts"><a class="btn" href="/">Look again</a></p></div>""")
-MAILBOX = """<div class="mailbox{open}">
-<div class="list"><form class="find" role="search" action="/"><div class="field">
-<label for="q">Find</label>
-<input id="q" name="q" type="search" value="{text}" placeholder="Address, subject or tag"></div>
-<button class="btn">Find</button></form>
-{list}
-{pages}</div>
-{message}
-</div>"""
-ROW = """<li><a href="{href}"{current}><span class="tight"><b>{to}</b><br>
-<span class="quiet">{subject}</span><br>
-<span class="small">{state} <span class="quiet">{at}</span></span></span></a></li>"""
-PAGES = '<p class="pages"><span class="small quiet">{where}</span><span>{turns}</span></p>'
-ARTICLE = """<article class="stack" aria-labelledby="subject">
-<p class="back small"><a href="{back}">All messages</a></p>
-<h3 id="subject">{subject}</h3>
-<dl class="facts small">
-{facts}
-</dl>
-<div class="tabs" role="group" aria-label="Part">
-{tabs}
-</div>
-{part}
-</article>"""
-FRAME = """<div class="paper"><iframe title="The message as HTML" src="/message/{id}/html" \
-sandbox="{sandbox}"></iframe></div>"""
-RAW = '<pre class="raw">{text}</pre>'
-HEADER = '<dt>{name}</dt><dd class="id">{value}</dd>'

@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, plain, see_other
-from postmark_sandbox.pages import calls, faults, message_events, messages, suppressions
-from postmark_sandbox.pages.layout import PAGE_FILES, counted, fill, framed
+from postmark_sandbox.pages import calls, faults, layout, message_events, messages, suppressions
+from postmark_sandbox.pages.layout import PAGE_FILES, counted, framed
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 
+render = layout.Templates("routes.html")
 STATIC_FILES = {
     "/static/homing.css": "text/css; charset=utf-8",
     "/static/sandbox.css": "text/css; charset=utf-8",
@@ -54,7 +55,7 @@ def _from_here(request: Request) -> bool:
 
 def _ask_to_empty(sandbox: Sandbox, request: Request) -> Response:
     number = counted(sandbox.outbox.count, "message")
-    return framed(sandbox, "Faults", fill(EMPTY, number=number))
+    return framed(sandbox, "Faults", render("empty", number=number))
 
 
 def _empty(sandbox: Sandbox, request: Request) -> Response:
@@ -64,7 +65,7 @@ def _empty(sandbox: Sandbox, request: Request) -> Response:
 
 def _ask_to_unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Response:
     address = message.recipients[0]
-    page = fill(LEAVE, address=address, stream=message.stream, id=message.id)
+    page = render("leave", address=address, stream=message.stream, id=message.id)
     return framed(sandbox, "Messages", page)
 
 
@@ -72,7 +73,7 @@ def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Respon
     address = message.recipients[0]
     if address.lower() not in sandbox.suppressions.of(message.stream):
         sandbox.aftermath.unsubscribe(message, address)
-    return framed(sandbox, "Messages", fill(LEFT, address=address, stream=message.stream))
+    return framed(sandbox, "Messages", render("left", address=address, stream=message.stream))
 
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
@@ -96,17 +97,3 @@ ON_MESSAGE: dict[tuple[str, str, str], Callable[[Sandbox, Request, Message], Res
     ("GET", "/unsubscribe", ""): _ask_to_unsubscribe,
     ("POST", "/unsubscribe", ""): _unsubscribe,
 }
-
-EMPTY = """<section class="head"><form class="sheet" method="post" action="/empty">
-<h1>Empty the inbox of {number}?</h1>
-<p>Faults, suppressions, bounces and the log of calls go as well.
-<b>Copies cannot be counted afterwards.</b></p>
-<p class="acts"><button class="btn risk">Empty it of {number}</button>
-<a class="btn" href="/">Keep them</a></p></form></section>"""
-LEAVE = """<section class="head"><form class="sheet" method="post" action="/unsubscribe/{id}/">
-<h1>Unsubscribe {address}?</h1>
-<p>This is what Postmark's own unsubscribe link leads to. The address is put on the suppression
-list of the stream {stream}.</p>
-<p class="acts"><button class="btn">Unsubscribe</button></p></form></section>"""
-LEFT = """<header class="head"><h1>Unsubscribed</h1>
-<p class="lede">{address} gets nothing more on the stream {stream}.</p></header>"""

@@ -5,13 +5,14 @@ from itertools import islice
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
 from postmark_sandbox.pages import layout
-from postmark_sandbox.pages.layout import NOTHING, Markup, counted, fill, joined, quiet
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
 from postmark_sandbox.rules.addresses import why_not_an_address
 from postmark_sandbox.rules.streams import Stream
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.suppressions import NO_AUTHORITY, Suppression
 from postmark_sandbox.times import day_text
 
+render = layout.Templates("suppressions.html")
 SHOWN = 200
 COLUMNS = (
     ("Address", ""),
@@ -34,8 +35,8 @@ def show(
         refused = "What is sent there on that stream is refused with ErrorCode 406."
         sentence = layout.with_glyph("attention", "doubt", refused)
     title = counted(total, "address", "addresses") + " suppressed"
-    form = fill(
-        FORM,
+    form = render(
+        "form",
         error=layout.error_note(wrong),
         address=given.get("address", ""),
         streams=layout.options(
@@ -44,7 +45,7 @@ def show(
         ),
     )
     page = [
-        layout.head(title, sentence, fill(FIND, text=text) if total else NOTHING),
+        layout.head(title, sentence, render("find", text=text) if total else NOTHING),
         *(_list(sandbox, stream, text) for stream in streams),
         layout.section("new", "Another", "As the account does it: it can be lifted again", form),
     ]
@@ -84,38 +85,17 @@ def _list(sandbox: Sandbox, stream: Stream, text: str) -> Markup:
     note = counted(len(held), "address", "addresses")
     if len(shown) == SHOWN < len(held):
         note += f"; the newest {SHOWN} are shown"
-    return layout.section(f"on-{stream.id}", stream.id, note, fill(STACK, content=content))
+    return layout.section(f"on-{stream.id}", stream.id, note, render("stack", content=content))
 
 
 def _row(stream: Stream, entry: Suppression) -> list[object]:
     since = day_text(entry.at_ns)
     narrow = f"{entry.reason}, {entry.origin}, since {since}"
-    button = fill(LIFT, stream=stream.id, address=entry.address)
+    button = render("lift", stream=stream.id, address=entry.address)
     return [
-        fill(ADDRESS, address=entry.address, narrow=narrow),
+        render("address", address=entry.address, narrow=narrow),
         entry.reason,
         entry.origin,
         since,
         button if entry.can_be_lifted() else Markup('<span class="small quiet">stays</span>'),
     ]
-
-
-STACK = '<div class="stack">{content}</div>'
-FORM = """<form class="stack" method="post" action="/suppressions">{error}
-<div class="two">
-<div class="field"><label for="address">Address</label>
-<input id="address" name="address" type="email" value="{address}" autocomplete="off"></div>
-<div class="field"><label for="stream">Stream</label>
-<select id="stream" name="stream">
-{streams}
-</select></div></div>
-<p class="acts"><button class="btn">Suppress this address</button></p></form>"""
-FIND = """<form class="find seek" role="search" action="/suppressions"><div class="field">
-<label for="q">Find</label>
-<input id="q" name="q" type="search" value="{text}" placeholder="Part of an address"></div>
-<button class="btn">Find</button></form>"""
-ADDRESS = '{address}\n<span class="narrow-only small quiet">{narrow}</span>'
-LIFT = """<form method="post" action="/suppressions/lift">
-<input type="hidden" name="stream" value="{stream}">
-<input type="hidden" name="address" value="{address}"><button class="btn mini">Lift</button>
-</form>"""
