@@ -81,7 +81,7 @@ class Aftermath:
             elif fate is Fate.UNSUBSCRIBED:
                 self.unsubscribe(message, address)
             elif fate is Fate.DROPPED:
-                self._note(message, MessageEvent(fate, "Dropped", address, now_ns(), instead=True))
+                self._note(message, fate, "Dropped", address, instead=True)
 
     def bounce(
         self,
@@ -109,8 +109,7 @@ class Aftermath:
         self._bounces.add(bounce)
         complaint = kind is SPAM_COMPLAINT
         fate = Fate.COMPLAINED if complaint else Fate.BOUNCED
-        event = MessageEvent(fate, kind.name, address, bounce.at_ns, bounce, instead=instead)
-        self._note(message, event)
+        self._note(message, fate, kind.name, address, bounce=bounce, instead=instead)
         self._webhooks.send([_bounce_webhook(bounce)], times)
         if kind.inactive:
             reason = "SpamComplaint" if complaint else "HardBounce"
@@ -122,7 +121,7 @@ class Aftermath:
 
     def unsubscribe(self, message: Message, address: str) -> None:
         """Have the reader leave by Postmark's own link."""
-        self._note(message, MessageEvent(Fate.UNSUBSCRIBED, "Unsubscribed", address, now_ns()))
+        self._note(message, Fate.UNSUBSCRIBED, "Unsubscribed", address)
         self.suppress(message.stream, address, "ManualSuppression", "Recipient", message)
 
     def suppress(
@@ -155,24 +154,18 @@ class Aftermath:
         if held.reason == "SpamComplaint":
             raise ValueError(f"{address} complained: Postmark never lifts that.")
         origin = "Customer" if held.can_be_lifted() else "Recipient"
-        self._note(message, MessageEvent(Fate.REACTIVATED, "Reactivated", address, now_ns()))
+        self._note(message, Fate.REACTIVATED, "Reactivated", address)
         self.lift(message.stream, address, origin)
 
     def delivered(self, message: Message, address: str, times: int = 1) -> None:
         """Deliver a message once more; post the webhook `times` times."""
-        self._note(message, MessageEvent(Fate.DELIVERED, "Delivered again", address, now_ns()))
+        self._note(message, Fate.DELIVERED, "Delivered again", address)
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
     def one_click(self, message: Message, attempt: Attempt, encoding: str) -> None:
         """Note that a mailbox provider posted to the link of a message, or could not."""
-        event = MessageEvent(
-            Fate.ONE_CLICK,
-            f"One-click, {encoding}",
-            message.recipients[0],
-            now_ns(),
-            detail=attempt.sentence,
-        )
-        self._note(message, event)
+        address, sentence = message.recipients[0], attempt.sentence
+        self._note(message, Fate.ONE_CLICK, f"One-click, {encoding}", address, detail=sentence)
 
     def delivered_to(self, message: Message) -> list[str]:
         """The recipients that a message reached at once."""
@@ -206,7 +199,8 @@ class Aftermath:
                 if (number, address) not in missed:
                     yield _delivery_webhook(message, address)
 
-    def _note(self, message: Message, event: MessageEvent) -> None:
+    def _note(self, message: Message, fate: Fate, label: str, address: str, **more: Any) -> None:
+        event = MessageEvent(fate, label, address, now_ns(), **more)
         with self._lock:
             self._by_number.setdefault(message.number, []).append(event)
 

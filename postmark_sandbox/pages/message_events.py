@@ -1,5 +1,7 @@
 """The part “Events” of a message: what happened to it, and buttons for more."""
 
+from collections.abc import Callable
+
 from postmark_sandbox.events.message_events import MessageEvent
 from postmark_sandbox.events.one_click import ENCODINGS
 from postmark_sandbox.http.request import Request
@@ -56,17 +58,16 @@ def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
             f"Expected 'event' as one of {', '.join(BUTTONS)} and 'address' as one that the "
             "message went to."
         )
-    match event:
-        case "delivered":
-            aftermath.delivered(message, address)
-        case "hard_bounce" | "soft_bounce":
-            aftermath.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
-        case "complaint":
-            aftermath.complain(message, address)
-        case "unsubscribe":
-            aftermath.unsubscribe(message, address)
-        case "reactivate":
-            aftermath.reactivate(message, address)
+    actions: dict[str, Callable[[Message, str], None]] = {
+        "delivered": aftermath.delivered,
+        "complaint": aftermath.complain,
+        "unsubscribe": aftermath.unsubscribe,
+        "reactivate": aftermath.reactivate,
+    }
+    if event in actions:
+        actions[event](message, address)
+    else:
+        aftermath.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
     return see_other(f"/?message={message.id}&part=events")
 
 

@@ -22,6 +22,10 @@ PLAIN = re.compile(
 # A name with any of these must be written as a quoted string.
 PUNCTUATION = frozenset('()<>[]:;@\\,."')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+# Text between commas that stand neither in a quoted string nor in angle brackets.
+PIECE = re.compile(
+    r"""(?:"(?:[^"\\]|\\.)*"?|<(?:"(?:[^"\\]|\\.)*"?|[^>"])*>?|[^,"<])+""", re.DOTALL
+)
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -35,7 +39,7 @@ def read_list(text: str, field: str) -> list[Mailbox]:
     """The mailboxes of a comma-separated field, or Postmark's 300. Empty pieces are ignored."""
     if PLAIN.fullmatch(text):
         return [Mailbox(text)]
-    return [read_mailbox(piece, field) for piece in _split(text) if piece.strip()]
+    return [read_mailbox(piece, field) for piece in PIECE.findall(text) if piece.strip()]
 
 
 def read_mailbox(text: str, field: str) -> Mailbox:
@@ -78,25 +82,3 @@ def why_not_an_address(found: Any) -> str | None:
 
 def domain_of(address: str) -> str:
     return address.rpartition("@")[2].lower()
-
-
-def _split(text: str) -> list[str]:
-    """Cut at commas that stand neither in a quoted string nor in angle brackets."""
-    pieces: list[str] = []
-    begin, quoted, angled, at = 0, False, False, 0
-    while at < len(text):
-        sign = text[at]
-        if quoted:
-            if sign == "\\":
-                at += 1
-            quoted = sign != '"'
-        elif sign == '"':
-            quoted = True
-        elif sign in "<>":
-            angled = sign == "<"
-        elif sign == "," and not angled:
-            pieces.append(text[begin:at])
-            begin = at + 1
-        at += 1
-    pieces.append(text[begin:])
-    return pieces
