@@ -13,8 +13,8 @@ from postmark_sandbox.rules.magic_addresses import (
     HARD_BOUNCE,
     SPAM_COMPLAINT,
     BounceType,
-    Fate,
-    fate_of,
+    Outcome,
+    outcome_of,
 )
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.rules.validation import CheckedMessage
@@ -30,7 +30,7 @@ class MessageEvent:
     """An event after a message left. `label` and `detail` are for the inbox. `instead`: it happened
     instead of a delivery, not after one."""
 
-    fate: Fate
+    outcome: Outcome
     label: str
     address: str
     at_ns: int
@@ -73,15 +73,15 @@ class Aftermath:
 
     def _apply_magic(self, message: Message) -> None:
         for address in message.recipients:
-            fate, kind = fate_of(address, message.header("X-PM-Bounce-Type"))
-            if fate is Fate.BOUNCED and kind is not None:
+            outcome, kind = outcome_of(address, message.header("X-PM-Bounce-Type"))
+            if outcome is Outcome.BOUNCED and kind is not None:
                 self.bounce(message, address, kind, instead=True)
-            elif fate is Fate.COMPLAINED:
+            elif outcome is Outcome.COMPLAINED:
                 self.complain(message, address)
-            elif fate is Fate.UNSUBSCRIBED:
+            elif outcome is Outcome.UNSUBSCRIBED:
                 self.unsubscribe(message, address)
-            elif fate is Fate.DROPPED:
-                self._note(message, fate, "Dropped", address, instead=True)
+            elif outcome is Outcome.DROPPED:
+                self._note(message, outcome, "Dropped", address, instead=True)
 
     def bounce(
         self,
@@ -108,8 +108,8 @@ class Aftermath:
         )
         self._bounces.add(bounce)
         complaint = kind is SPAM_COMPLAINT
-        fate = Fate.COMPLAINED if complaint else Fate.BOUNCED
-        self._note(message, fate, kind.name, address, bounce=bounce, instead=instead)
+        outcome = Outcome.COMPLAINED if complaint else Outcome.BOUNCED
+        self._note(message, outcome, kind.name, address, bounce=bounce, instead=instead)
         self._webhooks.send([_bounce_webhook(bounce)], times)
         if kind.inactive:
             reason = "SpamComplaint" if complaint else "HardBounce"
@@ -121,7 +121,7 @@ class Aftermath:
 
     def unsubscribe(self, message: Message, address: str) -> None:
         """Have the reader leave by Postmark's own link."""
-        self._note(message, Fate.UNSUBSCRIBED, "Unsubscribed", address)
+        self._note(message, Outcome.UNSUBSCRIBED, "Unsubscribed", address)
         self.suppress(message.stream, address, "ManualSuppression", "Recipient", message)
 
     def suppress(
@@ -154,18 +154,18 @@ class Aftermath:
         if held.reason == "SpamComplaint":
             raise ValueError(f"{address} complained: Postmark never lifts that.")
         origin = "Customer" if held.can_be_lifted() else "Recipient"
-        self._note(message, Fate.REACTIVATED, "Reactivated", address)
+        self._note(message, Outcome.REACTIVATED, "Reactivated", address)
         self.lift(message.stream, address, origin)
 
     def delivered(self, message: Message, address: str, times: int = 1) -> None:
         """Deliver a message once more; post the webhook `times` times."""
-        self._note(message, Fate.DELIVERED, "Delivered again", address)
+        self._note(message, Outcome.DELIVERED, "Delivered again", address)
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
     def one_click(self, message: Message, attempt: Attempt, encoding: str) -> None:
         """Note that a mailbox provider posted to the link of a message, or could not."""
         address, sentence = message.recipients[0], attempt.sentence
-        self._note(message, Fate.ONE_CLICK, f"One-click, {encoding}", address, detail=sentence)
+        self._note(message, Outcome.ONE_CLICK, f"One-click, {encoding}", address, detail=sentence)
 
     def delivered_to(self, message: Message) -> list[str]:
         """The recipients that a message reached at once."""
@@ -176,7 +176,7 @@ class Aftermath:
         """The events of a message as its details list them."""
         listed = [_delivered(address, message.at_ns) for address in self.delivered_to(message)]
         for event in self.of(message.number):
-            if event.fate is Fate.DELIVERED:
+            if event.outcome is Outcome.DELIVERED:
                 listed.append(_delivered(event.address, event.at_ns))
             if event.bounce is not None:
                 details = {
@@ -184,8 +184,8 @@ class Aftermath:
                     "BounceID": str(event.bounce.id),
                 }
                 listed.append(_detail(event.address, "Bounced", event.at_ns, details))
-            if event.fate in (Fate.UNSUBSCRIBED, Fate.REACTIVATED):
-                left = str(event.fate is Fate.UNSUBSCRIBED)
+            if event.outcome in (Outcome.UNSUBSCRIBED, Outcome.REACTIVATED):
+                left = str(event.outcome is Outcome.UNSUBSCRIBED)
                 details = {"Origin": "Recipient", "SuppressSending": left}
                 listed.append(_detail(event.address, "SubscriptionChanged", event.at_ns, details))
         return listed
@@ -199,8 +199,10 @@ class Aftermath:
                 if (number, address) not in missed:
                     yield _delivery_webhook(message, address)
 
-    def _note(self, message: Message, fate: Fate, label: str, address: str, **more: Any) -> None:
-        event = MessageEvent(fate, label, address, now_ns(), **more)
+    def _note(
+        self, message: Message, outcome: Outcome, label: str, address: str, **more: Any
+    ) -> None:
+        event = MessageEvent(outcome, label, address, now_ns(), **more)
         with self._lock:
             self._by_number.setdefault(message.number, []).append(event)
 

@@ -8,7 +8,7 @@ from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import NOTHING, Markup, glyph, joined, options, state
-from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, Fate
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, Outcome
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import day_text
@@ -23,13 +23,13 @@ BUTTONS = {
     "reactivate": "Reactivate",
 }
 LOOKS = {
-    Fate.DELIVERED: ("sent", "sent"),
-    Fate.REACTIVATED: ("sent", "sent"),
-    Fate.DROPPED: ("withdrawn", "calm"),
-    Fate.UNSUBSCRIBED: ("withdrawn", "calm"),
-    Fate.ONE_CLICK: ("withdrawn", "calm"),
-    Fate.BOUNCED: ("failed", "fault"),
-    Fate.COMPLAINED: ("failed", "fault"),
+    Outcome.DELIVERED: ("sent", "sent"),
+    Outcome.REACTIVATED: ("sent", "sent"),
+    Outcome.DROPPED: ("withdrawn", "calm"),
+    Outcome.UNSUBSCRIBED: ("withdrawn", "calm"),
+    Outcome.ONE_CLICK: ("withdrawn", "calm"),
+    Outcome.BOUNCED: ("failed", "fault"),
+    Outcome.COMPLAINED: ("failed", "fault"),
 }
 
 
@@ -78,7 +78,7 @@ def one_click(sandbox: Sandbox, request: Request, message: Message) -> Response:
 
 
 def event_state(event: MessageEvent) -> Markup:
-    return state(*LOOKS[event.fate], event.label)
+    return state(*LOOKS[event.outcome], event.label)
 
 
 def _log(sandbox: Sandbox, message: Message) -> list[Markup]:

@@ -9,7 +9,7 @@ from postmark_sandbox.http.response import Response
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
 from postmark_sandbox.pages.message_events import event_state, events_part
-from postmark_sandbox.rules.magic_addresses import Fate
+from postmark_sandbox.rules.magic_addresses import Outcome
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.outbox_search import TextFilter, find_page
@@ -36,7 +36,7 @@ MAIL_POLICY = (
 DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
 LINKS_OPEN_OUTSIDE = '<base target="_blank">'
 # These do not change the state that the list shows.
-NO_CHANGE = (Fate.DELIVERED, Fate.ONE_CLICK)
+NO_CHANGE = (Outcome.DELIVERED, Outcome.ONE_CLICK)
 
 
 def show(sandbox: Sandbox, request: Request) -> Response:
@@ -127,7 +127,7 @@ def _list(sandbox: Sandbox, numbers: list[int], chosen: int | None, kept: dict[s
 
 
 def _state(sandbox: Sandbox, number: int, reply: str) -> Markup:
-    events = [e for e in sandbox.aftermath.of(number) if e.fate not in NO_CHANGE]
+    events = [e for e in sandbox.aftermath.of(number) if e.outcome not in NO_CHANGE]
     if events:
         return event_state(events[-1])
     if reply:
@@ -170,7 +170,7 @@ def _message(sandbox: Sandbox, message: Message, part: str, kept: dict[str, str]
     facts += [
         (event.label, f"{event.address}, {day_text(event.at_ns)}")
         for event in sandbox.aftermath.of(message.number)
-        if event.fate is not Fate.ONE_CLICK
+        if event.outcome is not Outcome.ONE_CLICK
     ]
     if message.reply:
         facts.append(("Answer", _unreported(message.reply)))
@@ -215,7 +215,7 @@ def _part(sandbox: Sandbox, message: Message, part: str) -> Markup:
 
 def _unsubscribe(sandbox: Sandbox, message: Message) -> Markup:
     events = sandbox.aftermath.of(message.number)
-    tried = [event for event in events if event.fate is Fate.ONE_CLICK]
+    tried = [event for event in events if event.outcome is Outcome.ONE_CLICK]
     if tried:
         return render("tried", result=tried[-1].detail)
     if (own := sandbox.unsubscribe_url(message)) is not None:

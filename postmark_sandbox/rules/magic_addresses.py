@@ -61,7 +61,7 @@ SPAM_COMPLAINT = BOUNCE_TYPES["spamcomplaint"]
 OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
 
 
-class Fate(Enum):
+class Outcome(Enum):
     """What happens to a message: to a magic address automatically, to any other on request."""
 
     DELIVERED = "delivered"
@@ -75,24 +75,24 @@ class Fate(Enum):
     ONE_CLICK = "one_click"
 
 
-def fate_of(address: str, header: str | None = None) -> tuple[Fate, BounceType | None]:
+def outcome_of(address: str, header: str | None = None) -> tuple[Outcome, BounceType | None]:
     """Return what happens to mail for an address.
 
     `header` is `X-PM-Bounce-Type`, which Postmark reads for its own bounce domain only.
     """
     domain = domain_of(address)
     if domain not in MAGIC_DOMAINS:
-        return Fate.DELIVERED, None
+        return Outcome.DELIVERED, None
     if domain == BLACKHOLE_DOMAIN:
-        return Fate.DROPPED, None
+        return Outcome.DROPPED, None
     word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
     if domain == POSTMARK_DOMAIN:
         found = BOUNCE_TYPES.get((header or word).lower().replace("_", ""), HARD_BOUNCE)
         # Postmark's bounce domain makes no complaints: a hard bounce comes instead.
-        return Fate.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
+        return Outcome.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
     if word in ("invalid", "inactive", "unsubscribe"):
-        return Fate(word), None
+        return Outcome(word), None
     own = BOUNCE_TYPES.get(OWN_WORDS.get(word, word))
     if own is None:
-        return Fate.DELIVERED, None
-    return (Fate.COMPLAINED if own is SPAM_COMPLAINT else Fate.BOUNCED), own
+        return Outcome.DELIVERED, None
+    return (Outcome.COMPLAINED if own is SPAM_COMPLAINT else Outcome.BOUNCED), own

@@ -21,7 +21,7 @@ from postmark_sandbox.rules.addresses import (
     read_list,
     read_mailbox,
 )
-from postmark_sandbox.rules.magic_addresses import MAGIC_DOMAINS, Fate, fate_of
+from postmark_sandbox.rules.magic_addresses import MAGIC_DOMAINS, Outcome, outcome_of
 from postmark_sandbox.rules.streams import Streams
 
 _TEXTS = "From To Cc Bcc Subject HtmlBody TextBody ReplyTo Tag TrackLinks MessageStream"
@@ -199,7 +199,7 @@ def _recipients(item: dict[str, Any]) -> tuple[list[str], bool]:
     )
     magic = [address for address in recipients if domain_of(address) in MAGIC_DOMAINS]
     for address in magic:
-        valid = fate_of(address)[0] is not Fate.INVALID
+        valid = outcome_of(address)[0] is not Outcome.INVALID
         _require(valid, f"Invalid 'To' address: '{address}'.")
     return recipients, bool(magic)
 
@@ -266,7 +266,7 @@ def _inactive(recipients: list[str], suppressed: Mapping[str, object], magic: bo
     return [
         address.lower()
         for address in recipients
-        if address.lower() in suppressed or (magic and fate_of(address)[0] is Fate.INACTIVE)
+        if address.lower() in suppressed or (magic and outcome_of(address)[0] is Outcome.INACTIVE)
     ]
 
 
