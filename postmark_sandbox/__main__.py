@@ -5,16 +5,10 @@ import sys
 
 from postmark_sandbox.command_line import add_options, run
 
-
-def main() -> int:
-    """Reads the options, runs the sandbox, returns the exit code."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         prog="python -m postmark_sandbox",
         description="A local server that speaks Postmark's API and keeps every message it accepts.",
     )
     add_options(parser)
-    return run(vars(parser.parse_args()))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(vars(parser.parse_args())))

@@ -1,10 +1,10 @@
-"""The only place that tells Django of the sandbox, so that `manage.py sandbox` is found."""
+"""Make `manage.py sandbox` known to Django."""
 
 from django.apps import AppConfig
 
 
 class PostmarkSandboxConfig(AppConfig):
-    """An app without models, pages or settings: it brings one management command."""
+    """An app without models, pages or settings."""
 
     name = "postmark_sandbox"
     verbose_name = "Postmark sandbox"

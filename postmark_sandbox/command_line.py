@@ -1,4 +1,4 @@
-"""The only place for the sandbox's options and for how it runs as a program."""
+"""The sandbox's options, and how it runs as a program."""
 
 import os
 import signal
@@ -6,65 +6,56 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from postmark_sandbox.faults.fault_rules import KINDS, BadFault
-from postmark_sandbox.http.server import CannotListen, SandboxServer
-from postmark_sandbox.state.streams import TYPES, UNSUBSCRIBE_HANDLINGS
-
-DEFAULT_PORT = 8025
+from postmark_sandbox.faults.fault_rules import KINDS, FaultError
+from postmark_sandbox.rules.streams import TYPES, UNSUBSCRIBE_HANDLINGS
+from postmark_sandbox.server import ListenError, SandboxServer
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Adds every option of the sandbox."""
-    parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help="port on 127.0.0.1; 0 picks a free one"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed for faults that go by chance")
-    parser.add_argument(
+    """Add every option of the sandbox."""
+    add = parser.add_argument
+    add("--port", type=int, default=8025, help="port on 127.0.0.1; 0 picks a free one")
+    add("--seed", type=int, default=0, help="seed for faults that go by chance")
+    add(
         "--fault",
         action="append",
         default=[],
         metavar="KIND[:NAME=VALUE,…]",
         help=f"a fault to begin with, on every call unless told otherwise: {', '.join(KINDS)}",
     )
-    parser.add_argument(
-        "--probability", type=float, help="chance, 0 to 1, for every --fault that names none"
-    )
-    parser.add_argument(
-        "--latency-ms", type=float, default=0.0, help="what every call to the API takes at least"
-    )
-    parser.add_argument(
-        "--token", action="append", default=[], help="accept this server token only; repeatable"
-    )
-    parser.add_argument(
+    add("--probability", type=float, help="chance, 0 to 1, for every --fault that names none")
+    add("--latency-ms", type=float, default=0.0, help="what every call to the API takes at least")
+    add("--token", action="append", default=[], help="accept this server token only; repeatable")
+    add(
         "--verified",
         action="append",
         metavar="DOMAIN_OR_ADDRESS",
         help="accept this in From only; repeatable; without it every sender is verified",
     )
-    parser.add_argument(
+    add(
         "--stream",
         action="append",
         default=[],
         metavar="ID=TYPE",
         help=f"one more stream; TYPE is one of {', '.join(TYPES)}; repeatable",
     )
-    parser.add_argument(
+    add(
         "--unsubscribe-handling",
         choices=UNSUBSCRIBE_HANDLINGS,
         default="Custom",
         help="who handles unsubscribes on broadcast streams (default: Custom)",
     )
-    parser.add_argument(
+    add(
         "--webhook-url",
         help="where to post what happens to mail; a user and password in it become Basic auth",
     )
-    parser.add_argument(
+    add(
         "--desk-url", default="", help="the page of whoever sends here that the inbox leads back to"
     )
 
 
 def run(options: dict[str, Any]) -> int:
-    """Runs the sandbox until SIGTERM or Ctrl-C; the exit code: 0, or 1 if it could not begin."""
+    """Run the sandbox until SIGTERM or Ctrl-C; return 0, or 1 if it could not start."""
     try:
         server = SandboxServer(
             options["port"],
@@ -72,40 +63,42 @@ def run(options: dict[str, Any]) -> int:
             tokens=options["token"],
             verified=options["verified"],
             unsubscribe_handling=options["unsubscribe_handling"],
-            streams=dict(_stream(text) for text in options["stream"]),
+            streams=dict(_read_stream(text) for text in options["stream"]),
             latency_s=options["latency_ms"] / 1000,
             webhook_url=options["webhook_url"],
             desk_url=options["desk_url"],
         )
         for text in options["fault"]:
             server.sandbox.faults.set(read_fault(text, options["probability"]))
-    except (CannotListen, ValueError) as wrong:
-        print(wrong, file=sys.stderr)
+    except (ListenError, ValueError) as error:
+        print(error, file=sys.stderr)
         return 1
-    # Told through a pipe: a handler may run at any instant, also where an event's lock is held.
-    ending, told = os.pipe()
-    before = {
-        number: signal.signal(number, lambda *_: os.write(told, b"."))
+    # A handler may run while an event's lock is held, so it writes to a pipe instead.
+    read_end, write_end = os.pipe()
+    previous = {
+        number: signal.signal(number, lambda *_: os.write(write_end, b"."))
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     server.start()
     print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)
-    os.read(ending, 1)
-    for number, handler in before.items():
+    os.read(read_end, 1)
+    for number, handler in previous.items():
         signal.signal(number, handler)
     server.stop()
     return 0
 
 
 def read_fault(text: str, probability: float | None) -> dict[str, Any]:
-    """A fault as the option writes it, `kind:name=value,name=value`, in its JSON form. It fires
-    on every call unless it says otherwise."""
+    """Read `kind:name=value,name=value` into the JSON form of a fault.
+
+    It fires on every call unless it says otherwise.
+    """
     kind, _, rest = text.partition(":")
     data: dict[str, Any] = {"kind": kind}
     for pair in filter(None, rest.split(",")):
         name, equals, value = pair.partition("=")
         if not equals:
-            raise BadFault(f"--fault has '{pair}'; expected NAME=VALUE.")
+            raise FaultError(f"--fault has '{pair}'; expected NAME=VALUE.")
         data[name.strip()] = value.strip()
     if probability is not None:
         data.setdefault("probability", probability)
@@ -113,7 +106,7 @@ def read_fault(text: str, probability: float | None) -> dict[str, Any]:
     return data
 
 
-def _stream(text: str) -> tuple[str, str]:
+def _read_stream(text: str) -> tuple[str, str]:
     name, _, kind = text.partition("=")
     if not name or kind not in TYPES:
         raise ValueError(

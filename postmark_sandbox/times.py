@@ -1,4 +1,4 @@
-"""The only place for how Postmark writes and reads times.
+"""Times as Postmark writes and reads them.
 
 Postmark writes seven fractional digits, and reads `fromdate` and `todate` as US Eastern time. The
 Eastern rule is written out here, so that the sandbox needs no time zone files.
@@ -13,49 +13,48 @@ NS_PER_SECOND = 1_000_000_000
 
 
 def now_ns() -> int:
-    """The wall clock in nanoseconds since 1970."""
     return time.time_ns()
 
 
 def utc_text(at_ns: int) -> str:
     """`2026-05-04T14:15:22.9870001Z`."""
     seconds, rest = divmod(at_ns, NS_PER_SECOND)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 100:07d}Z"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 100:07d}Z"
 
 
 def eastern_text(at_ns: int) -> str:
     """`2026-05-04T10:15:22.9870001-04:00`."""
     seconds, rest = divmod(at_ns, NS_PER_SECOND)
     moment = datetime.fromtimestamp(seconds, UTC)
-    local = moment.astimezone(eastern_zone(moment))
-    offset = "-04:00" if local.tzinfo is DAYLIGHT else "-05:00"
-    return f"{local:%Y-%m-%dT%H:%M:%S}.{rest // 100:07d}{offset}"
+    zone = eastern_zone(moment)
+    offset = "-04:00" if zone is DAYLIGHT else "-05:00"
+    return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M:%S}.{rest // 100:07d}{offset}"
 
 
 def clock_text(at_ns: int) -> str:
-    """`07:15:34` in the zone of this machine, for the inbox."""
+    """`07:15:34` in the zone of this machine."""
     return time.strftime("%H:%M:%S", time.localtime(at_ns // NS_PER_SECOND))
 
 
 def day_text(at_ns: int) -> str:
-    """`17 Sep 2026, 07:15:34` in the zone of this machine, for the inbox."""
+    """`17 Sep 2026, 07:15:34` in the zone of this machine."""
     local = time.localtime(at_ns // NS_PER_SECOND)
     return f"{local.tm_mday} {time.strftime('%b %Y, %H:%M:%S', local)}"
 
 
 def eastern_zone(moment: datetime) -> timezone:
-    """The Eastern offset at a moment: daylight time from the second Sunday of March, 2:00
-    standard time, to the first Sunday of November, 2:00 daylight time (rule since 2007)."""
+    """Daylight time runs from the second Sunday of March, 2:00 standard time, to the first Sunday
+    of November, 2:00 daylight time (rule since 2007)."""
     begins = _sunday(moment.year, 3, 2).replace(hour=7)
     ends = _sunday(moment.year, 11, 1).replace(hour=6)
     return DAYLIGHT if begins <= moment < ends else STANDARD
 
 
 def read_eastern(text: str, *, end_of_day: bool) -> int | None:
-    """A `fromdate` or `todate` as nanoseconds since 1970, or None if it is not a date.
+    """Return a `fromdate` or `todate` as nanoseconds since 1970, or None if it is not a date.
 
-    `YYYY-MM-DD` means the first or the last instant of that day; a time without an offset is
-    Eastern time, one with an offset is taken at its word.
+    `YYYY-MM-DD` means the first or the last instant of that day. A time without an offset is
+    Eastern time.
     """
     try:
         found = datetime.fromisoformat(text.strip())

@@ -1,20 +1,17 @@
-"""The only place where calls wait: for a release, for a while, or for something to have happened.
-
-Everything that waits here is let go at once when the sandbox stops.
-"""
+"""Calls that wait: until they are released, for a while, or until something happened."""
 
 import threading
 from collections.abc import Callable
 
 
 class Gate:
-    """Holds calls until they are released, and lets others wait for what happens."""
+    """Holds calls until they are released. Everything that waits goes on when the sandbox stops."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._held: dict[int, str] = {}
+        self._held: set[int] = set()
         self._outcomes: dict[int, str] = {}
-        self._next = 1
+        self._last_ticket = 0
         self._stopped = threading.Event()
 
     @property
@@ -22,46 +19,41 @@ class Gate:
         """How many calls are being held now."""
         return len(self._held)
 
-    def hold(self, name: str) -> str:
-        """Waits until the call is released; returns `answer` or `close`, as it was released."""
+    def hold(self) -> str:
+        """Wait until the call is released; return `answer` or `close`, as it was released."""
         with self._changed:
-            ticket = self._next
-            self._next += 1
-            self._held[ticket] = name
+            self._last_ticket = ticket = self._last_ticket + 1
+            self._held.add(ticket)
             self._changed.notify_all()
             self._changed.wait_for(lambda: ticket in self._outcomes or self._stopped.is_set())
-            self._held.pop(ticket, None)
+            self._held.discard(ticket)
             return self._outcomes.pop(ticket, "close")
 
     def release(self, outcome: str = "answer") -> int:
-        """Lets go every call that is being held now; returns how many. They go on to `answer`, or
-        `close` the connection where they stand."""
+        """Release every call that is held now, to `answer` or to `close` the connection; return
+        how many there were."""
         with self._changed:
-            let_go = [ticket for ticket in self._held if ticket not in self._outcomes]
-            self._outcomes.update(dict.fromkeys(let_go, outcome))
-            for ticket in let_go:
-                del self._held[ticket]
+            released = len(self._held)
+            self._outcomes.update(dict.fromkeys(self._held, outcome))
+            self._held.clear()
             self._changed.notify_all()
-            return len(let_go)
+            return released
 
     def changed(self) -> None:
-        """Tells those who wait to look again."""
+        """Have those who wait look again."""
         with self._changed:
             self._changed.notify_all()
 
-    def wait_until(self, so: Callable[[], bool], timeout_s: float) -> bool:
-        """Waits until it is so, at most `timeout_s` seconds; whether it is."""
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait at most `timeout_s` seconds for a condition; return whether it holds."""
         with self._changed:
-            return (
-                self._changed.wait_for(lambda: self._stopped.is_set() or so(), timeout_s) and so()
-            )
+            self._changed.wait_for(lambda: self._stopped.is_set() or condition(), timeout_s)
+            return condition()
 
     def pause(self, seconds: float) -> None:
-        """Sleeps, but not beyond the end of the sandbox."""
         if seconds > 0:
             self._stopped.wait(seconds)
 
     def stop(self) -> None:
-        """Lets go of everything, for good."""
         self._stopped.set()
         self.changed()

@@ -1,18 +1,18 @@
-"""The only place that posts one body to one address, and follows where it is sent on to."""
+"""Posting to a URL, following redirects as Postmark does."""
 
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 TIMEOUT_S = 10.0
-# Postmark follows 3xx; after so many it gives up.
+# Postmark follows 3xx, and gives up after so many.
 MOST_HOPS = 10
 REDIRECTS = (301, 302, 303, 307, 308)
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The HTTP status that ended it, 0 if there was none; `moved_to` where it was sent on to."""
+    """The last HTTP status, 0 if there was none, and the URL of the last redirect."""
 
     status: int
     moved_to: str = ""
@@ -25,56 +25,62 @@ class Poster:
         self._connections: dict[tuple[str, str], HTTPConnection] = {}
 
     def post(self, url: str, body: bytes, headers: dict[str, str]) -> Posted:
-        """What came at the end of the redirects. The body goes along each time; Authorization only
-        to the host that it was meant for."""
+        """Post the body, to every redirect as well; Authorization only to the first host."""
         here = urlsplit(url)
-        status, moved_to = 0, ""
+        posted = Posted(0)
         for hops in range(MOST_HOPS + 1):
-            moved_to = _without_password(here) if hops else ""
-            status, location = self._posted(here, body, headers)
-            there = _moved(here, location) if status in REDIRECTS else None
+            moved_to = here._replace(netloc=here.netloc.rpartition("@")[2]).geturl() if hops else ""
+            status, location = self._post_once(here, body, headers)
+            posted = Posted(status, moved_to)
+            there = _redirect(here, location) if status in REDIRECTS else None
             if there is None:
-                return Posted(status, moved_to)
+                break
             if (there.hostname, there.port) != (here.hostname, here.port):
                 headers = {k: v for k, v in headers.items() if k != "Authorization"}
             here = there
-        return Posted(status, moved_to)
+        return posted
 
     def hang_up(self) -> None:
-        """Closes every connection."""
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
 
-    def _posted(self, url: SplitResult, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    def _post_once(self, url: SplitResult, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
         key = (url.scheme, url.netloc)
-        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
         try:
-            connection = self._connections.get(key)
-            if connection is None:
-                make = HTTPSConnection if url.scheme == "https" else HTTPConnection
-                connection = make(url.hostname or "", url.port, timeout=TIMEOUT_S)
-                self._connections[key] = connection
-            connection.request("POST", path, body, headers)
-            reply = connection.getresponse()
-            reply.read()
-            return reply.status, reply.getheader("Location", "")
+            if key not in self._connections:
+                self._connections[key] = connect(url, TIMEOUT_S)
+            self._connections[key].request("POST", path_of(url), body, headers)
+            response = self._connections[key].getresponse()
+            response.read()
+            return response.status, response.getheader("Location", "")
         except (OSError, HTTPException, ValueError):
             if (broken := self._connections.pop(key, None)) is not None:
                 broken.close()
             return 0, ""
 
 
-def _without_password(url: SplitResult) -> str:
-    return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
+def connect(url: SplitResult, timeout_s: float) -> HTTPConnection:
+    make = HTTPSConnection if url.scheme == "https" else HTTPConnection
+    return make(url.hostname or "", url.port, timeout=timeout_s)
 
 
-def _moved(here: SplitResult, location: str) -> SplitResult | None:
-    if not location:
-        return None
+def path_of(url: SplitResult) -> str:
+    return (url.path or "/") + (f"?{url.query}" if url.query else "")
+
+
+def read_url(url: str) -> SplitResult | None:
+    """The parts of a web address, None if nothing can be posted to it."""
     try:
-        there = urlsplit(urljoin(here.geturl(), location))
-        known = there.scheme in ("http", "https") and there.hostname and there.port != 0
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         return None
-    return there if known else None
+    return parts if usable else None
+
+
+def _redirect(here: SplitResult, location: str) -> SplitResult | None:
+    try:
+        return read_url(urljoin(here.geturl(), location)) if location else None
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""The only place for what a reply of the sandbox is: a status, bytes, and how they travel."""
+"""HTTP responses, and Postmark's refusals."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,8 +11,8 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 
 
-class Travel(Enum):
-    """How the bytes of a reply leave, or do not."""
+class Transfer(Enum):
+    """How the bytes of a response leave, or do not."""
 
     WHOLE = "whole"
     CLOSED = "closed"
@@ -21,21 +21,20 @@ class Travel(Enum):
 
 
 @dataclass(slots=True)
-class Answer:
-    """One reply. `wait_s` passes before its first byte leaves; `drip_s` is how long a dripped
-    reply takes in all."""
+class Response:
+    """`wait_s` passes before the first byte leaves; a dripped response takes `drip_s` in all."""
 
     status: int
     body: bytes
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
-    travel: Travel = Travel.WHOLE
+    transfer: Transfer = Transfer.WHOLE
     wait_s: float = 0.0
     drip_s: float = 0.0
 
 
-class Refused(Exception):  # noqa: N818 - what was done, not what went wrong
-    """Something that Postmark would refuse: its ErrorCode, its sentence, the HTTP status."""
+class PostmarkError(Exception):
+    """A refusal by Postmark: its ErrorCode, its sentence, the HTTP status."""
 
     def __init__(self, code: int, message: str, status: int = 422) -> None:
         super().__init__(message)
@@ -43,28 +42,29 @@ class Refused(Exception):  # noqa: N818 - what was done, not what went wrong
         self.message = message
         self.status = status
 
-
-def ok(value: Any) -> Answer:
-    """200 with a JSON body: Postmark answers no other success."""
-    return Answer(200, orjson.dumps(value))
+    def response(self) -> Response:
+        return error(self.code, self.message, self.status)
 
 
-def error(code: int, message: str, status: int = 422) -> Answer:
+def ok(value: Any, status: int = 200) -> Response:
+    return Response(status, orjson.dumps(value))
+
+
+def error(code: int, message: str, status: int = 422) -> Response:
     """An error as Postmark writes it, its code also in the header `X-PM-ApiErrorCode`."""
     body = orjson.dumps({"ErrorCode": code, "Message": message})
-    return Answer(status, body, headers={"X-PM-ApiErrorCode": str(code)})
+    return Response(status, body, headers={"X-PM-ApiErrorCode": str(code)})
 
 
-def refusal(refused: Refused) -> Answer:
-    """The answer to a request that was refused as a whole."""
-    return error(refused.code, refused.message, refused.status)
+def plain(status: int, sentence: str) -> Response:
+    return Response(status, f"{sentence}\n".encode(), TEXT)
 
 
-def plain(status: int, sentence: str) -> Answer:
-    """One sentence as plain text: for what never reached the API."""
-    return Answer(status, f"{sentence}\n".encode(), TEXT)
+def see_other(path: str) -> Response:
+    """303: where to look after a form was posted."""
+    return Response(303, b"", TEXT, {"Location": path})
 
 
-def see_other(path: str) -> Answer:
-    """303: after a form was posted, look here."""
-    return Answer(303, b"", TEXT, {"Location": path})
+def hung_up() -> Response:
+    """No response at all."""
+    return Response(0, b"", transfer=Transfer.CLOSED)

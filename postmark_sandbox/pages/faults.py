@@ -1,19 +1,14 @@
-"""The only place for the page of faults: those in force, those that are done, and a form."""
+"""The page of faults: those in force, those that are done, and a form."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from postmark_sandbox.faults.fault_rules import EVERY_EVENT, KINDS, BadFault, Moment, Rule
+from postmark_sandbox.faults.fault_rules import EVERY_EVENT, KINDS, FaultError, FaultRule, Moment
 from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Answer, see_other
-from postmark_sandbox.pages.frame import framed, glyph
-from postmark_sandbox.pages.markup import Markup, counted, fill, joined
+from postmark_sandbox.http.response import Response, see_other
+from postmark_sandbox.pages import layout
+from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
+from postmark_sandbox.sandbox import Sandbox
 
-if TYPE_CHECKING:
-    from postmark_sandbox.sandbox import Sandbox
-
-# The form's fields, in order: name, label, a word about it, what stands in it at first.
+render = layout.Templates("faults.html")
+# The form's fields, in order: name, label, hint, initial value.
 FIELDS = (
     ("calls", "For how many calls or events", "(empty: for every one)", "1"),
     ("probability", "Chance", "(0 to 1; empty: always)", ""),
@@ -25,47 +20,53 @@ FIELDS = (
     ("code", "ErrorCode", "(for refusals)", ""),
     ("retry_after", "Retry-After", "(for 429, in seconds)", ""),
 )
+COLUMNS = (
+    ("Fault", ""),
+    ("When", "wide-only"),
+    ("So far", "nowrap wide-only"),
+    (Markup('<span class="hide">Clear</span>'), "num"),
+)
 
 
-def faults_page(sandbox: Sandbox, wrong: str = "", given: dict[str, str] | None = None) -> Answer:
+def show(
+    sandbox: Sandbox, request: Request, wrong: str = "", given: dict[str, str] | None = None
+) -> Response:
     """`GET /faults`."""
     rules = sandbox.faults.all()
-    live = [rule for rule in rules if not rule.spent()]
-    spent = [rule for rule in rules if rule.spent()]
-    held = sandbox.gate.held
-    content = fill(
-        PAGE,
-        title=counted(len(live), "fault", "faults") + " in force" if live else "No fault in force",
-        sentence=_sentence(live, held),
-        rules=_rules(live, "Faults in force")
-        if live
-        else Markup('<p class="quiet">None. Set one below.</p>'),
-        clear=CLEAR if live and not spent else Markup(""),
-        done=fill(DONE, rules=_rules(spent, "Faults that are done"), clear=CLEAR)
-        if spent
-        else Markup(""),
-        release=joined([_release(held), _hurry(sandbox)]),
-        error=fill('<p class="error" id="wrong" role="alert">{text}</p>', text=wrong)
-        if wrong
-        else Markup(""),
-        kinds=_kinds((given or {}).get("kind", "")),
+    live = [rule for rule in rules if not rule.spent]
+    spent = [rule for rule in rules if rule.spent]
+    title = counted(len(live), "fault") + " in force" if live else "No fault in force"
+    buttons = joined([_release_buttons(sandbox), _hurry_button(sandbox)])
+    page = [layout.head(title, _sentence(sandbox, live), buttons)]
+    listed = _table("Faults in force", live) if live else quiet("None. Set one below.")
+    clear = render("clear") if live and not spent else NOTHING
+    note = "Of those for calls, the first that fits wins"
+    page.append(layout.section("now", "In force", note, render("stack", rules=listed, clear=clear)))
+    if spent:
+        listed = render("stack", rules=_table("Faults that are done", spent), clear=render("clear"))
+        page.append(layout.section("done", "Done", "They hit no call any more", listed))
+    form = render(
+        "form",
+        error=layout.error_note(wrong),
+        kinds=layout.options(
+            {name: kind.label for name, kind in KINDS.items()}, (given or {}).get("kind", "")
+        ),
         fields=joined(
-            [
-                fill(
-                    FIELD,
-                    name=name,
-                    label=label,
-                    hint=hint,
-                    value=value if given is None else given.get(name, ""),
-                )
-                for name, label, hint, value in FIELDS
-            ]
+            render(
+                "field",
+                name=name,
+                label=label,
+                hint=hint,
+                value=(given or {name: first}).get(name, ""),
+            )
+            for name, label, hint, first in FIELDS
         ),
     )
-    return framed(sandbox, "Faults", content, 422 if wrong else 200)
+    page.append(layout.section("new", "Another", "For the next calls or events", form))
+    return layout.framed(sandbox, "Faults", joined(page), 422 if wrong else 200)
 
 
-def set_fault(sandbox: Sandbox, request: Request) -> Answer:
+def add(sandbox: Sandbox, request: Request) -> Response:
     """`POST /faults`: back to the page, or the page with what is wrong and what was typed."""
     form = request.form()
     data: dict[str, object] = {"kind": form.get("kind", ""), "calls": None}
@@ -74,61 +75,55 @@ def set_fault(sandbox: Sandbox, request: Request) -> Answer:
             data[name] = text
     try:
         sandbox.faults.set(data)
-    except BadFault as wrong:
-        return faults_page(sandbox, str(wrong), form)
+    except FaultError as wrong:
+        return show(sandbox, request, str(wrong), form)
     return see_other("/faults")
 
 
-def clear_faults(sandbox: Sandbox, request: Request) -> Answer:
+def clear(sandbox: Sandbox, request: Request) -> Response:
     """`POST /faults/clear`: one fault, or all of them."""
     number = request.form().get("id", "")
     sandbox.faults.clear(int(number) if number.isascii() and number.isdigit() else None)
     return see_other("/faults")
 
 
-def release(sandbox: Sandbox, request: Request) -> Answer:
-    """`POST /faults/release`: lets go of the calls that are held."""
+def release(sandbox: Sandbox, request: Request) -> Response:
+    """`POST /faults/release`: release the calls that are held."""
     sandbox.gate.release("close" if request.form().get("outcome") == "close" else "answer")
     return see_other("/faults")
 
 
-def hurry(sandbox: Sandbox) -> Answer:
+def hurry(sandbox: Sandbox, request: Request) -> Response:
     """`POST /faults/hurry`: what is late happens now."""
     sandbox.hurry()
     return see_other("/faults")
 
 
-def _sentence(live: list[Rule], held: int) -> Markup:
-    if held:
-        text = f"{counted(held, 'call is', 'calls are')} being held until you release them."
-        return fill("{glyph} {text}", glyph=glyph("unknown", "doubt"), text=text)
+def _sentence(sandbox: Sandbox, live: list[FaultRule]) -> Markup:
+    if held := sandbox.gate.held:
+        calls = counted(held, "call is", "calls are")
+        return layout.with_glyph("unknown", "doubt", f"{calls} being held until you release them.")
     if not live:
         return Markup("Every call is answered as it should be.")
     first = KINDS[live[0].kind].label
-    more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other', 'others')}"
+    more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other')}"
     text = f"On request, something goes wrong: {first[0].lower()}{first[1:]}{more}."
-    return fill("{glyph} {text}", glyph=glyph("attention", "doubt"), text=text)
+    return layout.with_glyph("attention", "doubt", text)
 
 
-def _rules(rules: list[Rule], label: str) -> Markup:
-    rows = [
-        fill(
-            RULE,
-            label=KINDS[rule.kind].label,
-            kind=rule.kind,
-            when=_when(rule),
-            fired=f"hit {rule.fired:,} of {rule.watched:,}",
-            id=rule.id,
-        )
-        for rule in rules
-    ]
-    return fill(RULES, label=label, rows=joined(rows))
+def _table(label: str, rules: list[FaultRule]) -> Markup:
+    rows = []
+    for rule in rules:
+        when, fired = _when(rule), f"hit {rule.fired:,} of {rule.watched:,}"
+        narrow = f"{when}; {fired}"
+        name = render("name", label=KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
+        rows.append([name, when, fired, render("clear_one", id=rule.id)])
+    return layout.table(label, COLUMNS, rows)
 
 
-def _when(rule: Rule) -> str:
+def _when(rule: FaultRule) -> str:
     words = []
-    of_events = KINDS[rule.kind].moment is Moment.EVENT
-    one, many = ("event", "events") if of_events else ("call", "calls")
+    one = "event" if KINDS[rule.kind].moment is Moment.EVENT else "call"
     if rule.nth is not None:
         words.append(f"{one} number {rule.nth}")
     elif rule.every is not None:
@@ -136,7 +131,7 @@ def _when(rule: Rule) -> str:
     if rule.probability is not None:
         words.append(f"chance {rule.probability:g}, seed {rule.seed}")
     if rule.calls is not None:
-        words.append(f"{counted(rule.calls, one, many)} at most")
+        words.append(f"{counted(rule.calls, one)} at most")
     elif not words:
         words.append(f"every {one}")
     words += [f"{name} {value}" for name, value in rule.settings.items() if value not in (None, "")]
@@ -147,71 +142,12 @@ def _when(rule: Rule) -> str:
     return "; ".join(words)
 
 
-def _release(held: int) -> Markup:
-    if not held:
-        return Markup("")
-    return fill(RELEASE, number=counted(held, "call", "calls"))
+def _release_buttons(sandbox: Sandbox) -> Markup:
+    held = sandbox.gate.held
+    return render("release", number=counted(held, "call")) if held else NOTHING
 
 
-def _hurry(sandbox: Sandbox) -> Markup:
-    webhooks, changes = sandbox.webhooks.waiting, sandbox.later.waiting
-    late = [counted(webhooks, "webhook", "webhooks")] if webhooks else []
-    late += [counted(changes, "suppression", "suppressions")] if changes else []
-    return fill(HURRY, number=" and ".join(late)) if late else Markup("")
-
-
-def _kinds(chosen: str) -> Markup:
-    return joined(
-        [
-            fill(
-                '<option value="{name}"{selected}>{label}</option>',
-                name=name,
-                selected=Markup(" selected") if name == chosen else Markup(""),
-                label=kind.label,
-            )
-            for name, kind in KINDS.items()
-        ]
-    )
-
-
-PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{release}</header>
-<section class="sec" aria-labelledby="now"><header><h2 id="now">In force</h2>
-<p class="small quiet">Of those for calls, the first that fits wins</p></header>
-<div class="stack">{rules}{clear}</div></section>
-{done}<section class="sec" aria-labelledby="new"><header><h2 id="new">Another</h2>
-<p class="small quiet">For the next calls or events</p></header>
-<form class="stack" method="post" action="/faults">{error}
-<div class="two">
-<div class="field"><label for="kind">What goes wrong</label>
-<select id="kind" name="kind">
-{kinds}
-</select></div>
-{fields}</div>
-<p class="acts"><button class="btn">Set this fault</button>
-<a class="btn risk" href="/empty">Empty the inbox…</a></p></form></section>"""
-FIELD = """<div class="field"><label for="{name}">{label} <span class="quiet">{hint}</span></label>
-<input id="{name}" name="{name}" value="{value}" autocomplete="off"></div>"""
-DONE = """<section class="sec" aria-labelledby="done"><header><h2 id="done">Done</h2>
-<p class="small quiet">They hit no call any more</p></header>
-<div class="stack">{rules}{clear}</div></section>
-"""
-RULES = """<div class="scroll" tabindex="0" role="region" aria-label="{label}">
-<table class="grid"><thead><tr><th scope="col">Fault</th>
-<th scope="col" class="wide-only">When</th><th scope="col" class="wide-only">So far</th>
-<th scope="col"><span class="hide">Clear</span></th></tr></thead>
-<tbody>
-{rows}
-</tbody></table></div>"""
-CLEAR = Markup("""
-<form method="post" action="/faults/clear"><button class="btn">Clear all faults</button></form>""")
-RULE = """<tr><th scope="row">{label}<br><code class="small quiet">{kind}</code>
-<span class="narrow-only small quiet">{when}; {fired}</span></th>
-<td class="wide-only">{when}</td><td class="nowrap wide-only">{fired}</td>
-<td class="num"><form method="post" action="/faults/clear">
-<input type="hidden" name="id" value="{id}"><button class="btn mini">Clear</button></form>
-</td></tr>"""
-HURRY = """<form class="acts" method="post" action="/faults/hurry">
-<button class="btn">Let {number} happen now</button></form>"""
-RELEASE = """<form class="acts" method="post" action="/faults/release">
-<button class="btn" name="outcome" value="answer">Answer {number}</button>
-<button class="btn risk" name="outcome" value="close">Hang up on {number}</button></form>"""
+def _hurry_button(sandbox: Sandbox) -> Markup:
+    waiting = {"webhook": sandbox.webhooks.waiting, "suppression": sandbox.delayed.waiting}
+    late = [counted(number, what) for what, number in waiting.items() if number]
+    return render("hurry", number=" and ".join(late)) if late else NOTHING

@@ -1,109 +1,124 @@
-"""The only place that answers `/webhooks`: setting them up, and verifying that they answer."""
-
-from __future__ import annotations
+"""`/webhooks`: setting them up, and verifying that they respond."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import orjson
 
-from postmark_sandbox.events.send_webhooks import event_headers
-from postmark_sandbox.faults.fault_rules import Fault
 from postmark_sandbox.http.post import Posted, Poster
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Answer, Refused, ok
-from postmark_sandbox.state.streams import SERVER_ID
-from postmark_sandbox.state.webhooks import INVALID, NOT_VERIFIED, Hook, read_hook
+from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.postmark_api.call import ApiCall
+from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
+from postmark_sandbox.rules.streams import SERVER_ID
+from postmark_sandbox.state.webhooks import INVALID, NOT_VERIFIED, Webhook
 from postmark_sandbox.times import now_ns, utc_text
-
-if TYPE_CHECKING:
-    from postmark_sandbox.sandbox import Sandbox
 
 NOBODY = "verification@unknown.example"
 NO_MESSAGE = "00000000-0000-0000-0000-000000000000"
 
 
-def list_hooks(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
-    """`GET /webhooks`."""
-    stream = request.query.get("messagestream")
+def show_all(call: ApiCall) -> Response:
+    stream = call.request.query.get("messagestream")
     if stream is not None:
-        sandbox.streams.get(stream)
-    found = sandbox.webhooks.hooks.of(stream)
-    return ok({"Webhooks": [hook.described() for hook in found]})
+        call.sandbox.streams.get(stream)
+    return ok({"Webhooks": [hook.described() for hook in call.sandbox.webhooks.hooks.of(stream)]})
 
 
-def show_hook(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
-    """`GET /webhooks/{id}`."""
-    return ok(sandbox.webhooks.hooks.get(name).described())
+def show(call: ApiCall) -> Response:
+    return ok(call.sandbox.webhooks.hooks.get(call.id).described())
 
 
-def create_hook(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
-    """`POST /webhooks`: verified first, unless `Verify` is false."""
-    body = request.json()
-    hook = Hook(sandbox.webhooks.hooks.next_id(), "")
-    read_hook(body, hook)
-    hook.stream = sandbox.streams.get(str(body.get("MessageStream") or "outbound")).id
-    return _kept(sandbox, hook, body)
+def create(call: ApiCall) -> Response:
+    """Verify first, unless `Verify` is false."""
+    body = call.request.json()
+    hook = Webhook(call.sandbox.webhooks.hooks.next_id(), "")
+    hook.update(body)
+    hook.stream = call.sandbox.streams.get(str(body.get("MessageStream") or "outbound")).id
+    return _save(call, hook, body)
 
 
-def edit_hook(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
-    """`PUT /webhooks/{id}`: what the request does not name stays; all of it is verified anew."""
-    before = sandbox.webhooks.hooks.get(name)
-    body = request.json()
+def edit(call: ApiCall) -> Response:
+    """Keep what the request does not name; verify all of it anew."""
+    before = call.sandbox.webhooks.hooks.get(call.id)
+    body = call.request.json()
     hook = replace(before, lost={}, verified=set())
-    read_hook(body, hook)
+    hook.update(body)
     if body.get("MessageStream") not in (None, before.stream):
-        raise Refused(INVALID, "The 'MessageStream' of a webhook cannot be changed.")
-    return _kept(sandbox, hook, body)
+        raise PostmarkError(INVALID, "The 'MessageStream' of a webhook cannot be changed.")
+    return _save(call, hook, body)
 
 
-def remove_hook(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
-    """`DELETE /webhooks/{id}`."""
-    gone = sandbox.webhooks.remove(name)
-    return ok({"ErrorCode": 0, "Message": f"Webhook {gone.id} removed."})
+def remove(call: ApiCall) -> Response:
+    removed = call.sandbox.webhooks.remove(call.id)
+    return ok({"ErrorCode": 0, "Message": f"Webhook {removed.id} removed."})
 
 
-def verify_hook(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
-    """`POST /webhooks/{id}/verify`: 200 also if it fails. What succeeds is told from now on."""
-    hook = sandbox.webhooks.hooks.get(name)
-    results = verification(hook)
+def verify(call: ApiCall) -> Response:
+    """200 also if it fails. The triggers that succeed get events from now on."""
+    hook = call.sandbox.webhooks.hooks.get(call.id)
+    results = _verify(hook)
     hook.verified = {r["TriggerType"] for r in results if r["Success"]}
     hook.lost.clear()
-    whole = all(result["Success"] for result in results)
+    failure = _failure(results)
     return ok(
         {
             "Id": hook.id,
             "Url": hook.url,
-            "Success": whole,
+            "Success": failure is None,
             "Results": results,
-            "Message": "The webhook was verified." if whole else _failed(results),
+            "Message": failure or "The webhook was verified.",
         }
     )
 
 
-def verification(hook: Hook) -> list[dict[str, Any]]:
-    """Posts one test event for each enabled trigger; each wants exactly 200."""
+def _save(call: ApiCall, hook: Webhook, body: dict[str, Any]) -> Response:
+    call.sandbox.webhooks.hooks.check_room(hook)
+    if body.get("Verify", True) is not False:
+        if failure := _failure(_verify(hook)):
+            raise PostmarkError(NOT_VERIFIED, failure)
+        hook.verified = set(hook.enabled())
+    call.sandbox.webhooks.save(hook)
+    return ok(hook.described())
+
+
+def _verify(hook: Webhook) -> list[dict[str, Any]]:
+    """Post one test event for each enabled trigger; each wants exactly 200."""
     results = []
     poster = Poster()
     for trigger in hook.enabled():
-        event = orjson.dumps(made_up(trigger, hook.stream or "outbound"))
-        posted = poster.post(hook.url, event, event_headers(hook, str(uuid4()), 0))
+        event = orjson.dumps(_test_event(trigger, hook.stream or "outbound"))
+        posted = poster.post(hook.url, event, hook.headers_of_event(str(uuid4()), 0))
+        success = posted.status == 200
         results.append(
             {
                 "TriggerType": trigger,
-                "Success": posted.status == 200,
+                "Success": success,
                 "StatusCode": posted.status,
-                "Message": "OK" if posted.status == 200 else _not_taken(posted),
+                "Message": "OK" if success else _what_was_wrong(posted),
             }
         )
     poster.hang_up()
     return results
 
 
-def made_up(trigger: str, stream: str) -> dict[str, Any]:
-    """An event that never happened, to nobody. Postmark's are not documented."""
-    at = utc_text(now_ns())
+def _what_was_wrong(posted: Posted) -> str:
+    found = f"answered {posted.status}" if posted.status else "gave no answer"
+    where = f"It redirected to {posted.moved_to}, which" if posted.moved_to else "It"
+    return f"{where} {found}; expected 200."
+
+
+def _failure(results: list[dict[str, Any]]) -> str | None:
+    for result in results:
+        if not result["Success"]:
+            about = f"a test event for '{result['TriggerType']}' was not taken."
+            return f"The webhook was not verified: {about} {result['Message']}"
+    return None
+
+
+def _test_event(trigger: str, stream: str) -> dict[str, Any]:
+    """An event about no message. Postmark's test events are not documented."""
+    at, said = utc_text(now_ns()), "A test event."
     event: dict[str, Any] = {
         "RecordType": trigger,
         "MessageStream": stream,
@@ -112,61 +127,37 @@ def made_up(trigger: str, stream: str) -> dict[str, Any]:
         "Tag": "verification",
         "Metadata": {},
     }
-    match trigger:
-        case "Bounce" | "SpamComplaint":
-            bounced = {
-                "ID": 1,
-                "Type": "HardBounce" if trigger == "Bounce" else trigger,
-                "TypeCode": 1 if trigger == "Bounce" else 100001,
-                "Name": "Hard bounce" if trigger == "Bounce" else "Spam complaint",
-                "Description": "A test event.",
-                "Details": "A test event.",
-                "Email": NOBODY,
-                "From": NOBODY,
-                "BouncedAt": at,
-                "DumpAvailable": False,
-                "Inactive": True,
-                "CanActivate": trigger == "Bounce",
-                "Subject": "A test event",
-            }
-            return event | bounced
-        case "SubscriptionChange":
-            change = {
-                "Recipient": NOBODY,
-                "ChangedAt": at,
-                "Origin": "Recipient",
-                "SuppressSending": True,
-                "SuppressionReason": "ManualSuppression",
-            }
-            return event | change
-        case "Delivery":
-            return event | {"Recipient": NOBODY, "DeliveredAt": at, "Details": "A test event."}
-    opened = {"FirstOpen": True, "ReadSeconds": 0}
-    clicked = {"ClickLocation": "HTML", "OriginalLink": "https://unknown.example/"}
-    seen = {"Recipient": NOBODY, "ReceivedAt": at, "Platform": "Unknown", "Geo": {}}
-    return event | seen | (opened if trigger == "Open" else clicked)
-
-
-def _kept(sandbox: Sandbox, hook: Hook, body: dict[str, Any]) -> Answer:
-    sandbox.webhooks.hooks.check_room(hook)
-    if body.get("Verify", True) is not False:
-        results = verification(hook)
-        if not all(result["Success"] for result in results):
-            raise Refused(NOT_VERIFIED, _failed(results))
-        hook.verified = set(hook.enabled())
-    sandbox.webhooks.keep(hook)
-    return ok(hook.described())
-
-
-def _not_taken(posted: Posted) -> str:
-    found = f"answered {posted.status}" if posted.status else "gave no answer"
-    where = f"It redirected to {posted.moved_to}, which" if posted.moved_to else "It"
-    return f"{where} {found}; expected 200."
-
-
-def _failed(results: list[dict[str, Any]]) -> str:
-    failed = next(result for result in results if not result["Success"])
-    return (
-        "The webhook was not verified: a test event for "
-        f"'{failed['TriggerType']}' was not taken. {failed['Message']}"
-    )
+    if trigger in ("Bounce", "SpamComplaint"):
+        kind = HARD_BOUNCE if trigger == "Bounce" else SPAM_COMPLAINT
+        return event | {
+            "ID": 1,
+            "Type": kind.type,
+            "TypeCode": kind.code,
+            "Name": kind.name,
+            "Description": said,
+            "Details": said,
+            "Email": NOBODY,
+            "From": NOBODY,
+            "BouncedAt": at,
+            "DumpAvailable": False,
+            "Inactive": True,
+            "CanActivate": kind.can_activate,
+            "Subject": "A test event",
+        }
+    seen = {"ReceivedAt": at, "Platform": "Unknown", "Geo": {}}
+    own: dict[str, dict[str, Any]] = {
+        "SubscriptionChange": {
+            "ChangedAt": at,
+            "Origin": "Recipient",
+            "SuppressSending": True,
+            "SuppressionReason": "ManualSuppression",
+        },
+        "Delivery": {"DeliveredAt": at, "Details": said},
+        "Open": {**seen, "FirstOpen": True, "ReadSeconds": 0},
+        "Click": {
+            **seen,
+            "ClickLocation": "HTML",
+            "OriginalLink": "https://unknown.example/",
+        },
+    }
+    return event | {"Recipient": NOBODY} | own[trigger]

@@ -1,11 +1,12 @@
-"""The only place for bounces and complaints: what there was, and how it is shown."""
+"""Bounces and complaints."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from postmark_sandbox.events.magic_addresses import BOUNCE_TYPES, BounceType
-from postmark_sandbox.http.response import Refused
-from postmark_sandbox.state.streams import SERVER_ID
+from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, BounceType
+from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.times import eastern_text
 
 # Postmark's ids do not fit into 32 bits; neither do these.
@@ -14,8 +15,6 @@ FIRST_ID = 692_560_173_000_000_000
 
 @dataclass(slots=True)
 class Bounce:
-    """Mail that came back, or that its reader complained about."""
-
     id: int
     type: BounceType
     message_id: str
@@ -28,6 +27,10 @@ class Bounce:
     at_ns: int
     source: str = field(repr=False)
     active_again: bool = False
+
+    @property
+    def inactive(self) -> bool:
+        return self.type.inactive and not self.active_again
 
     def described(self) -> dict[str, Any]:
         """The bounce as `GET /bounces/{id}` shows it."""
@@ -47,30 +50,26 @@ class Bounce:
             "From": self.sender,
             "BouncedAt": eastern_text(self.at_ns),
             "DumpAvailable": True,
-            "Inactive": self.type.inactive and not self.active_again,
+            "Inactive": self.inactive,
             "CanActivate": self.type.can_activate,
             "Subject": self.subject,
         }
 
 
 class Bounces:
-    """Every bounce since the start, by id."""
-
     def __init__(self) -> None:
         self._by_id: dict[int, Bounce] = {}
-        self._next = FIRST_ID
+        self._last_id = FIRST_ID
 
     def next_id(self) -> int:
-        """A fresh id; ids are never given twice, not even after a reset."""
-        self._next += 1
-        return self._next
+        """A fresh id. Ids are never given twice, not even after a reset."""
+        self._last_id += 1
+        return self._last_id
 
     def add(self, bounce: Bounce) -> None:
-        """Keeps a bounce."""
         self._by_id[bounce.id] = bounce
 
     def clear(self) -> None:
-        """Forgets all of them."""
         self._by_id.clear()
 
     def __len__(self) -> int:
@@ -80,55 +79,45 @@ class Bounces:
         """The bounce with this id, or Postmark's 1001."""
         found = self._by_id.get(int(key)) if key.isascii() and key.isdigit() else None
         if found is None:
-            raise Refused(1001, f"The bounce '{key}' was not found.")
+            raise PostmarkError(1001, f"The bounce '{key}' was not found.")
         return found
 
     def activate(self, stream: str, address: str) -> None:
-        """The address may be mailed again on this stream: none of its bounces keeps it from it."""
-        for bounce in self.newest_first():
+        """Let no bounce keep this stream from mailing this address."""
+        for bounce in self._newest_first():
             if bounce.stream == stream and bounce.address.lower() == address.lower():
                 bounce.active_again = True
 
-    def newest_first(self) -> list[Bounce]:
-        """All of them, the last one first."""
-        return list(self._by_id.values())[::-1]
-
     def search(self, query: dict[str, str], from_ns: int | None, to_ns: int | None) -> list[Bounce]:
         """The bounces that the query of `GET /bounces` asks for, newest first."""
-        kind = query.get("type")
+        kind, inactive = query.get("type"), query.get("inactive")
         if kind is not None and kind.lower() not in BOUNCE_TYPES:
-            raise Refused(1000, f"Bounces query is not valid: 'type' '{kind}' is not known.")
-        stream = query.get("messagestream", "outbound")
-        part, tag, message = (query.get(k) for k in ("emailfilter", "tag", "messageid"))
-        inactive = query.get("inactive")
+            raise PostmarkError(1000, f"Bounces query is not valid: 'type' '{kind}' is not known.")
         if inactive is not None and inactive.lower() not in ("true", "false"):
-            raise Refused(
+            raise PostmarkError(
                 1000, f"Bounces query is not valid: 'inactive' '{inactive}' is not true or false."
             )
         return [
             b
-            for b in self.newest_first()
-            if b.stream == stream
+            for b in self._newest_first()
+            if b.stream == query.get("messagestream", "outbound")
             and (kind is None or b.type.type.lower() == kind.lower())
-            and (inactive is None or (inactive.lower() == "true") == b.described()["Inactive"])
-            and (part is None or part.lower() in b.address.lower())
-            and (tag is None or b.tag == tag)
-            and (message is None or b.message_id == message.lower())
+            and (inactive is None or inactive.lower() == str(b.inactive).lower())
+            and query.get("emailfilter", "").lower() in b.address.lower()
+            and query.get("tag") in (None, b.tag)
+            and query.get("messageid", b.message_id).lower() == b.message_id
             and (from_ns is None or b.at_ns >= from_ns)
             and (to_ns is None or b.at_ns <= to_ns)
         ]
 
     def statistics(self) -> dict[str, Any]:
         """`GET /deliverystats`."""
-        kinds: dict[str, list[Bounce]] = {}
-        for bounce in self.newest_first():
-            kinds.setdefault(bounce.type.type, []).append(bounce)
+        newest_first = self._newest_first()
+        counts = Counter((b.type.type, b.type.name) for b in newest_first)
         rows: list[dict[str, Any]] = [{"Name": "All", "Count": len(self)}]
-        rows += [
-            {"Type": kind, "Name": found[0].type.name, "Count": len(found)}
-            for kind, found in kinds.items()
-        ]
-        inactive = {
-            b.address for b in self.newest_first() if b.type.inactive and not b.active_again
-        }
+        rows += [{"Type": kind, "Name": name, "Count": n} for (kind, name), n in counts.items()]
+        inactive = {b.address for b in newest_first if b.inactive}
         return {"InactiveMails": len(inactive), "Bounces": rows}
+
+    def _newest_first(self) -> list[Bounce]:
+        return list(self._by_id.values())[::-1]

@@ -1,4 +1,4 @@
-"""The only place for the log of calls: what was asked lately, and what came of it."""
+"""The log of API calls."""
 
 import threading
 from collections import Counter, deque
@@ -11,25 +11,28 @@ KEPT = 2000
 
 
 @dataclass(slots=True)
-class Call:
-    """One call to the API. `status` 0: the connection ended without an answer."""
+class LoggedCall:
+    """`route` is the path without ids. `status` 0: the connection ended without a response."""
 
-    number: int
     at_ns: int
     method: str
     path: str
-    messages: int
-    accepted: int
+    route: str
     status: int
-    fault: str
     ms: float
+    messages: int = 0
+    accepted: int = 0
+    fault: str = ""
+    number: int = 0
 
     def described(self) -> dict[str, Any]:
         """The call as the control API shows it."""
-        return asdict(self) | {"at": utc_text(self.at_ns)}
+        shown = asdict(self) | {"at": utc_text(self.at_ns)}
+        del shown["route"]
+        return shown
 
 
-class Calls:
+class CallLog:
     """The last calls, and counts over all of them."""
 
     def __init__(self) -> None:
@@ -37,45 +40,28 @@ class Calls:
         self.clear()
 
     def clear(self) -> None:
-        """Forgets calls and counts."""
         with self._lock:
-            self._last: deque[Call] = deque(maxlen=KEPT)
+            self._last: deque[LoggedCall] = deque(maxlen=KEPT)
             self._by_status: Counter[str] = Counter()
             self._by_path: Counter[str] = Counter()
             self._by_fault: Counter[str] = Counter()
             self.count = 0
 
-    def add(
-        self,
-        *,
-        at_ns: int,
-        method: str,
-        path: str,
-        branch: str,
-        status: int,
-        ms: float,
-        messages: int = 0,
-        accepted: int = 0,
-        fault: str = "",
-    ) -> None:
-        """Notes one call; `branch` is its path without ids, for counting."""
+    def add(self, call: LoggedCall) -> None:
         with self._lock:
             self.count += 1
-            self._last.append(
-                Call(self.count, at_ns, method, path, messages, accepted, status, fault, ms)
-            )
-            self._by_status[str(status)] += 1
-            self._by_path[branch] += 1
-            if fault:
-                self._by_fault[fault] += 1
+            call.number = self.count
+            self._last.append(call)
+            self._by_status[str(call.status)] += 1
+            self._by_path[call.route] += 1
+            if call.fault:
+                self._by_fault[call.fault] += 1
 
-    def newest_first(self, count: int = KEPT) -> list[Call]:
-        """The last calls, at most `count`."""
+    def newest_first(self, count: int = KEPT) -> list[LoggedCall]:
         with self._lock:
             return list(self._last)[::-1][:count]
 
     def counts(self) -> dict[str, Any]:
-        """All calls by status, path and fault."""
         with self._lock:
             return {
                 "total": self.count,

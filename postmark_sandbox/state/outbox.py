@@ -1,27 +1,25 @@
-"""The only place where accepted messages are kept: every one, until the inbox is emptied.
+"""Every accepted message, until the inbox is emptied.
 
 Messages are numbered in the order of acceptance and stored by request, compressed once, as they
-came; what has to be found quickly stands beside them in columns and indexes. The MessageID is the
-number in UUID dress, so that no index of ids is needed.
+came. What must be found quickly is kept beside them in columns and indexes. The MessageID is the
+number written as a UUID, so no index of ids is needed.
 """
 
 import threading
 import zlib
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
 import orjson
 
-from postmark_sandbox.postmark_api.validation import Letter, metadata_text
+from postmark_sandbox.rules.validation import CheckedMessage, metadata_text
 from postmark_sandbox.times import now_ns
 
-# One number, a run of numbers, or several of these: most values have one message or one batch.
-Found = int | range | list[int | range]
 UNPACKED_AT_ONCE = 8
 
 
@@ -30,7 +28,8 @@ class Parcel:
     """The accepted messages of one request. A column is one value if all messages share it.
 
     `body` is the compressed request; `positions` are the places of the accepted messages in it,
-    None if all were. `reply` names the fault that kept the caller from learning of it."""
+    None if all were. `reply` names the fault that kept the caller from learning of it.
+    """
 
     first: int
     size: int
@@ -42,23 +41,21 @@ class Parcel:
     sender: str | list[str]
     subject: str | list[str]
     tag: str | list[str]
-    edition: str | list[str]
     more_recipients: dict[int, list[str]] = field(default_factory=dict)
     reply: str = ""
 
     def value(self, column: str | list[str], number: int) -> str:
-        """What a column holds for a message."""
         return column if isinstance(column, str) else column[number - self.first]
 
     def all_recipients(self, number: int) -> list[str]:
-        """Whom the message went to, as typed."""
+        """The recipients of a message, as typed."""
         place = number - self.first
         return self.more_recipients.get(place) or [self.recipients[place]]
 
 
 @dataclass(slots=True)
 class Message:
-    """One accepted message, taken out of its parcel."""
+    """One accepted message."""
 
     number: int
     id: str
@@ -69,16 +66,31 @@ class Message:
     item: dict[str, Any]
 
     @property
+    def tag(self) -> str:
+        return self.item.get("Tag") or ""
+
+    @property
+    def subject(self) -> str:
+        return self.item.get("Subject") or ""
+
+    @property
     def metadata(self) -> dict[str, str]:
-        """The metadata as Postmark gives it back: strings."""
         return {k: metadata_text(v) for k, v in (self.item.get("Metadata") or {}).items()}
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """The caller's own headers."""
+        return [(h["Name"], h["Value"]) for h in self.item.get("Headers") or []]
+
+    def header(self, name: str) -> str:
+        """The first of the caller's own headers with this name, empty if absent."""
+        return next((v for found, v in self.headers if found.lower() == name.lower()), "")
 
 
 class Outbox:
-    """
-    All accepted messages. Safe to use from many threads.
+    """All accepted messages. Safe to use from many threads.
 
-    `goes_out_once` says of a stream that nobody gets two of one edition over it.
+    `goes_out_once` says of a stream that each reader gets one message of an edition over it.
     """
 
     def __init__(self, goes_out_once: Callable[[str], bool]) -> None:
@@ -88,89 +100,85 @@ class Outbox:
         self.clear()
 
     def clear(self) -> None:
-        """Forgets everything. MessageIDs given before are never given again."""
+        """Forget everything. MessageIDs given before are never given again."""
         with self.lock:
             self._prefix = str(uuid4())[:24]
             self._parcels: list[Parcel] = []
             self._firsts: list[int] = []
-            self._by_metadata: dict[str, dict[str, Found]] = {}
+            # Metadata key to value to the numbers of the messages that carry it.
+            self._by_metadata: dict[str, dict[str, list[int]]] = {}
             self._reached: dict[str, set[str]] = {}
-            self._by_stream: dict[str, int] = {}
+            self._by_stream: Counter[str] = Counter()
             self._twice: set[tuple[str, str]] = set()
             self._doubled: set[str] = set()
             self._with_delivery = 0
-            self._untold = 0
+            self._unreported = 0
             self._unpacked.clear()
             self.count = 0
 
-    # --- taking in
+    def accept(
+        self, body: bytes, messages: list[CheckedMessage], positions: list[int] | None
+    ) -> Parcel:
+        """Keep the messages of one request.
 
-    def accept(self, body: bytes, letters: list[Letter], positions: list[int] | None) -> Parcel:
-        """Keeps the letters of one request; `body` is the request as it came, `positions` the
-        places of these letters in it, None if it holds exactly these."""
+        `body` is the request as it came; `positions` are the places of these messages in it, None
+        if it holds exactly these.
+        """
         packed = zlib.compress(body, 1)
-        deliveries = [
-            metadata_text((letter.item.get("Metadata") or {}).get("delivery", ""))
-            for letter in letters
-        ]
         with self.lock:
             parcel = Parcel(
                 first=self.count,
-                size=len(letters),
+                size=len(messages),
                 at_ns=now_ns(),
                 body=packed,
                 positions=None if positions is None else array("H", positions),
-                recipients=[letter.recipients[0] for letter in letters],
-                stream=_column([letter.stream for letter in letters]),
-                sender=_column([letter.sender for letter in letters]),
-                subject=_column([letter.item.get("Subject") or "" for letter in letters]),
-                tag=_column([letter.item.get("Tag") or "" for letter in letters]),
-                edition=_column([delivery.rpartition(".")[0] for delivery in deliveries]),
+                recipients=[message.recipients[0] for message in messages],
+                stream=_column([message.stream for message in messages]),
+                sender=_column([message.sender for message in messages]),
+                subject=_column([message.item.get("Subject") or "" for message in messages]),
+                tag=_column([message.item.get("Tag") or "" for message in messages]),
             )
-            for number, letter in enumerate(letters, parcel.first):
-                self._index(number, parcel, letter)
+            for number, message in enumerate(messages, parcel.first):
+                self._index(number, parcel, message)
             self.count += parcel.size
             self._parcels.append(parcel)
             self._firsts.append(parcel.first)
         return parcel
 
-    def _index(self, number: int, parcel: Parcel, letter: Letter) -> None:
-        for key, value in (letter.item.get("Metadata") or {}).items():
+    def _index(self, number: int, parcel: Parcel, message: CheckedMessage) -> None:
+        edition = ""
+        for key, value in (message.item.get("Metadata") or {}).items():
             key = key.lower()
             value = value if type(value) is str else metadata_text(value)
-            by_value = self._by_metadata.setdefault(key, {})
+            numbers = self._by_metadata.setdefault(key, {}).setdefault(value, [])
             if key == "delivery":
+                edition = value.rpartition(".")[0]
                 self._with_delivery += 1
-                if value in by_value:
+                if numbers:
                     self._doubled.add(value)
-            _note(by_value, value, number)
-        self._by_stream[letter.stream] = self._by_stream.get(letter.stream, 0) + 1
-        if len(letter.recipients) > 1:
-            parcel.more_recipients[number - parcel.first] = letter.recipients
-        edition = parcel.value(parcel.edition, number)
-        if edition and self._goes_out_once(letter.stream):
+            numbers.append(number)
+        self._by_stream[message.stream] += 1
+        if len(message.recipients) > 1:
+            parcel.more_recipients[number - parcel.first] = message.recipients
+        if edition and self._goes_out_once(message.stream):
             reached = self._reached.setdefault(edition, set())
-            for address in letter.recipients:
+            for address in message.recipients:
                 folded = address.lower()
                 if folded in reached:
                     self._twice.add((edition, folded))
-                # Keeping the string that the column holds anyway halves what a reader costs.
+                # Keeping the string that the column holds anyway halves the memory per reader.
                 reached.add(address if folded == address else folded)
 
-    def mark_untold(self, parcel: Parcel, fault: str) -> None:
-        """Remembers that the caller did not properly learn of these messages."""
+    def mark_unreported(self, parcel: Parcel, fault: str) -> None:
+        """Remember that the caller did not properly learn of these messages."""
         with self.lock:
             parcel.reply = fault
-            self._untold += parcel.size
-
-    # --- taking out
+            self._unreported += parcel.size
 
     def id_of(self, number: int) -> str:
-        """The MessageID of a message."""
         return f"{self._prefix}{number:012x}"
 
     def number_of(self, message_id: str) -> int | None:
-        """The number of the message with this MessageID, None if there is none."""
         if len(message_id) != 36 or not message_id.lower().startswith(self._prefix):
             return None
         try:
@@ -179,10 +187,14 @@ class Outbox:
             return None
         return number if 0 <= number < self.count else None
 
+    def find(self, message_id: str) -> Message | None:
+        number = self.number_of(message_id)
+        return None if number is None else self.message(number)
+
     def message(self, number: int) -> Message:
         """One message with its whole content."""
         with self.lock:
-            parcel = self._parcel(number)
+            parcel = self.parcel_of(number)
             items = self._unpacked.get(parcel.first)
             if items is None:
                 read = orjson.loads(zlib.decompress(parcel.body))
@@ -202,39 +214,23 @@ class Outbox:
             )
 
     def parcel_of(self, number: int) -> Parcel:
-        """The parcel that a message came in."""
         with self.lock:
-            return self._parcel(number)
+            return self._parcels[bisect_right(self._firsts, number) - 1]
 
-    def _parcel(self, number: int) -> Parcel:
-        return self._parcels[bisect_right(self._firsts, number) - 1]
+    def parcels_newest_first(self) -> list[Parcel]:
+        with self.lock:
+            return self._parcels[::-1]
 
     def with_metadata(self, key: str, value: str) -> list[int]:
         """The numbers of the messages that carry this metadata, newest first."""
         with self.lock:
-            found = self._by_metadata.get(key.lower(), {}).get(value)
-            return [] if found is None else sorted(_numbers(found), reverse=True)
-
-    def parcels_newest_first(self) -> list[Parcel]:
-        """Every parcel, the last one first."""
-        with self.lock:
-            return self._parcels[::-1]
-
-    # --- counting
-
-    def copies_of(self, delivery: str) -> int:
-        """How many messages carry this delivery key."""
-        with self.lock:
-            return _size(self._by_metadata.get("delivery", {}).get(delivery))
+            return self._by_metadata.get(key.lower(), {}).get(value, [])[::-1]
 
     def copies(self, wanted: Callable[[int], bool]) -> dict[str, int]:
-        """Delivery key to number of messages, for the numbers that are wanted."""
+        """Delivery key to number of messages, where that number is wanted."""
         with self.lock:
-            return {
-                delivery: size
-                for delivery, found in self._by_metadata.get("delivery", {}).items()
-                if wanted(size := _size(found))
-            }
+            deliveries = self._by_metadata.get("delivery", {})
+            return {key: len(found) for key, found in deliveries.items() if wanted(len(found))}
 
     def counts(self) -> dict[str, Any]:
         """The counts of the summary."""
@@ -246,43 +242,9 @@ class Outbox:
                 "deliveries_with_more_than_one_copy": len(self._doubled),
                 "readers_with_two_of_one_edition": len(self._twice),
                 "without_delivery_key": self.count - self._with_delivery,
-                "accepted_without_telling": self._untold,
+                "accepted_without_telling": self._unreported,
             }
 
 
 def _column(values: list[str]) -> str | list[str]:
-    first = values[0] if values else ""
-    return first if values.count(first) == len(values) else values
-
-
-def _note(by_value: dict[str, Found], value: str, number: int) -> None:
-    found = by_value.get(value)
-    if found is None:
-        by_value[value] = number
-    elif isinstance(found, list):
-        joined = _joined(found[-1], number)
-        if joined is None:
-            found.append(number)
-        else:
-            found[-1] = joined
-    else:
-        by_value[value] = _joined(found, number) or [found, number]
-
-
-def _joined(last: int | range, number: int) -> range | None:
-    if isinstance(last, int):
-        return range(last, number + 1) if number == last + 1 else None
-    return range(last.start, number + 1) if number == last.stop else None
-
-
-def _numbers(found: Found) -> Iterator[int]:
-    for one in found if isinstance(found, list) else [found]:
-        yield from one if isinstance(one, range) else (one,)
-
-
-def _size(found: Found | None) -> int:
-    if found is None or isinstance(found, int):
-        return 0 if found is None else 1
-    if isinstance(found, range):
-        return len(found)
-    return sum(1 if isinstance(one, int) else len(one) for one in found)
+    return values[0] if values.count(values[0]) == len(values) else values

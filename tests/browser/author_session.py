@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from playwright.sync_api import Page, Route, expect
 
 from delivery.models import Edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from postmark_sandbox.state.outbox import Message
 
 FORM = "/admin/newsletters/"

@@ -15,7 +15,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from delivery.models import Edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import utc_text
 

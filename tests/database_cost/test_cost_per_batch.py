@@ -17,7 +17,7 @@ from django.db import connection
 from delivery.models import Attempt
 from delivery.worker.step import Dispatcher
 from newsletter_site.wiring import join
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 
 # In their order: what a batch is claimed, rendered, started and settled by.

@@ -35,7 +35,7 @@ from delivery.retention import drop_deliveries, expire_details, provider_event_d
 from delivery.rules.settlement import Sent
 from idempotency.expire import expire
 from newsletter_site.wiring import join
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import OwnServer

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from delivery.models import Edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import states
 

@@ -18,7 +18,7 @@ import pytest
 import requests
 import yaml
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.deployment.deployed_processes import free_port
 from tests.deployment.image import ROOT, Image
 from tests.deployment.served_site import FROM_THE_PROXY

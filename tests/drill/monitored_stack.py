@@ -22,7 +22,7 @@ import psycopg
 import requests
 import yaml
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.deployment.deployed_processes import Program, free_port, web_server, worker
 from tests.faults.servers.postgres_server import OwnServer
 from tests.postgres_cluster import ROOT

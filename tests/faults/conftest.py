@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.faults.delivery_stack import Stage
 from tests.faults.migration_observer import Onlooker
 from tests.faults.processes.watched_migrate import LATER, WatchedMigrate

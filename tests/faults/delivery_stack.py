@@ -13,7 +13,7 @@ from django.db import connection
 from delivery.models import Edition
 from delivery.worker import drain
 from delivery.worker.process import worker_from_settings
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import WatchedWorker
 from tests.faults.servers.cutting_proxy import CuttingProxy

@@ -25,7 +25,7 @@ from newsletter_site.embedded_postgres import address, server
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.initdb import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.links.unsubscribe_token import read, token_for
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import ROOT, WatchedWorker

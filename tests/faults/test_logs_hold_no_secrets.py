@@ -26,7 +26,7 @@ from django.contrib.auth import get_user_model
 
 from newsletter_site.logs.format import FIELDS
 from newsletter_site.logs.redact import basic_credentials
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.faults.processes.watched_worker import TIMES, WatchedWorker
 from tests.faults.servers.postgres_server import OwnServer
 from tests.faults.wait_until import eventually

@@ -20,7 +20,7 @@ import pytest
 
 from newsletter_site.demo.browser import Browser
 from newsletter_site.migrating.releases import Release, releases
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.browser.web_site import running_site
 from tests.delivery.homing_installation import Installation
 from tests.faults.processes.watched_worker import TIMES, WatchedWorker

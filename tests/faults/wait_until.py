@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 
 PATIENCE_S = 100
 LOOK_EVERY_S = 0.02

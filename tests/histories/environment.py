@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from delivery.rules import retries
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
 from tests.histories.reference_model import Row, TrueClock, Truth

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
@@ -22,13 +22,12 @@ def caller(server: SandboxServer) -> Caller:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    running = Receiver()
-    yield running
-    running.stop()
+    with Receiver() as running:
+        yield running
 
 
 @pytest.fixture
-def told(receiver: Receiver) -> Iterator[Caller]:
+def posting(receiver: Receiver) -> Iterator[Caller]:
     """A caller of a sandbox that posts to the receiver."""
     with SandboxServer(webhook_url=receiver.url) as server:
         yield Caller(server.url)

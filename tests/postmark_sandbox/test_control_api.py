@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
 
 MAIL = {"MessageStream": "outbound"}
@@ -38,7 +38,7 @@ def test_the_summary_counts_messages_streams_copies_and_calls(caller: Caller) ->
     }
 
 
-def test_copies_are_counted_for_every_delivery_or_for_the_doubled_ones(caller: Caller) -> None:
+def test_copies_lists_doubled_deliveries_or_all(caller: Caller) -> None:
     caller.send(*messages(3))
     caller.send(a_message(2))
     caller.send(a_message(2))
@@ -131,7 +131,7 @@ CANNOT_BE_READ = [
 ]
 
 
-def test_what_cannot_be_read_is_400_with_one_sentence(caller: Caller) -> None:
+def test_unreadable_control_call_is_400_with_one_sentence(caller: Caller) -> None:
     for method, path, body, sentence in CANNOT_BE_READ:
         reply = caller.call(method, f"/__sandbox__/{path}", body)
         assert reply.status == 400, path

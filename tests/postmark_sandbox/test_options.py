@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 import pytest
 
 from postmark_sandbox.command_line import add_options, read_fault, run
-from postmark_sandbox.faults.fault_rules import BadFault
+from postmark_sandbox.faults.fault_rules import FaultError
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from postmark_sandbox.faults.fault_rules import BadFault
         (["--port", "TAKEN"], "choose another port with --port."),
     ],
 )
-def test_a_wrong_option_is_told_in_one_sentence(
+def test_wrong_option_is_reported_in_one_sentence(
     capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
 ) -> None:
     parser = ArgumentParser()
@@ -34,9 +34,9 @@ def test_a_wrong_option_is_told_in_one_sentence(
     assert errors.count("\n") == 1
 
 
-def test_a_fault_of_the_command_line_fires_on_every_call_unless_it_says_otherwise() -> None:
+def test_command_line_fault_fires_on_every_call_by_default() -> None:
     assert read_fault("refuse_429", None) == {"kind": "refuse_429", "calls": None}
-    told = {"kind": "slow", "seconds": "2", "calls": "3", "probability": 0.5}
-    assert read_fault("slow:seconds=2,calls=3", 0.5) == told
-    with pytest.raises(BadFault, match=r"--fault has '2'; expected NAME=VALUE."):
+    expected = {"kind": "slow", "seconds": "2", "calls": "3", "probability": 0.5}
+    assert read_fault("slow:seconds=2,calls=3", 0.5) == expected
+    with pytest.raises(FaultError, match=r"--fault has '2'; expected NAME=VALUE."):
         read_fault("slow:2", None)

@@ -1,4 +1,4 @@
-"""The sandbox as a program of its own: started, stopped, told what to do by options."""
+"""The sandbox as a program: starting, stopping, and its options."""
 
 import json
 import os
@@ -44,9 +44,7 @@ def running(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("program", [["-m", "postmark_sandbox"], ["manage.py", "sandbox"]])
-def test_a_signal_ends_it_with_exit_0_and_nothing_on_standard_error(
-    number: int, program: list[str]
-) -> None:
+def test_signal_ends_it_with_exit_code_0_and_no_errors(number: int, program: list[str]) -> None:
     with running(program=program) as (process, caller):
         assert caller.send(a_message())[0]["ErrorCode"] == 0
         process.send_signal(number)

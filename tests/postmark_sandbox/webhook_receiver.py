@@ -1,4 +1,4 @@
-"""A real server that takes what the sandbox posts: webhooks, and one-click unsubscribes."""
+"""A real server that receives what the sandbox posts: webhooks, and one-click unsubscribes."""
 
 import json
 import threading
@@ -57,7 +57,10 @@ class Receiver:
             assert self._changed.wait_for(lambda: len(self.got) >= count, 20), self.got
             return [event for _, event in self.got[:count]]
 
-    def stop(self) -> None:
+    def __enter__(self) -> "Receiver":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -10,7 +10,7 @@ import time
 
 from django.test import override_settings
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.faults.processes.random_sigterms import AT_ONCE, blow, workers_to_stop
 from tests.proofs.author import desk
 from tests.proofs.environment import ground, manage

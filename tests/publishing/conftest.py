@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from delivery.models import Edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf

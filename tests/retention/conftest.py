@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from delivery.models import Edition, ProviderEvent
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from publishing.models import KeptForm, OutsideLook
 from tests.delivery.conftest import newsroom, provider, small_batches
 from tests.delivery.edition_factory import Newsroom

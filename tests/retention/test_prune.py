@@ -29,7 +29,7 @@ from newsletter_site.models.api_token import ApiToken
 from newsletter_site.retention import kinds, prune, would_go
 from newsletter_site.sign_in.attempts import take_a_try
 from newsletter_site.sign_in.throttle_keys import of_a_network
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.models import KeptForm, OutsideLook, Picture
 from publishing.test_letters.test_letters import send_test

@@ -18,7 +18,7 @@ from django.db import transaction
 from delivery.feedback import polling
 from delivery.models import Edition
 from newsletter_site.api.openapi_document import document
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.audience import confirmed
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber

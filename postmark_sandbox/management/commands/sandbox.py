@@ -10,17 +10,14 @@ from postmark_sandbox.command_line import add_options, run
 
 
 class Command(BaseCommand):
-    """Runs the sandbox until SIGTERM or Ctrl-C."""
+    """Run the sandbox until SIGTERM or Ctrl-C."""
 
     help = "Runs a local server that speaks Postmark's API and keeps every message it accepts."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Takes the options of the sandbox itself."""
         add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Runs it; the exit code is the sandbox's own."""
-        code = run(options)
-        if code:
+        if code := run(options):
             sys.exit(code)

@@ -17,7 +17,7 @@ from delivery.feedback import event_inbox
 from delivery.feedback.webhook_view import LONGEST_BODY
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue.batches.split import lock_edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.webhook_events import (

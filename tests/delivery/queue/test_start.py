@@ -16,7 +16,7 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Evidence
 from delivery.queue.claim import claim
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, Started, start
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record

@@ -17,7 +17,7 @@ from delivery.postmark.client import now_s
 from delivery.queue.claim import claim
 from delivery.worker.call_slots import QUICK_S, CallsInFlight, Place, threads_for
 from delivery.worker.process import Worker
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.wait_until import eventually
 

@@ -15,7 +15,7 @@ from delivery.configuration import Timing, policy_from_settings, postmark_from_s
 from delivery.models import Delivery, Edition
 from delivery.worker.process import Worker
 from delivery.worker.step import Dispatcher
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.capture_log import Lines, log_lines
 from tests.delivery.edition_factory import Newsroom, steady_dice
 from tests.delivery.queue.test_start import a_call_held_by

@@ -18,7 +18,7 @@ from delivery.feedback import event_inbox
 from delivery.models import Pace, ProviderEvent
 from delivery.monitoring import worker_heartbeat
 from delivery.postmark.call_deadlines import Deadlines
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import WorkerProcess
 from tests.faults.wait_until import held

@@ -28,7 +28,7 @@ from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind
 from newsletter_site.operations.metrics.prometheus_text import DATABASE
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.newsletter_site.every_url import every_address

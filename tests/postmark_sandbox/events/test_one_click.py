@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from postmark_sandbox.events.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, try_it
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.events.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, unsubscribe
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
@@ -25,7 +25,7 @@ def left(caller: Caller, message: str, encoding: str = MULTIPART) -> Reply:
     return caller.post("/__sandbox__/one-click", {"message": message, "encoding": encoding})
 
 
-def test_one_of_each_with_one_web_address_and_the_exact_value_is_valid() -> None:
+def test_one_of_each_header_with_one_address_is_valid() -> None:
     for headers in (
         [LINK, POST],
         [POST, ("list-unsubscribe", "<mailto:a@example.org?subject=x>, <https://example.org/>")],
@@ -59,7 +59,7 @@ AGAINST_THE_RULE = [
 ]
 
 
-def test_what_is_against_the_rule_is_told_in_words() -> None:
+def test_problems_with_the_headers_are_named() -> None:
     for headers, problem in AGAINST_THE_RULE:
         offer = offer_of(headers)
         assert not offer.valid
@@ -90,9 +90,7 @@ def test_the_post_carries_the_one_value_and_nothing_else(
     assert headers.keys().isdisjoint({"cookie", "authorization", "origin", "referer"})
 
 
-def test_a_redirect_is_not_followed_and_called_what_it_is(
-    caller: Caller, receiver: Receiver
-) -> None:
+def test_redirect_is_reported_and_not_followed(caller: Caller, receiver: Receiver) -> None:
     receiver.moves = {"/u/1": (301, "/u/1/")}
     link = ("List-Unsubscribe", f"<{receiver.base}/u/1>")
     reply = left(caller, accepted(caller, link, POST)).json
@@ -105,9 +103,7 @@ def test_a_redirect_is_not_followed_and_called_what_it_is(
     assert left(caller, message, "text/plain").status == 400
 
 
-def test_nothing_is_posted_where_the_headers_are_not_valid(
-    caller: Caller, receiver: Receiver
-) -> None:
+def test_nothing_is_posted_if_the_headers_are_invalid(caller: Caller, receiver: Receiver) -> None:
     reply = left(caller, accepted(caller, ("List-Unsubscribe", f"<{receiver.base}/u/>"))).json
     assert (reply["status"], reply["valid"]) == (None, False)
     assert reply["problems"][0].startswith("There is no List-Unsubscribe-Post header")
@@ -146,14 +142,14 @@ def dripping() -> Iterator[int]:
         thread.join()
 
 
-def test_an_answer_that_trickles_in_is_not_waited_for(dripping: int) -> None:
+def test_slow_byte_by_byte_response_times_out(dripping: int) -> None:
     offer = offer_of([("List-Unsubscribe", f"<http://127.0.0.1:{dripping}/u/>"), POST])
-    tried = try_it(offer, MULTIPART, timeout_s=0.2)
-    assert tried.status is None
-    assert "its answer was not whole in time" in tried.sentence
+    attempt = unsubscribe(offer, MULTIPART, timeout_s=0.2)
+    assert attempt.status is None
+    assert "its answer was not whole in time" in attempt.sentence
 
 
-def test_where_postmark_handles_unsubscribes_its_own_link_takes_the_post() -> None:
+def test_postmarks_own_link_takes_the_one_click_post() -> None:
     with SandboxServer(unsubscribe_handling="Postmark") as server:
         caller = Caller(server.url)
         message = accepted(caller)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.faults.fault_rules import KINDS, BadFault, read_rule
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.faults.fault_rules import KINDS, FaultError, read_rule
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
 
 
@@ -29,7 +29,7 @@ from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
         ("reset", {}, ConnectionResetError, 0),
     ],
 )
-def test_a_call_that_breaks_accepts_what_its_fault_says(
+def test_broken_call_accepts_what_its_fault_says(
     caller: Caller, kind: str, settings: dict[str, Any], breaks: Any, accepted: int
 ) -> None:
     caller.fault(kind, **settings)
@@ -48,7 +48,7 @@ def test_a_call_that_breaks_accepts_what_its_fault_says(
     assert [result["ErrorCode"] for result in caller.send(a_message(4))] == [0]
 
 
-def test_of_the_first_k_only_those_that_are_valid_are_accepted(caller: Caller) -> None:
+def test_first_k_counts_only_valid_messages(caller: Caller) -> None:
     caller.fault("accept_first_k_then_close", k=2)
     with pytest.raises(RemoteDisconnected):
         caller.send(a_message(1), a_message(2, To="nobody"), a_message(3), a_message(4))
@@ -56,7 +56,7 @@ def test_of_the_first_k_only_those_that_are_valid_are_accepted(caller: Caller) -
     assert [m["Recipients"][0] for m in found] == ["reader3@example.net", "reader1@example.net"]
 
 
-def test_an_answer_after_acceptance_can_be_wrong_or_dripped(caller: Caller) -> None:
+def test_response_after_acceptance_can_be_wrong_or_dripped(caller: Caller) -> None:
     caller.fault("accept_then_500")
     reply = caller.post("/email/batch", messages(3))
     assert (reply.status, reply.code) == (500, 101)
@@ -93,7 +93,7 @@ def test_success_without_error_code_accepts_and_says_it_may_be_late(caller: Call
         ("whole_422", {"code": 9999, "text": "Something new."}, 422, 9999),
     ],
 )
-def test_a_refusal_of_the_whole_request_accepts_nothing(
+def test_refusing_the_whole_request_accepts_nothing(
     caller: Caller, kind: str, settings: dict[str, object], status: int, code: int
 ) -> None:
     caller.fault(kind, **settings)
@@ -116,7 +116,7 @@ def test_a_refusal_of_the_whole_request_accepts_nothing(
         ("payload_too_large_413", 413, "text/plain"),
     ],
 )
-def test_an_answer_from_a_proxy_is_not_json(
+def test_proxy_errors_are_not_json(
     caller: Caller, kind: str, status: int, content_type: str
 ) -> None:
     caller.fault(kind)
@@ -138,7 +138,7 @@ def test_item_errors_hit_the_named_recipients_or_the_first_k_or_all(caller: Call
     assert [r["ErrorCode"] for r in caller.send(*messages(2))] == [412, 412]
 
 
-def test_slow_and_latency_answer_late_and_truly(caller: Caller) -> None:
+def test_slow_and_latency_respond_late_and_correctly(caller: Caller) -> None:
     caller.fault("slow", seconds=0.2)
     begin = time.monotonic()
     assert caller.send(a_message())[0]["ErrorCode"] == 0
@@ -186,7 +186,7 @@ def test_a_held_call_waits_until_it_is_released(
     assert summary["accepted_without_telling"] == untold
 
 
-def test_a_caller_that_is_gone_when_its_answer_is_ready_was_not_told(server: SandboxServer) -> None:
+def test_caller_that_left_before_the_response_counts_as_unreported(server: SandboxServer) -> None:
     caller = Caller(server.url)
     caller.fault("hold")
     body = json.dumps(messages(2)).encode()
@@ -204,7 +204,7 @@ def test_a_caller_that_is_gone_when_its_answer_is_ready_was_not_told(server: San
     assert caller.summary()["accepted_without_telling"] == 2
 
 
-def test_stopping_lets_go_of_a_held_call(server: SandboxServer) -> None:
+def test_stopping_releases_a_held_call(server: SandboxServer) -> None:
     caller = Caller(server.url)
     caller.fault("hold")
     with ThreadPoolExecutor(1) as pool:
@@ -296,16 +296,16 @@ REFUSED: list[tuple[dict[str, object], str]] = [
 ]
 
 
-def test_a_fault_that_cannot_be_is_refused_with_one_sentence() -> None:
+def test_invalid_fault_is_refused_with_one_sentence() -> None:
     for data, sentence in REFUSED:
-        with pytest.raises(BadFault) as caught:
+        with pytest.raises(FaultError) as caught:
             read_rule(data, 1, 0)
         assert sentence in str(caught.value)
         assert "\n" not in str(caught.value)
     assert all(read_rule({"kind": kind}, 1, 0) for kind in KINDS)
 
 
-def test_a_fault_can_be_put_on_any_path_and_a_star_stands_for_anything(caller: Caller) -> None:
+def test_fault_path_can_be_any_and_hold_a_star(caller: Caller) -> None:
     caller.fault("accept_then_close", path="/messages/outbound", calls=1)
     assert caller.send(a_message())[0]["ErrorCode"] == 0
     with pytest.raises(RemoteDisconnected):

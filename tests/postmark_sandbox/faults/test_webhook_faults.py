@@ -1,8 +1,8 @@
-"""Events that are told twice, late, in another order, of strangers, or before the reply."""
+"""Events that are posted twice, late, reordered, about unknown messages, or before the response."""
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
@@ -14,20 +14,16 @@ def whom(receiver: Receiver, count: int) -> list[str]:
 
 def order_of(seed: int, **settings: object) -> list[str]:
     """In which order eight deliveries come in a sandbox of its own."""
-    receiver = Receiver()
-    try:
-        with SandboxServer(webhook_url=receiver.url) as server:
-            caller = Caller(server.url)
-            caller.fault("webhook_reorder", seed=seed, k=8, seconds=600, **settings)
-            caller.send(*messages(8))
-            return whom(receiver, 8)
-    finally:
-        receiver.stop()
+    with Receiver() as receiver, SandboxServer(webhook_url=receiver.url) as server:
+        caller = Caller(server.url)
+        caller.fault("webhook_reorder", seed=seed, k=8, seconds=600, **settings)
+        caller.send(*messages(8))
+        return whom(receiver, 8)
 
 
-def test_an_event_is_told_again_under_the_same_trace_id(told: Caller, receiver: Receiver) -> None:
-    told.fault("webhook_duplicate", k=2)
-    told.send(*messages(2))
+def test_duplicate_event_has_the_same_trace_id(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_duplicate", k=2)
+    posting.send(*messages(2))
     assert whom(receiver, 4) == ["1", "1", "1", "2"]
     traces = [headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got]
     assert len(set(traces[:3])) == 1
@@ -42,33 +38,31 @@ def test_events_are_mixed_within_a_window_by_a_seed() -> None:
     assert order_of(2) != first
 
 
-def test_windows_follow_one_another_where_more_than_one_is_asked_for(
-    told: Caller, receiver: Receiver
-) -> None:
-    told.fault("webhook_reorder", k=2, seconds=600, calls=None)
-    told.send(*messages(4))
+def test_reordering_windows_follow_one_another(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_reorder", k=2, seconds=600, calls=None)
+    posting.send(*messages(4))
     assert whom(receiver, 4) == ["2", "1", "4", "3"]
-    told.post("/__sandbox__/reset", {})
-    told.fault("webhook_reorder", k=2, seconds=600)
-    told.send(*messages(5))
+    posting.post("/__sandbox__/reset", {})
+    posting.fault("webhook_reorder", k=2, seconds=600)
+    posting.send(*messages(5))
     assert whom(receiver, 9)[4:] == ["2", "1", "3", "4", "5"]
 
 
 @pytest.mark.parametrize("kind", ["webhook_delay", "webhook_very_late"])
-def test_an_event_is_late_and_others_pass_it(told: Caller, receiver: Receiver, kind: str) -> None:
-    told.fault(kind, seconds=600)
-    told.send(*messages(3))
+def test_late_event_is_overtaken_by_others(posting: Caller, receiver: Receiver, kind: str) -> None:
+    posting.fault(kind, seconds=600)
+    posting.send(*messages(3))
     assert whom(receiver, 2) == ["2", "3"]
-    assert told.summary()["webhooks"]["idle"] is False
-    assert told.post("/__sandbox__/hurry", {}).json["webhooks"] == 1
+    assert posting.summary()["webhooks"]["idle"] is False
+    assert posting.post("/__sandbox__/hurry", {}).json["webhooks"] == 1
     assert whom(receiver, 3) == ["2", "3", "1"]
 
 
-def test_a_message_that_nobody_sent_is_told_of_beside_the_true_event(
-    told: Caller, receiver: Receiver
+def test_event_about_unknown_message_is_posted_beside_the_true_one(
+    posting: Caller, receiver: Receiver
 ) -> None:
-    told.fault("webhook_unknown_message", path="Bounce", seed=7)
-    sent = told.send(a_message(1, To="softbounce@bounce.example"))[0]
+    posting.fault("webhook_unknown_message", path="Bounce", seed=7)
+    sent = posting.send(a_message(1, To="softbounce@bounce.example"))[0]
     true, stranger = receiver.events(2)
     assert true["MessageID"] == sent["MessageID"]
     assert (stranger["RecordType"], stranger["Metadata"]) == ("Bounce", {})
@@ -77,9 +71,9 @@ def test_a_message_that_nobody_sent_is_told_of_beside_the_true_event(
     assert stranger["ID"] != true["ID"]
 
 
-def test_a_delivery_is_told_after_the_bounce(told: Caller, receiver: Receiver) -> None:
-    told.fault("webhook_delivery_after_bounce")
-    sent = told.send(a_message(1, To="hardbounce@bounce.example"))[0]
+def test_delivery_is_posted_after_the_bounce(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_delivery_after_bounce")
+    sent = posting.send(a_message(1, To="hardbounce@bounce.example"))[0]
     bounce, delivery, change = receiver.events(3)
     kinds = [event["RecordType"] for event in (bounce, delivery, change)]
     assert kinds == ["Bounce", "Delivery", "SubscriptionChange"]
@@ -89,18 +83,16 @@ def test_a_delivery_is_told_after_the_bounce(told: Caller, receiver: Receiver) -
     assert delivery["DeliveredAt"] > bounce["BouncedAt"]
 
 
-def test_the_webhooks_are_told_before_the_reply(told: Caller, receiver: Receiver) -> None:
-    told.fault("webhook_before_reply")
-    told.send(*messages(50))
+def test_webhooks_are_posted_before_the_response(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_before_reply")
+    posting.send(*messages(50))
     assert len(receiver.got) == 50
 
 
-def test_a_rule_may_watch_one_type_of_event_and_one_reader(
-    told: Caller, receiver: Receiver
-) -> None:
-    told.fault("webhook_duplicate", path="Bounce,SubscriptionChange", calls=None)
-    told.fault("webhook_duplicate", recipient="Reader2@example.net")
-    told.send(a_message(1, To="hardbounce@bounce.example"), a_message(2), a_message(3))
+def test_rule_can_watch_one_event_type_and_one_reader(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_duplicate", path="Bounce,SubscriptionChange", calls=None)
+    posting.fault("webhook_duplicate", recipient="Reader2@example.net")
+    posting.send(a_message(1, To="hardbounce@bounce.example"), a_message(2), a_message(3))
     kinds = [(e["RecordType"], e.get("Recipient")) for e in receiver.events(7)]
     bounced = "hardbounce@bounce.example"
     assert kinds == [
@@ -114,12 +106,12 @@ def test_a_rule_may_watch_one_type_of_event_and_one_reader(
     ]
 
 
-def test_several_rules_act_on_one_event(told: Caller, receiver: Receiver) -> None:
-    told.fault("webhook_duplicate")
-    told.fault("webhook_delay", seconds=600)
-    told.send(*messages(2))
+def test_several_rules_act_on_one_event(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_duplicate")
+    posting.fault("webhook_delay", seconds=600)
+    posting.send(*messages(2))
     assert whom(receiver, 1) == ["2"]
-    assert told.post("/__sandbox__/hurry", {}).json["webhooks"] == 2
+    assert posting.post("/__sandbox__/hurry", {}).json["webhooks"] == 2
     assert whom(receiver, 3) == ["2", "1", "1"]
 
 
@@ -132,42 +124,40 @@ def listed(caller: Caller) -> list[str]:
     return [entry["EmailAddress"] for entry in dump]
 
 
-def test_late_events_and_changes_arrive_automatically(told: Caller, receiver: Receiver) -> None:
-    told.fault("webhook_delay", seconds=0.05)
-    told.send(*messages(2))
+def test_late_events_and_changes_arrive_automatically(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("webhook_delay", seconds=0.05)
+    posting.send(*messages(2))
     assert sorted(whom(receiver, 2)) == ["1", "2"]
-    told.fault("webhook_reorder", k=100, seconds=0.05)
-    told.send(*messages(2))
+    posting.fault("webhook_reorder", k=100, seconds=0.05)
+    posting.send(*messages(2))
     assert sorted(whom(receiver, 4)[2:]) == ["1", "2"]
-    told.fault("suppression_delay", seconds=0.05)
-    told.post(SUPPRESSIONS, ADA)
+    posting.fault("suppression_delay", seconds=0.05)
+    posting.post(SUPPRESSIONS, ADA)
     change = receiver.events(5)[4]
     assert (change["SuppressSending"], change["MessageID"]) == (True, None)
-    assert listed(told) == ["ada@example.net"]
+    assert listed(posting) == ["ada@example.net"]
 
 
-def test_a_change_of_a_suppression_list_takes_effect_later(
-    told: Caller, receiver: Receiver
-) -> None:
-    told.fault("suppression_delay", seconds=600)
-    made = told.post(SUPPRESSIONS, ADA).json["Suppressions"][0]
+def test_suppression_change_takes_effect_later(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("suppression_delay", seconds=600)
+    made = posting.post(SUPPRESSIONS, ADA).json["Suppressions"][0]
     assert made["Status"] == "Suppressed"
-    assert listed(told) == []
-    assert told.send(a_message(1, To="ada@example.net"))[0]["ErrorCode"] == 0
-    assert told.post("/__sandbox__/hurry", {}).json["changes"] == 1
-    assert listed(told) == ["ada@example.net"]
+    assert listed(posting) == []
+    assert posting.send(a_message(1, To="ada@example.net"))[0]["ErrorCode"] == 0
+    assert posting.post("/__sandbox__/hurry", {}).json["changes"] == 1
+    assert listed(posting) == ["ada@example.net"]
     assert [e["RecordType"] for e in receiver.events(2)] == ["Delivery", "SubscriptionChange"]
-    lifted = told.post(f"{SUPPRESSIONS}/delete", ADA).json["Suppressions"][0]
+    lifted = posting.post(f"{SUPPRESSIONS}/delete", ADA).json["Suppressions"][0]
     assert lifted["Status"] == "Deleted"
-    assert listed(told) == ["ada@example.net"]
-    told.post("/__sandbox__/hurry", {})
-    assert listed(told) == []
+    assert listed(posting) == ["ada@example.net"]
+    posting.post("/__sandbox__/hurry", {})
+    assert listed(posting) == []
 
 
-def test_a_reset_forgets_what_was_still_to_come(told: Caller, receiver: Receiver) -> None:
-    told.fault("suppression_delay", seconds=600)
-    told.post(SUPPRESSIONS, ADA)
-    told.fault("webhook_delay", seconds=600)
-    told.send(a_message(1))
-    told.post("/__sandbox__/reset", {})
-    assert told.post("/__sandbox__/hurry", {}).json == {"changes": 0, "webhooks": 0}
+def test_reset_drops_late_events_and_changes(posting: Caller, receiver: Receiver) -> None:
+    posting.fault("suppression_delay", seconds=600)
+    posting.post(SUPPRESSIONS, ADA)
+    posting.fault("webhook_delay", seconds=600)
+    posting.send(a_message(1))
+    posting.post("/__sandbox__/reset", {})
+    assert posting.post("/__sandbox__/hurry", {}).json == {"changes": 0, "webhooks": 0}

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message
 
 SEVEN_DIGITS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}(Z|-0[45]:00)")
 
 
-def test_a_message_is_answered_with_its_id_and_time(caller: Caller) -> None:
+def test_accepted_message_gets_an_id_and_a_time(caller: Caller) -> None:
     reply = caller.post("/email", a_message(To="Ada <ada@example.net>"))
     result = reply.json
     assert reply.status == 200
@@ -30,7 +30,7 @@ def test_a_message_is_answered_with_its_id_and_time(caller: Caller) -> None:
     assert abs(age.total_seconds()) < 60
 
 
-def test_a_batch_is_answered_item_by_item_in_order(caller: Caller) -> None:
+def test_batch_results_are_in_order(caller: Caller) -> None:
     results = caller.send(
         a_message(1), a_message(2, To="nobody"), a_message(3, MessageStream="x"), a_message(4)
     )

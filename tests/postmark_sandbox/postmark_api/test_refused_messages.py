@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import LEFT_OUT, Caller, a_message, messages
 
 SENDER = "The 'From' address you supplied (letter@example.org) is not a Sender Signature"
@@ -23,7 +23,7 @@ def test_a_call_without_a_token_is_401_with_code_10(caller: Caller) -> None:
     assert (unknown.status, wrong_method.status) == (404, 405)
 
 
-def test_only_the_named_tokens_are_accepted_where_tokens_are_named() -> None:
+def test_only_named_tokens_are_accepted() -> None:
     with SandboxServer(tokens=["the right one"]) as server:
         caller = Caller(server.url)
         wrong = caller.post("/email", a_message(), **{"X-Postmark-Server-Token": "another"})
@@ -118,7 +118,7 @@ REFUSED: list[tuple[dict[str, Any], int, str]] = [
 ]
 
 
-def test_a_message_is_refused_alone_and_in_a_batch_with_the_same_code(caller: Caller) -> None:
+def test_refusal_is_the_same_alone_and_in_a_batch(caller: Caller) -> None:
     for number, (changes, code, sentence) in enumerate(REFUSED, 1):
         message = a_message(**changes)
         alone = caller.post("/email", message)
@@ -148,13 +148,13 @@ WITHIN_LIMITS: list[dict[str, Any]] = [
 ]
 
 
-def test_what_keeps_to_the_limits_is_accepted(caller: Caller) -> None:
+def test_messages_within_the_limits_are_accepted(caller: Caller) -> None:
     for changes in WITHIN_LIMITS:
         reply = caller.post("/email", a_message(**changes))
         assert (reply.status, reply.code, reply.message) == (200, 0, "OK"), changes
 
 
-def test_a_sender_that_is_not_verified_is_400_where_senders_are_restricted() -> None:
+def test_unverified_sender_is_400() -> None:
     with SandboxServer(verified=["almanack.example", "one@elsewhere.example"]) as server:
         caller = Caller(server.url)
         refused = caller.post("/email", a_message())
@@ -257,7 +257,7 @@ def test_a_part_above_5_mb_is_refused_and_its_neighbour_is_not(caller: Caller) -
         ("GET", "/bounces/5", 1001),
     ],
 )
-def test_what_does_not_exist_is_422_with_its_code(
+def test_unknown_resources_are_422_with_their_code(
     caller: Caller, method: str, path: str, code: int
 ) -> None:
     reply = caller.call(method, path, b"{}" if method == "POST" else None)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
 
 BROKEN: list[dict[str, object]] = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message
 
 
@@ -243,7 +243,7 @@ def test_bounce_becomes_active_unless_the_reader_unsubscribed(caller: Caller) ->
     assert listed(caller) == {address: ("ManualSuppression", "Recipient")}
 
 
-def test_where_postmark_handles_unsubscribes_its_link_and_headers_are_in_the_mail() -> None:
+def test_postmark_adds_its_unsubscribe_link_and_headers() -> None:
     with SandboxServer(unsubscribe_handling="Postmark") as server:
         caller = Caller(server.url)
         first = caller.send(

@@ -1,4 +1,4 @@
-"""Webhooks that are set up by API: who is told what, with which headers, and verification."""
+"""Webhooks that are set up by API: who gets which event, with which headers, and verification."""
 
 from base64 import b64encode
 from typing import Any
@@ -37,7 +37,7 @@ def records(receiver: Receiver, count: int) -> list[str]:
     return [event["RecordType"] for event in receiver.events(count)]
 
 
-def test_a_webhook_is_made_shown_listed_edited_and_removed(
+def test_webhook_is_created_shown_listed_edited_and_removed(
     caller: Caller, receiver: Receiver
 ) -> None:
     body = a_hook(
@@ -77,7 +77,7 @@ def test_a_webhook_is_made_shown_listed_edited_and_removed(
     assert caller.get("/webhooks").json == {"Webhooks": []}
 
 
-def test_making_one_posts_a_test_event_for_each_trigger(caller: Caller, receiver: Receiver) -> None:
+def test_creating_one_posts_a_test_event_per_trigger(caller: Caller, receiver: Receiver) -> None:
     own = {
         "HttpAuth": {"Username": "pm", "Password": "s:cret"},
         "HttpHeaders": [{"Name": "X-Hook", "Value": "another"}],
@@ -91,9 +91,7 @@ def test_making_one_posts_a_test_event_for_each_trigger(caller: Caller, receiver
     assert all("x-pm-webhook-trace-id" in headers for headers, _ in receiver.got)
 
 
-def test_what_was_not_verified_is_told_nothing_until_it_is(
-    caller: Caller, receiver: Receiver
-) -> None:
+def test_unverified_webhook_gets_no_events(caller: Caller, receiver: Receiver) -> None:
     hook = created(caller, a_hook(receiver, "Delivery", "Bounce"))
     caller.send(a_message(1))
     assert caller.summary()["webhooks"]["idle"] is True
@@ -116,11 +114,8 @@ def test_what_was_not_verified_is_told_nothing_until_it_is(
     assert shown[0]["Verified"] == ["Bounce", "Delivery"]
 
 
-def test_each_is_told_of_its_stream_and_its_triggers_only(
-    caller: Caller, receiver: Receiver
-) -> None:
-    other = Receiver()
-    try:
+def test_webhook_gets_only_its_stream_and_triggers(caller: Caller, receiver: Receiver) -> None:
+    with Receiver() as other:
         created(caller, a_hook(receiver, "Bounce", Verify=True))
         created(caller, a_hook(other, MessageStream="outbound", Verify=True))
         caller.send(
@@ -132,12 +127,10 @@ def test_each_is_told_of_its_stream_and_its_triggers_only(
         assert other.events(2)[1]["Recipient"] == "reader3@example.net"
         assert caller.post("/__sandbox__/hurry", {}).json["webhooks"] == 0
         assert (len(receiver.got), len(other.got)) == (2, 2)
-    finally:
-        other.stop()
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_the_source_of_a_bounced_mail_comes_only_if_it_was_asked_for(
+def test_bounce_has_the_source_only_if_wanted(
     caller: Caller, receiver: Receiver, wanted: bool
 ) -> None:
     triggers = {"Bounce": {"Enabled": True, "IncludeContent": wanted}}
@@ -162,15 +155,12 @@ def test_redirects_are_followed_with_the_event(
 def test_credentials_do_not_follow_a_redirect_to_another_host(
     caller: Caller, receiver: Receiver
 ) -> None:
-    other = Receiver()
-    try:
+    with Receiver() as other:
         receiver.moves = {"/hooks/": (307, f"{other.base}/end/")}
         auth = {"Username": "pm", "Password": "x"}
         created(caller, a_hook(receiver, Verify=True, HttpAuth=auth))
         other.events(1)
         assert "authorization" not in other.got[0][0]
-    finally:
-        other.stop()
 
 
 def test_the_sandbox_follows_ten_redirects_and_no_more(receiver: Receiver) -> None:
@@ -231,7 +221,7 @@ CANNOT_BE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_cannot_be_is_refused_with_one_sentence(caller: Caller, receiver: Receiver) -> None:
+def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: Receiver) -> None:
     for change, sentence in CANNOT_BE:
         reply = caller.post("/webhooks", a_hook(receiver) | change)
         assert reply.status == 422
@@ -253,7 +243,7 @@ def test_what_cannot_be_is_refused_with_one_sentence(caller: Caller, receiver: R
         ([200, 204], None, "'Bounce' was not taken. It answered 204; expected 200."),
         ([200, 500], None, "'Bounce' was not taken. It answered 500; expected 200."),
         ([404], (308, "{base}/there/"), "to {base}/there/, which answered 404; expected 200."),
-        # Nobody speaks https there, and no password is told.
+        # Nothing speaks https there, and the sentence hides the password.
         ([], (301, "https://pm:s3cret@{host}/"), "to https://{host}/, which gave no answer;"),
     ],
 )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from delivery.models import DatabaseIdentity, Edition
 from delivery.queue import scheduled_editions
 from delivery.reconcile import database_identity
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.actions.start_scheduled import start_due, start_now
 from publishing.scheduling.local_time import Moment, moment_of

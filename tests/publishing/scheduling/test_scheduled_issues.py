@@ -25,7 +25,7 @@ from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState
 from delivery.worker.drain import Watch
 from delivery.worker.process import worker_from_settings
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from publishing.actions import start_scheduled
 from publishing.actions.edition_actions import CannotDoThatError, applicable
 from publishing.actions.edition_actions import perform as perform_and_record

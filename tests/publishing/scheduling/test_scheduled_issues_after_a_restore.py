@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery.reconcile import database_identity
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.database_backup import backup_of
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.homing_installation import Installation

@@ -18,7 +18,7 @@ from django.test import Client
 
 from delivery.feedback import event_inbox
 from delivery.models import Delivery, Edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.consent import consent_ledger
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.erasure_hash import erased_among, hash_of

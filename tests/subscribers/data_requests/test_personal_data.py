@@ -16,7 +16,7 @@ from delivery.models import Delivery, Edition
 from delivery.queue import control
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.tasks import background_tasks
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.consent import consent_ledger
 from subscribers.data_requests.data_request import MOST_FAILURES, NOBODY, answer_waiting
 from subscribers.data_requests.erase import erase

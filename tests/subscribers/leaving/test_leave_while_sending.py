@@ -14,7 +14,7 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from delivery.models import Delivery, Edition
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
 from tests.delivery.conftest import newsroom, provider

@@ -1,4 +1,4 @@
-"""The only place for what Postmark takes for an address.
+"""Addresses as Postmark reads them.
 
 The two patterns are Postmark's published ones for mailbox and domain; on top of them a mailbox has
 no leading, trailing or doubled dot. So `?`, quotes, underscores in domains and anything beyond
@@ -7,12 +7,13 @@ ASCII are refused, although mail standards would allow some of it.
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
-from postmark_sandbox.http.response import Refused
+from postmark_sandbox.http.response import PostmarkError
 
 MAILBOX = re.compile(r"[a-z0-9.!#$%&'`*+\-/=^_{}|~]+", re.IGNORECASE | re.ASCII)
 DOMAIN = re.compile(r"(?:\.?[a-zA-Z0-9-])+", re.ASCII)
-# The plain shape of nearly every recipient: decided by one match, without looking closer.
+# The shape of nearly every recipient, decided by one match.
 PLAIN = re.compile(
     r"[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+(?:\.[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+)*"
     r"@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*",
@@ -21,29 +22,31 @@ PLAIN = re.compile(
 # A name with any of these must be written as a quoted string.
 PUNCTUATION = frozenset('()<>[]:;@\\,."')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+# Text between commas that stand neither in a quoted string nor in angle brackets.
+PIECE = re.compile(
+    r"""(?:"(?:[^"\\]|\\.)*"?|<(?:"(?:[^"\\]|\\.)*"?|[^>"])*>?|[^,"<])+""", re.DOTALL
+)
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """An address and the name that stood beside it, if any."""
-
     address: str
     name: str | None = None
 
 
 def read_list(text: str, field: str) -> list[Mailbox]:
-    """The mailboxes of a comma-separated field, or Postmark's 300. Empty pieces are passed over."""
+    """The mailboxes of a comma-separated field, or Postmark's 300. Empty pieces are ignored."""
     if PLAIN.fullmatch(text):
         return [Mailbox(text)]
-    return [read_mailbox(piece, field) for piece in split(text) if piece.strip()]
+    return [read_mailbox(piece, field) for piece in PIECE.findall(text) if piece.strip()]
 
 
 def read_mailbox(text: str, field: str) -> Mailbox:
     """`ada@example.net`, `Ada <ada@example.net>` or `"Ada, Jr." <ada@example.net>`."""
     text = text.strip()
     if CONTROL.search(text):
-        raise Refused(300, f"Invalid '{field}' address: '{text}'.")
+        raise PostmarkError(300, f"Invalid '{field}' address: '{text}'.")
     if not text.endswith(">"):
         return Mailbox(checked(text, field))
     name, _, rest = text[:-1].rpartition("<")
@@ -51,51 +54,31 @@ def read_mailbox(text: str, field: str) -> Mailbox:
     if QUOTED.fullmatch(name):
         name = re.sub(r"\\(.)", r"\1", name[1:-1])
     elif not PUNCTUATION.isdisjoint(name):
-        raise Refused(300, f"Invalid '{field}' address: '{text}'.")
+        raise PostmarkError(300, f"Invalid '{field}' address: '{text}'.")
     return Mailbox(checked(rest.strip(), field), name or None)
 
 
 def checked(address: str, field: str) -> str:
     """The address itself if Postmark would take it, else the 300 that says why not."""
+    parsing = f"Error parsing '{field}': Illegal email"
     if "@" not in address:
-        raise Refused(
-            300,
-            f"Error parsing '{field}': Illegal email address '{address}'. "
-            "It must contain the '@' symbol.",
-        )
+        raise PostmarkError(300, f"{parsing} address '{address}'. It must contain the '@' symbol.")
     mailbox, _, domain = address.rpartition("@")
     if not MAILBOX.fullmatch(mailbox) or mailbox[0] == "." or mailbox[-1] == "." or ".." in mailbox:
-        raise Refused(300, f"Invalid '{field}' address: '{address}'.")
+        raise PostmarkError(300, f"Invalid '{field}' address: '{address}'.")
     if not DOMAIN.fullmatch(domain):
-        raise Refused(
-            300,
-            f"Error parsing '{field}': Illegal email domain '{domain}' in address '{address}'.",
-        )
+        raise PostmarkError(300, f"{parsing} domain '{domain}' in address '{address}'.")
     return address
 
 
-def split(text: str) -> list[str]:
-    """Cuts at commas that stand neither in a quoted string nor in angle brackets."""
-    pieces: list[str] = []
-    begin, quoted, angled, at = 0, False, False, 0
-    while at < len(text):
-        sign = text[at]
-        if quoted:
-            if sign == "\\":
-                at += 1
-            quoted = sign != '"'
-        elif sign == '"':
-            quoted = True
-        elif sign in "<>":
-            angled = sign == "<"
-        elif sign == "," and not angled:
-            pieces.append(text[begin:at])
-            begin = at + 1
-        at += 1
-    pieces.append(text[begin:])
-    return pieces
+def why_not_an_address(found: Any) -> str | None:
+    """The sentence about a suppression without a valid address, None for a valid one."""
+    try:
+        checked(found if isinstance(found, str) else "", "EmailAddress")
+    except PostmarkError:
+        return "An invalid email address was provided."
+    return None
 
 
 def domain_of(address: str) -> str:
-    """The part after the last `@`, in lower case."""
     return address.rpartition("@")[2].lower()

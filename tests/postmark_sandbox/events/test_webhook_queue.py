@@ -2,13 +2,13 @@
 
 from base64 import b64encode
 
-from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
-def test_every_accepted_message_is_told_as_delivered(told: Caller, receiver: Receiver) -> None:
-    results = told.send(*messages(3))
+def test_every_accepted_message_posts_a_delivery(posting: Caller, receiver: Receiver) -> None:
+    results = posting.send(*messages(3))
     events = receiver.events(3)
     assert [e["RecordType"] for e in events] == ["Delivery"] * 3
     assert [e["MessageID"] for e in events] == [r["MessageID"] for r in results]
@@ -17,8 +17,8 @@ def test_every_accepted_message_is_told_as_delivered(told: Caller, receiver: Rec
     assert (events[0]["MessageStream"], events[0]["Tag"]) == ("broadcast", "issue-1")
 
 
-def test_credentials_and_path_are_those_of_the_url(told: Caller, receiver: Receiver) -> None:
-    told.send(a_message())
+def test_credentials_and_path_are_those_of_the_url(posting: Caller, receiver: Receiver) -> None:
+    posting.send(a_message())
     receiver.events(1)
     headers = receiver.got[0][0]
     assert headers["authorization"] == f"Basic {b64encode(b'pm:s:cret').decode()}"
@@ -28,10 +28,10 @@ def test_credentials_and_path_are_those_of_the_url(told: Caller, receiver: Recei
 
 
 def test_a_hard_bounce_and_a_complaint_also_change_the_subscription(
-    told: Caller, receiver: Receiver
+    posting: Caller, receiver: Receiver
 ) -> None:
-    told.send(a_message(1, To="hardbounce@bounce.example"))
-    told.send(a_message(2, To="complaint@bounce.example"))
+    posting.send(a_message(1, To="hardbounce@bounce.example"))
+    posting.send(a_message(2, To="complaint@bounce.example"))
     events = receiver.events(5)
     assert [(e["RecordType"], e.get("Email") or e.get("Recipient")) for e in events] == [
         ("Bounce", "hardbounce@bounce.example"),
@@ -45,9 +45,9 @@ def test_a_hard_bounce_and_a_complaint_also_change_the_subscription(
     assert events[2]["CanActivate"] is False
 
 
-def test_an_unsubscribe_and_a_reactivation_are_told(told: Caller, receiver: Receiver) -> None:
-    told.send(a_message(1, To="unsubscribe@bounce.example"))
-    told.post(
+def test_unsubscribe_and_reactivation_are_posted(posting: Caller, receiver: Receiver) -> None:
+    posting.send(a_message(1, To="unsubscribe@bounce.example"))
+    posting.post(
         "/__sandbox__/events",
         {"event": "Reactivate", "stream": "broadcast", "address": "unsubscribe@bounce.example"},
     )
@@ -59,10 +59,10 @@ def test_an_unsubscribe_and_a_reactivation_are_told(told: Caller, receiver: Rece
     assert (back["SuppressionReason"], back["Metadata"]) == (None, {})
 
 
-def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Receiver) -> None:
-    message_id = told.send(a_message(1))[0]["MessageID"]
+def test_events_can_be_made_repeated_and_out_of_order(posting: Caller, receiver: Receiver) -> None:
+    message_id = posting.send(a_message(1))[0]["MessageID"]
     for event, times in (("Bounce", 1), ("Delivery", 2)):
-        told.post("/__sandbox__/events", {"event": event, "message": message_id, "times": times})
+        posting.post("/__sandbox__/events", {"event": event, "message": message_id, "times": times})
     kinds = [e["RecordType"] for e in receiver.events(5)]
     assert kinds == ["Delivery", "Bounce", "SubscriptionChange", "Delivery", "Delivery"]
     traces = [headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got]
@@ -70,7 +70,7 @@ def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Re
     assert len(set(traces)) == 4
 
 
-def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(receiver: Receiver) -> None:
+def test_retries_keep_the_trace_id(receiver: Receiver) -> None:
     receiver.statuses = [503, 429]
     with SandboxServer(webhook_url=receiver.url, webhook_waits_s=(0, 0, 0)) as server:
         Caller(server.url).send(a_message())
@@ -81,9 +81,9 @@ def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(receiver: Rece
     assert left == ["3", "2", "1"]
 
 
-def test_another_refusal_loses_the_event_for_good(told: Caller, receiver: Receiver) -> None:
+def test_another_refusal_loses_the_event_for_good(posting: Caller, receiver: Receiver) -> None:
     receiver.statuses = [401]
-    told.send(*messages(2))
+    posting.send(*messages(2))
     assert [e["Recipient"][:7] for e in receiver.events(2)] == ["reader1", "reader2"]
-    counts = told.summary()["webhooks"]
+    counts = posting.summary()["webhooks"]
     assert (counts["lost"], counts["retried"]) == (1, 0)

@@ -1,14 +1,14 @@
-"""The only place that spoils replies: what the caller sees of a fault."""
+"""What the caller sees of a fault."""
 
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from postmark_sandbox.faults.fault_rules import Fault
+from postmark_sandbox.faults.fault_rules import FaultRule
 from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import HTML, Answer, Travel, error, plain
-from postmark_sandbox.postmark_api.validation import ACCOUNT_TEXTS, from_text
+from postmark_sandbox.http.response import HTML, Response, Transfer, error, plain
+from postmark_sandbox.rules.validation import ACCOUNT_REFUSALS, sender_text
 
 DELAYED = "Message accepted, but delivery may be delayed."
 TEXTS = {
@@ -21,27 +21,26 @@ TEXTS = {
     1226: "The message stream for the provided 'ID' was not found.",
     1235: "The stream provided: 'broadcast' does not exist on this server.",
     1236: "The stream provided: 'inbound' does not support sending.",
-    **dict(ACCOUNT_TEXTS.values()),
+    **dict(ACCOUNT_REFUSALS.values()),
 }
 
 
 def text_of(code: int, sender: str) -> str:
-    """The sentence that goes with an ErrorCode when the fault names none; `sender` is the address
-    in From of the message that is refused."""
+    """The sentence of an ErrorCode; `sender` is the address in From of the refused message."""
     if code == 400:
-        return from_text(sender)
+        return sender_text(sender)
     return TEXTS.get(code, f"Refused on request with ErrorCode {code}.")
 
 
-def instead(fault: Fault, request: Request) -> Answer:
-    """What the caller gets instead of a judgement; nothing was accepted."""
+def refuse(fault: FaultRule, request: Request) -> Response:
+    """The response in place of a judgement; nothing was accepted."""
     settings = fault.settings
     match fault.kind:
         case "refuse_429" | "search_429":
-            answer = error(429, "Rate limit exceeded.", 429)
+            response = error(429, "Rate limit exceeded.", 429)
             if settings["retry_after"] is not None:
-                answer.headers["Retry-After"] = str(settings["retry_after"])
-            return answer
+                response.headers["Retry-After"] = str(settings["retry_after"])
+            return response
         case "maintenance_503" | "search_503":
             return error(100, "Planned maintenance. The API is not available just now.", 503)
         case "bad_gateway_502_html":
@@ -52,51 +51,45 @@ def instead(fault: Fault, request: Request) -> Answer:
             return error(10, "Request does not contain a valid Server token.", 401)
         case "payload_too_large_413":
             return plain(413, "Request Entity Too Large")
-        case _:
-            code = settings["code"]
-            return error(code, settings["text"] or text_of(code, request.sender()))
+    sender = next(iter(request.addresses("From")), "")
+    return error(settings["code"], settings["text"] or text_of(settings["code"], sender))
 
 
-def tampered(answer: Answer, fault: Fault) -> Answer:
-    """The reply as the fault leaves it."""
+def spoil(response: Response, fault: FaultRule) -> Response:
+    """The true response as the fault leaves it."""
     seconds = fault.settings.get("seconds", 0.0)
     match fault.kind:
         case "accept_then_close" | "accept_first_k_then_close":
-            return replace(answer, travel=Travel.CLOSED)
+            return replace(response, transfer=Transfer.CLOSED)
         case "accept_then_500":
             return error(101, "An unexpected error occurred.", 500)
         case "accept_then_stall":
-            return replace(answer, travel=Travel.CLOSED, wait_s=seconds)
+            return replace(response, transfer=Transfer.CLOSED, wait_s=seconds)
         case "accept_then_drip":
-            return replace(answer, travel=Travel.DRIPPED, drip_s=seconds)
+            return replace(response, transfer=Transfer.DRIPPED, drip_s=seconds)
         case "accept_then_truncate":
-            return replace(answer, travel=Travel.CUT)
+            return replace(response, transfer=Transfer.CUT)
         case "accept_then_garble":
-            return replace(answer, body=_garbled(answer.body))
+            return replace(response, body=_garbled(response.body))
         case "accept_then_wrong_length":
-            return replace(answer, body=_one_too_few(answer.body))
+            return replace(response, body=_one_too_few(response.body))
         case "success_without_error_code":
-            return replace(answer, body=_without_code(answer.body))
+            return replace(response, body=_without_code(response.body))
         case "slow":
-            return replace(answer, wait_s=seconds)
-        case _:
-            return answer
+            return replace(response, wait_s=seconds)
+    return response
 
 
-def hung_up() -> Answer:
-    """No answer at all."""
-    return Answer(0, b"", travel=Travel.CLOSED)
-
-
-def _page(status: int, title: str) -> Answer:
+def _page(status: int, title: str) -> Response:
     page = f"<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
-    return Answer(status, page.encode(), HTML)
+    return Response(status, page.encode(), HTML)
 
 
 def _garbled(body: bytes) -> bytes:
+    """The body with bytes that are not JSON in its middle, of the same length."""
     third = len(body) // 3
-    noise = (b"\xff\x00<}" * (third // 4 + 1))[: len(body) - 2 * third]
-    return body[:third] + noise + body[2 * third + len(noise) - (len(body) - 2 * third) :][:third]
+    noise = (b"\xff\x00<}" * len(body))[: len(body) - 2 * third]
+    return body[:third] + noise + body[2 * third : 3 * third]
 
 
 def _one_too_few(body: bytes) -> bytes:

@@ -1,37 +1,45 @@
-"""The only place that touches sockets: HTTP/1.1 on the loopback interface."""
+"""The server: HTTP/1.1 on the loopback interface."""
 
+import contextlib
 import errno
 import socket
 import struct
 import sys
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
+from urllib.parse import urlsplit
 
-from postmark_sandbox.http.request import Request, target
-from postmark_sandbox.http.response import Answer, Travel, plain
-from postmark_sandbox.postmark_api.validation import BATCH_BYTES
+from postmark_sandbox import control_api
+from postmark_sandbox.http.request import Request, read_target
+from postmark_sandbox.http.response import PostmarkError, Response, Transfer, plain
+from postmark_sandbox.pages import routes as page_routes
+from postmark_sandbox.postmark_api import routes as api_routes
+from postmark_sandbox.postmark_api.call import ApiCall
+from postmark_sandbox.rules.validation import BATCH_BYTES
 from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
 # A request beyond the limit is read and thrown away up to here, so that its caller gets the 413.
 DRAINED_BYTES = 4 * BATCH_BYTES
-NOT_READ = 1024 * 1024
+DRAINED_AT_ONCE = 1024 * 1024
 
 
-class CannotListen(OSError):  # noqa: N818
-    """The port is not to be had; the text says why."""
+class ListenError(OSError):
+    """The port is not available; the text says why."""
 
 
 class SandboxServer:
-    """The sandbox behind a port of this machine; port 0 picks a free one.
+    """A sandbox behind a port of this machine; port 0 picks a free one.
 
-    `start()` answers in threads and returns at once, `stop()` ends it and cuts every connection.
-    Usable as a context manager. All options of `Sandbox` are taken.
+    Takes every option of `Sandbox`. `start()` handles calls in threads and returns at once;
+    `stop()` cuts every connection. Usable as a context manager.
     """
 
     def __init__(self, port: int = 0, **options: Any) -> None:
@@ -39,28 +47,26 @@ class SandboxServer:
         try:
             self._listener = _Listener((HOST, port), self.sandbox)
         except OverflowError:
-            raise CannotListen(f"Port {port} is no port; expected 0 to 65535.") from None
+            raise ListenError(f"Port {port} is no port; expected 0 to 65535.") from None
         except OSError as wrong:
+            sentence = f"Cannot listen on port {port}: {wrong.strerror}."
             if wrong.errno == errno.EADDRINUSE:
-                raise CannotListen(
+                sentence = (
                     f"Port {port} is in use. Stop what listens there, or choose another port "
                     "with --port."
-                ) from None
-            raise CannotListen(f"Cannot listen on port {port}: {wrong.strerror}.") from None
+                )
+            raise ListenError(sentence) from None
         self.port = int(self._listener.server_address[1])
-        self.url = f"http://{HOST}:{self.port}"
-        self.sandbox.url = self.url
+        self.url = self.sandbox.url = f"http://{HOST}:{self.port}"
         self._thread = threading.Thread(
             target=self._listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         )
 
     def start(self) -> "SandboxServer":
-        """Begins to answer."""
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Ends it: no new calls, those that wait are let go, every connection is cut."""
         self.sandbox.stop()
         if self._thread.is_alive():
             self._listener.shutdown()
@@ -89,13 +95,11 @@ class _Listener(ThreadingMixIn, TCPServer):
         super().__init__(address, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remembers the connection, then answers it in a thread of its own."""
         with self._lock:
             self._open.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forgets the connection and closes it."""
         with self._lock:
             self._open.discard(request)
             reset = request in self._to_reset
@@ -107,22 +111,19 @@ class _Listener(ThreadingMixIn, TCPServer):
             super().shutdown_request(request)
 
     def reset_when_closed(self, connection: socket.socket) -> None:
-        """Makes the end of this connection a reset: a linger of zero sends RST instead of FIN."""
+        """Make the end of this connection a reset: a linger of zero sends RST instead of FIN."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         with self._lock:
             self._to_reset.add(connection)
 
     def cut_connections(self) -> None:
-        """Cuts every connection that is still open."""
         with self._lock:
             for connection in self._open:
-                try:
+                with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that goes away in the middle is nothing to report; anything else is."""
+        """Report nothing when a caller goes away in the middle."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -134,54 +135,66 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         arrived, at_ns = time.monotonic(), now_ns()
-        path, query = target(self.path)
+        sandbox = self.server.sandbox
+        path, query = read_target(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         if not _is_loopback(headers.get("host")):
             self._refuse(403, "This sandbox answers to localhost and 127.0.0.1 only.")
             return
-        fault = self.server.sandbox.on_arrival(self.command, path)
-        if fault is not None:
+        if (fault := sandbox.faults.on_arrival(path)) is not None:
+            sandbox.calls.add(LoggedCall(at_ns, self.command, path, path, 0, 0.0, fault=fault.kind))
+            sandbox.gate.changed()
             if fault.kind == "reset":
                 self.server.reset_when_closed(self.connection)
             self.close_connection = True
             return
-        body = self._body(headers)
-        if body is None:
+        if (body := self._read_body(headers)) is None:
             return
         request = Request(self.command, path, query, headers, body, at_ns, arrived)
-        answer = self.server.sandbox.answer(request)
-        self.server.sandbox.gate.pause(answer.wait_s)
-        gone = request.parcel is not None and self._caller_is_gone()
-        # Noted first, so that whoever has the answer also finds its call in the log.
-        self.server.sandbox.answered(request, answer, gone=gone)
+        if path.startswith(api_routes.PREFIXES):
+            self._handle_api_call(ApiCall(sandbox, request))
+        elif path.startswith(control_api.PREFIX):
+            self._send(_handle_refusals(control_api.respond, sandbox, request))
+        else:
+            self._send(_handle_refusals(page_routes.respond, sandbox, request))
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = _handle  # noqa: N815
+
+    def _handle_api_call(self, call: ApiCall) -> None:
+        sandbox = call.sandbox
+        response = api_routes.respond(call)
+        spent_s = time.monotonic() - call.request.arrived
+        sandbox.gate.pause(max(response.wait_s, sandbox.latency_s - spent_s))
+        gone = call.parcel is not None and self._caller_is_gone()
+        # Logged first, so that a caller with a response also finds its call in the log.
+        call.log(0 if response.transfer is Transfer.CLOSED else response.status, gone=gone)
         if gone:
             self.close_connection = True
             return
         try:
-            self._send(answer)
+            self._send(response)
         except OSError:
-            self.server.sandbox.caller_left(request)
+            call.caller_left()
             self.close_connection = True
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = _handle  # noqa: N815
-
-    def _body(self, headers: dict[str, str]) -> bytes | None:
+    def _read_body(self, headers: dict[str, str]) -> bytes | None:
+        """The body, or None after a refusal."""
+        length = headers.get("content-length", "0")
         if "transfer-encoding" in headers:
             self._refuse(411, "A request needs a Content-Length.")
             return None
-        length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             self._refuse(400, "The Content-Length is not a number.")
             return None
         if int(length) > BATCH_BYTES:
             left = min(int(length), DRAINED_BYTES)
-            while left > 0 and (read := self.rfile.read(min(left, NOT_READ))):
+            while left > 0 and (read := self.rfile.read(min(left, DRAINED_AT_ONCE))):
                 left -= len(read)
             self._refuse(413, "The request is larger than 50 MB.")
             return None
         body = self.rfile.read(int(length))
         if len(body) < int(length):
-            # The caller went away in the middle: what it did not finish was never said.
+            # The caller went away in the middle of its request.
             self.close_connection = True
             return None
         return body
@@ -190,27 +203,27 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._send(plain(status, sentence))
 
-    def _send(self, answer: Answer) -> None:
-        if answer.travel is Travel.CLOSED:
+    def _send(self, response: Response) -> None:
+        if response.transfer is Transfer.CLOSED:
             self.close_connection = True
             return
-        reason = self.responses.get(answer.status, ("", ""))[0]
+        reason = self.responses.get(response.status, ("", ""))[0]
         lines = [
-            f"HTTP/1.1 {answer.status} {reason}",
+            f"HTTP/1.1 {response.status} {reason}",
             f"Date: {self.date_time_string()}",
-            f"Content-Type: {answer.content_type}",
-            f"Content-Length: {len(answer.body)}",
-            *(f"{name}: {value}" for name, value in answer.headers.items()),
+            f"Content-Type: {response.content_type}",
+            f"Content-Length: {len(response.body)}",
+            *(f"{name}: {value}" for name, value in response.headers.items()),
         ]
         if self.close_connection:
             lines.append("Connection: close")
         head = "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
-        body = b"" if self.command == "HEAD" else answer.body
-        if answer.travel is Travel.CUT:
+        body = b"" if self.command == "HEAD" else response.body
+        if response.transfer is Transfer.CUT:
             self.connection.sendall(head + body[: len(body) // 2])
             self.close_connection = True
-        elif answer.travel is Travel.DRIPPED:
-            self._drip(head + body, answer.drip_s)
+        elif response.transfer is Transfer.DRIPPED:
+            self._drip(head + body, response.drip_s)
         else:
             self.connection.sendall(head + body)
 
@@ -224,14 +237,25 @@ class _Handler(BaseHTTPRequestHandler):
     def _caller_is_gone(self) -> bool:
         try:
             peeked: bytes = self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            return peeked == b""
         except BlockingIOError:
             return False
         except OSError:
             return True
-        return peeked == b""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nothing is written per request: the page of calls is the log."""
+        """Write nothing per request: the page of calls is the log."""
+
+
+def _handle_refusals(
+    respond: Callable[[Sandbox, Request], Response], sandbox: Sandbox, request: Request
+) -> Response:
+    try:
+        return respond(sandbox, request)
+    except PostmarkError as refused:
+        return refused.response()
+    except ValueError as wrong:
+        return plain(400, str(wrong))
 
 
 def _is_loopback(host: str | None) -> bool:
@@ -239,11 +263,8 @@ def _is_loopback(host: str | None) -> bool:
     that had its own name point to 127.0.0.1."""
     if host is None:
         return True
-    name = host.strip().lower()
-    name = name.partition("]")[0][1:] if name.startswith("[") else name.rpartition(":")[0] or name
-    if name == "localhost":
-        return True
     try:
-        return ip_address(name).is_loopback
+        name = urlsplit(f"//{host}").hostname
+        return name == "localhost" or ip_address(name or "").is_loopback
     except ValueError:
         return False

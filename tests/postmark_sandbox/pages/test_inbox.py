@@ -131,7 +131,7 @@ def test_one_message_is_shown_part_by_part(caller: Caller, part: str, shown: str
     assert "mailbox open" in reply.text
 
 
-def test_the_html_of_a_mail_is_a_response_of_its_own_in_which_nothing_can_act(
+def test_html_of_a_mail_cannot_act(
     caller: Caller,
 ) -> None:
     html = f'<!DOCTYPE html><p style="color: red">Hello</p>{EVIL}'
@@ -227,7 +227,7 @@ def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     assert "No fault in force" in caller.get("/faults").text
 
 
-def test_a_fault_that_cannot_be_is_told_with_what_was_typed(caller: Caller) -> None:
+def test_invalid_fault_form_keeps_its_values(caller: Caller) -> None:
     reply = caller.form("/faults", kind="slow", calls="1", seconds="<long>")
     assert reply.status == 422
     read(reply)
@@ -238,7 +238,7 @@ def test_a_fault_that_cannot_be_is_told_with_what_was_typed(caller: Caller) -> N
     assert "The fault reset has no &#x27;seconds&#x27;." in reply.text
 
 
-def test_the_page_of_calls_and_the_emptying_of_the_inbox(caller: Caller) -> None:
+def test_calls_are_listed_and_the_inbox_is_emptied(caller: Caller) -> None:
     caller.fault("accept_then_close")
     with pytest.raises(ConnectionError):
         caller.send(*messages(3))
@@ -254,7 +254,7 @@ def test_the_page_of_calls_and_the_emptying_of_the_inbox(caller: Caller) -> None
     assert caller.summary()["accepted"] == 0
 
 
-def test_a_name_that_is_not_of_this_machine_is_refused(caller: Caller) -> None:
+def test_foreign_host_header_is_refused(caller: Caller) -> None:
     for host in ("evil.example", "evil.example:8025", "192.168.1.5", "localhost.evil.example", ""):
         reply = caller.call("GET", "/", headers={"Host": host})
         assert reply.status == 403
@@ -278,7 +278,7 @@ def test_a_form_from_another_site_changes_nothing(caller: Caller, origin: str) -
     assert len(caller.get("/__sandbox__/faults").json["faults"]) == 1
 
 
-def test_what_is_late_can_be_hurried_by_form(caller: Caller) -> None:
+def test_late_changes_can_be_hurried_by_form(caller: Caller) -> None:
     assert "happen now" not in caller.get("/faults").text
     caller.fault("suppression_delay", seconds=600)
     body = {"Suppressions": [{"EmailAddress": "ada@example.net"}]}

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.postmark_sandbox.caller import Caller, a_message
-from tests.postmark_sandbox.test_inbox import ESCAPED, EVIL, read
+from tests.postmark_sandbox.pages.test_inbox import ESCAPED, EVIL, read
 
 
 def listed(caller: Caller, **query: str) -> list[list[str]]:
@@ -29,7 +29,7 @@ def suppress(caller: Caller, address: str, reason: str, origin: str, stream: str
     assert caller.post("/__sandbox__/suppressions", body).status == 200
 
 
-def test_every_address_stands_there_with_its_reason_and_whether_it_can_be_lifted(
+def test_addresses_are_listed_with_reason_and_lift_button(
     caller: Caller,
 ) -> None:
     suppress(caller, "a@example.net", "HardBounce", "Recipient", "outbound")
@@ -65,7 +65,7 @@ def test_an_address_is_added_and_lifted_as_the_account_would(caller: Caller) -> 
     assert listed(caller) == []
 
 
-def test_what_is_no_address_is_told_with_what_was_typed(caller: Caller) -> None:
+def test_invalid_address_form_keeps_its_values(caller: Caller) -> None:
     reply = caller.form("/suppressions", address=EVIL, stream="outbound")
     assert reply.status == 422
     read(reply)
@@ -78,7 +78,7 @@ def test_what_is_no_address_is_told_with_what_was_typed(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("reason", ["SpamComplaint", "ManualSuppression"])
-def test_what_postmark_would_not_lift_stays(caller: Caller, reason: str) -> None:
+def test_protected_suppressions_cannot_be_lifted(caller: Caller, reason: str) -> None:
     suppress(caller, "a@example.net", reason, "Recipient", "broadcast")
     reply = caller.form("/suppressions/lift", address="a@example.net", stream="broadcast")
     assert reply.status == 422

@@ -1,9 +1,8 @@
-"""The only place that tells webhooks what happened: one event a request, in the background, with
-retries.
+"""Posting events to webhooks: one event a request, in the background, with retries.
 
-Off unless somebody wants to be told. The waits between the tries are Postmark's (1, 5, 10, 10, 10,
-15 minutes) with seconds for minutes. Answers 2xx end it; 5xx, 408, 429 and broken connections are
-tried again; any other answer loses the event, as it does at Postmark.
+The waits between the tries are Postmark's (1, 5, 10, 10, 10, 15 minutes) with seconds for minutes.
+A status of 2xx ends it; 5xx, 408, 429 and broken connections are tried again; any other status
+loses the event, as it does at Postmark.
 """
 
 import heapq
@@ -18,18 +17,20 @@ from uuid import uuid4
 
 import orjson
 
-from postmark_sandbox.faults.fault_rules import Faults
-from postmark_sandbox.faults.webhook_faults import address_of, shuffled, tellings
+from postmark_sandbox.faults.fault_rules import FaultRules
+from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
 from postmark_sandbox.http.post import TIMEOUT_S, Poster
-from postmark_sandbox.state.webhooks import FOR_ALL, PAUSED_AFTER, Hook, Hooks
+from postmark_sandbox.state.webhooks import CATCH_ALL_ID, Webhook, WebhookList
 
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
+# After so many events of one type lost in a row, Postmark stops posting them.
+PAUSED_AFTER = 10
 
 
 @dataclass(order=True, slots=True)
 class _Post:
-    """One event on its way to one webhook, by its id: it may have moved when its turn comes. Of
-    two that are due at once the older goes first."""
+    """One event on its way to one webhook, by its id: its URL may change meanwhile. Of two that
+    are due at once the older goes first."""
 
     due: float
     order: int
@@ -50,27 +51,22 @@ class _Window:
     posts: list[_Post] = field(default_factory=list)
 
 
-class Webhooks:
+class WebhookQueue:
     """A queue of events and the one thread that posts them."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        waits_s: Sequence[float] = WAITS_S,
-        faults: Faults | None = None,
-    ) -> None:
-        self.hooks = Hooks()
-        self._faults = faults or Faults()
+    def __init__(self, url: str | None, waits_s: Sequence[float], faults: FaultRules) -> None:
+        self.hooks = WebhookList()
+        self._faults = faults
         self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
-        # Events, and how often each is told.
+        # Events, and how often each is posted.
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         self._now: deque[_Post] = deque()
         self._later: list[_Post] = []
         self._window: _Window | None = None
-        # Only the thread touches the connections; others tell it that a webhook has moved.
+        # Only the thread touches the connections; others set the flag when a webhook changes.
         self._poster = Poster()
-        self._moved = False
+        self._hooks_changed = False
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
@@ -79,14 +75,9 @@ class Webhooks:
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
         self.point_at(url)
 
-    @property
-    def active(self) -> bool:
-        """Whether there is anyone to tell."""
-        return bool(self.hooks.everyone())
-
     def wants(self, trigger: str) -> bool:
-        """Whether anyone is told of events of this type."""
-        return any(trigger in hook.verified for hook in self.hooks.everyone())
+        """Whether any webhook gets events of this type."""
+        return any(trigger in hook.verified for hook in self.hooks.all())
 
     @property
     def waiting(self) -> int:
@@ -95,29 +86,28 @@ class Webhooks:
             return len(self._later) + (len(self._window.posts) if self._window else 0)
 
     def point_at(self, url: str | None) -> None:
-        """Sends every event to this URL from now on, None for nowhere; Basic auth from the URL.
-        The webhooks that were set up by API stay as they are."""
+        """Send every event to this URL from now on, None for nowhere. The webhooks that were set
+        up by API stay as they are."""
         with self._changed:
-            self.hooks.for_all(url)
-            self._moved = True
+            self.hooks.set_catch_all(url)
+            self._hooks_changed = True
 
-    def keep(self, hook: Hook) -> None:
-        """Adds a webhook, or replaces the one with its id."""
+    def save(self, hook: Webhook) -> None:
         with self._changed:
-            self.hooks.keep(hook)
-            self._moved = True
+            self.hooks.save(hook)
+            self._hooks_changed = True
 
-    def remove(self, key: str) -> Hook:
-        """Takes a webhook away; what it was still to be told is not told."""
+    def remove(self, key: str) -> Webhook:
+        """Remove a webhook, and with it its queued events."""
         with self._changed:
-            gone = self.hooks.remove(key)
-            self._moved = True
-            return gone
+            removed = self.hooks.remove(key)
+            self._hooks_changed = True
+            return removed
 
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
-        """Queues events; they are made only when their turn comes. With `times` each is posted
-        as often, under one trace id, as if an answer had been lost."""
-        if not self.active:
+        """Queue events, which are made only when their turn comes. Each is posted `times` times
+        under one trace id, as if a response had been lost."""
+        if not self.hooks.all():
             return
         with self._changed:
             self._events.append((iter(events), times))
@@ -127,15 +117,14 @@ class Webhooks:
                 self._thread.start()
             self._changed.notify_all()
 
-    def wait_until_told(self, timeout_s: float) -> bool:
-        """Waits until all that is queued now was posted once, apart from what is late on request;
-        whether it was, within so many seconds."""
+    def wait_until_posted(self, timeout_s: float) -> bool:
+        """Wait until all that is queued now was posted once, apart from what is late on request."""
         with self._changed:
             last = self._queued
             return self._changed.wait_for(lambda: self._stopped or self._done >= last, timeout_s)
 
     def hurry(self) -> int:
-        """Posts everything that waits (late, to be mixed, to be tried again) now; how many."""
+        """Post everything that is late, to be mixed or to be tried again; return how many."""
         with self._changed:
             count = self.waiting
             self._close_window()
@@ -145,14 +134,12 @@ class Webhooks:
             return count
 
     def counts(self) -> dict[str, Any]:
-        """What was posted, tried again and lost, and whether the queue is empty."""
         with self._changed:
-            queued = self._events or self._now or self._later or self._window
-            idle = not queued and not self._busy
-            return {**self._counts, "idle": idle, "active": self.active}
+            queued = self._events or self._now or self._later or self._window or self._busy
+            return {**self._counts, "idle": not queued, "active": bool(self.hooks.all())}
 
     def clear(self) -> None:
-        """Drops what is queued, and the webhooks that were set up by API."""
+        """Drop what is queued, and the webhooks that were set up by API."""
         with self._changed:
             self._events.clear()
             self._now.clear()
@@ -164,7 +151,7 @@ class Webhooks:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Ends the thread after the post it is at."""
+        """End the thread after the current post."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -184,17 +171,15 @@ class Webhooks:
                 now = time.monotonic()
                 if self._window is not None and self._window.due <= now:
                     self._close_window()
-                if self._later and self._later[0].due <= now:
+                is_due = self._later and self._later[0].due <= now
+                if is_due or self._now:
                     self._busy = True
-                    return heapq.heappop(self._later)
-                if self._now:
-                    self._busy = True
-                    return self._now.popleft()
+                    return heapq.heappop(self._later) if is_due else self._now.popleft()
                 if self._events:
                     events, times = self._events[0]
                     event = next(events, None)
                     if event is not None:
-                        self._plan(event, times, now)
+                        self._queue(event, times, now)
                         continue
                     self._events.popleft()
                     self._done += 1
@@ -205,21 +190,16 @@ class Webhooks:
                 self._changed.wait(min(dues) - now if dues else None)
             return None
 
-    def _plan(self, event: dict[str, Any], times: int, now: float) -> None:
+    def _queue(self, event: dict[str, Any], times: int, now: float) -> None:
         rules = self._faults.on_event(event["RecordType"], address_of(event))
-        if not rules and self._window is None:
-            for post in self._posts(event, now):
-                self._now.extend([post] * times if times > 1 else (post,))
-            return
-        for telling in tellings(event, rules):
-            if telling.window is not None and self._window is None:
-                settings = telling.window.settings
+        for planned in plan(event, rules):
+            if planned.window is not None and self._window is None:
+                settings = planned.window.settings
                 self._window = _Window(
-                    settings["k"] or 2, now + settings["seconds"], telling.window.random
+                    settings["k"] or 2, now + settings["seconds"], planned.window.random
                 )
-            for post in self._posts(telling.event, now + telling.after_s):
-                afters = [0.0] * times + telling.again
-                for after_s in afters:
+            for post in self._posts(planned.event, now + planned.after_s):
+                for after_s in [0.0] * times + planned.again_s:
                     self._put(self._copy(post, post.due + after_s), now)
 
     def _put(self, post: _Post, now: float) -> None:
@@ -240,19 +220,18 @@ class Webhooks:
     def _posts(self, event: dict[str, Any], due: float) -> Iterator[_Post]:
         trigger = event["RecordType"]
         for hook in self.hooks.wanting(event):
-            told = event
+            sent = event
             if "Content" in event and not hook.wants_content(trigger):
-                told = {name: value for name, value in event.items() if name != "Content"}
-            self._made += 1
-            yield _Post(due, self._made, hook.id, trigger, orjson.dumps(told), str(uuid4()))
+                sent = {name: value for name, value in event.items() if name != "Content"}
+            yield _Post(due, 0, hook.id, trigger, orjson.dumps(sent), str(uuid4()))
 
-    def _copy(self, post: _Post, due: float) -> _Post:
+    def _copy(self, post: _Post, due: float, tries: int = 0) -> _Post:
         self._made += 1
-        return _Post(due, self._made, post.hook, post.trigger, post.body, post.trace)
+        return _Post(due, self._made, post.hook, post.trigger, post.body, post.trace, tries)
 
     def _attempt(self, post: _Post) -> None:
-        hook = self.hooks.now(post.hook)
-        status = None if hook is None else self._posted(post, hook)
+        hook = self.hooks.current(post.hook)
+        status = None if hook is None else self._post(post, hook)
         with self._changed:
             if hook is None or status is None:
                 self._counts["lost"] += 1
@@ -261,30 +240,17 @@ class Webhooks:
                 hook.lost.pop(post.trigger, None)
             elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
                 self._counts["retried"] += 1
-                again = self._copy(post, time.monotonic() + self._waits_s[post.tries])
-                again.tries = post.tries + 1
-                heapq.heappush(self._later, again)
+                due = time.monotonic() + self._waits_s[post.tries]
+                heapq.heappush(self._later, self._copy(post, due, post.tries + 1))
             else:
                 self._counts["lost"] += 1
                 hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1
-                if hook.id != FOR_ALL and hook.lost[post.trigger] >= PAUSED_AFTER:
+                if hook.id != CATCH_ALL_ID and hook.lost[post.trigger] >= PAUSED_AFTER:
                     hook.verified.discard(post.trigger)
 
-    def _posted(self, post: _Post, hook: Hook) -> int:
-        if self._moved:
-            self._moved = False
+    def _post(self, post: _Post, hook: Webhook) -> int:
+        if self._hooks_changed:
+            self._hooks_changed = False
             self._poster.hang_up()
-        remaining = len(self._waits_s) - post.tries
-        headers = event_headers(hook, post.trace, remaining)
+        headers = hook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
         return self._poster.post(hook.url, post.body, headers).status
-
-
-def event_headers(hook: Hook, trace: str, remaining: int) -> dict[str, str]:
-    """What goes with every event: the webhook's own headers, and Postmark's over them."""
-    return {
-        **hook.sent_headers(),
-        "Content-Type": "application/json",
-        "User-Agent": "Postmark",
-        "X-PM-Webhook-Trace-Id": trace,
-        "X-PM-Retries-Remaining": str(remaining),
-    }

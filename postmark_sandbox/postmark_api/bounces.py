@@ -1,0 +1,36 @@
+"""`/bounces` and `/deliverystats`."""
+
+from functools import partial
+
+from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
+
+
+def search(call: ApiCall) -> Response:
+    query = call.request.query
+    count, offset = paging(query, 1000, "Bounces")
+    found = call.sandbox.bounces.search(query, *dates(query, 1000, "Bounces"))
+    page = [bounce.described() for bounce in found[offset : offset + count]]
+    return ok({"TotalCount": len(found), "Bounces": page})
+
+
+def show(call: ApiCall) -> Response:
+    return ok(call.sandbox.bounces.get(call.id).described())
+
+
+def dump(call: ApiCall) -> Response:
+    return ok({"Body": call.sandbox.bounces.get(call.id).source})
+
+
+def activate(call: ApiCall) -> Response:
+    bounce = call.sandbox.bounces.get(call.id)
+    blocked = call.sandbox.suppressions.blocks_lifting(bounce.stream, bounce.address)
+    if not bounce.type.can_activate or blocked:
+        raise PostmarkError(1003, "This bounce cannot be activated.")
+    bounce.active_again = True
+    call.change_list(partial(call.sandbox.aftermath.lift, bounce.stream, bounce.address))
+    return ok({"Message": "OK", "Bounce": bounce.described()})
+
+
+def statistics(call: ApiCall) -> Response:
+    return ok(call.sandbox.bounces.statistics())

@@ -1,0 +1,93 @@
+"""One call to the API, and the parts of a query that several endpoints share."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from postmark_sandbox.faults.fault_rules import FaultRule
+from postmark_sandbox.http.request import Request
+from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.state.call_log import LoggedCall
+from postmark_sandbox.state.outbox import Parcel
+from postmark_sandbox.times import read_eastern
+
+MOST_AT_ONCE = 500
+DEEPEST = 10_000
+
+
+@dataclass(slots=True)
+class ApiCall:
+    """A request, the fault that hits it, the id in its path, and what came of it."""
+
+    sandbox: Sandbox
+    request: Request
+    fault: FaultRule | None = None
+    id: str = ""
+    messages: int = 0
+    parcel: Parcel | None = None
+
+    def fault_of_kind(self, kind: str) -> FaultRule | None:
+        return self.fault if self.fault is not None and self.fault.kind == kind else None
+
+    def change_list(self, change: Callable[[], object]) -> None:
+        """Change a suppression list, late if a fault says so."""
+        fault = self.fault_of_kind("suppression_delay")
+        self.sandbox.delayed.after(0.0 if fault is None else fault.settings["seconds"], change)
+
+    def caller_left(self) -> None:
+        """Remember that the caller did not wait for the response."""
+        if self.parcel is not None and not self.parcel.reply:
+            self.sandbox.outbox.mark_unreported(self.parcel, "caller_gone")
+
+    def log(self, status: int, *, gone: bool) -> None:
+        """Add the call to the log. `gone`: the caller had left before the response."""
+        request = self.request
+        if gone:
+            self.caller_left()
+        fault = self.fault.kind if self.fault is not None else "caller_gone" if gone else ""
+        self.sandbox.calls.add(
+            LoggedCall(
+                at_ns=request.at_ns,
+                method=request.method,
+                path=request.path,
+                route=request.path.replace(self.id, "{id}") if self.id else request.path,
+                status=0 if gone else status,
+                ms=(time.monotonic() - request.arrived) * 1000,
+                messages=self.messages,
+                accepted=0 if self.parcel is None else self.parcel.size,
+                fault=fault,
+            )
+        )
+        self.sandbox.gate.changed()
+
+
+def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
+    """`count` and `offset` of a query; both are required. Refused with the given ErrorCode."""
+    found = {}
+    invalid = f"{what} query is not valid:"
+    for name, least in (("count", 1), ("offset", 0)):
+        text = query.get(name, "")
+        if not (text.isascii() and text.isdigit()) or int(text) < least:
+            expected = f"is required and must be a whole number of at least {least}."
+            raise PostmarkError(code, f"{invalid} '{name}' {expected}")
+        found[name] = int(text)
+    if found["count"] > MOST_AT_ONCE:
+        raise PostmarkError(code, f"{invalid} 'count' is limited to {MOST_AT_ONCE}.")
+    if sum(found.values()) > DEEPEST:
+        raise PostmarkError(code, f"{invalid} 'count' plus 'offset' is limited to {DEEPEST}.")
+    return found["count"], found["offset"]
+
+
+def dates(query: dict[str, str], code: int, what: str) -> tuple[int | None, int | None]:
+    """`fromdate` and `todate` in nanoseconds since 1970, both inclusive and in Eastern time."""
+    found: list[int | None] = []
+    for name in ("fromdate", "todate"):
+        text = query.get(name)
+        at_ns = read_eastern(text, end_of_day=name == "todate") if text else None
+        if text and at_ns is None:
+            raise PostmarkError(
+                code, f"{what} query is not valid: '{name}' '{text}' is not a date."
+            )
+        found.append(at_ns)
+    return found[0], found[1]

@@ -1,0 +1,134 @@
+"""`POST /email` and `POST /email/batch`."""
+
+from typing import Any
+from uuid import uuid4
+
+from postmark_sandbox.faults.response_faults import text_of
+from postmark_sandbox.http.response import PostmarkError, Response, hung_up, ok, plain
+from postmark_sandbox.postmark_api.call import ApiCall
+from postmark_sandbox.rules.validation import (
+    BODY_BYTES,
+    INACTIVE,
+    MESSAGE_BYTES,
+    MOST_MESSAGES,
+    CheckedMessage,
+    check,
+    check_fields,
+)
+from postmark_sandbox.times import utc_text
+
+# Postmark publishes this token: it is no secret.
+TEST_TOKEN = "POSTMARK_API_TEST"  # noqa: S105
+TOKEN_HEADER = "x-postmark-server-token"  # noqa: S105
+
+
+def send_one(call: ApiCall) -> Response:
+    """`POST /email`: one message, refused with the status of its error."""
+    item = call.request.json()
+    if not isinstance(item, dict):
+        raise PostmarkError(402, "Invalid JSON: expected one message as an object.")
+    if len(call.request.body) > MESSAGE_BYTES:
+        check_fields(item)
+        # What Postmark's 413 says is not documented, so this one is not JSON.
+        return plain(413, "The request is larger than 10 MB.")
+    return _send(call, [item], batched=False)
+
+
+def send_batch(call: ApiCall) -> Response:
+    """`POST /email/batch`: up to 500 messages, each with its own result, in order."""
+    items = call.request.json()
+    if not isinstance(items, list):
+        raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
+    if len(items) > MOST_MESSAGES:
+        raise PostmarkError(
+            410, f"You may only send up to {MOST_MESSAGES} messages in a single batched request."
+        )
+    return _send(call, items, batched=True)
+
+
+def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
+    call.messages = len(items)
+    account = call.sandbox.account_now()
+    weigh = len(call.request.body) > BODY_BYTES
+    results: list[dict[str, Any]] = []
+    accepted: dict[int, CheckedMessage] = {}
+    for position, item in enumerate(items):
+        result = {}
+        try:
+            accepted[position] = check(item, account, batched=batched, weigh=weigh)
+            _refuse_on_request(call, accepted[position], position)
+        except PostmarkError as refused:
+            if not batched:
+                raise
+            accepted.pop(position, None)
+            result = {"ErrorCode": refused.code, "Message": refused.message}
+        results.append(result)
+
+    if _hold(call, "before_accept") == "close":
+        return hung_up()
+    if (fault := call.fault_of_kind("accept_first_k_then_close")) is not None:
+        accepted = dict(list(accepted.items())[: fault.settings["k"]])
+    for position, result in _accept(call, accepted, whole=len(accepted) == len(items)).items():
+        results[position] = result
+    if _hold(call, "after_accept") == "close":
+        if call.parcel is not None:
+            call.sandbox.outbox.mark_unreported(call.parcel, "hold")
+        return hung_up()
+    return ok(results if batched else results[0])
+
+
+def _accept(
+    call: ApiCall, accepted: dict[int, CheckedMessage], *, whole: bool
+) -> dict[int, dict[str, Any]]:
+    """Keep the messages and return their results by position. The test token keeps nothing."""
+    sandbox, messages = call.sandbox, list(accepted.values())
+    if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
+        said, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]
+    elif messages:
+        positions = None if whole else list(accepted)
+        parcel = sandbox.outbox.accept(call.request.body, messages, positions)
+        call.parcel = parcel
+        sandbox.aftermath.accepted(parcel, messages)
+        sandbox.gate.changed()
+        said, at_ns = "OK", parcel.at_ns
+        ids = [sandbox.outbox.id_of(parcel.first + n) for n in range(parcel.size)]
+    else:
+        return {}
+    at = utc_text(at_ns)
+    return {
+        position: _result(message, message_id, at, said)
+        for (position, message), message_id in zip(accepted.items(), ids, strict=True)
+    }
+
+
+def _result(message: CheckedMessage, message_id: str, at: str, said: str) -> dict[str, Any]:
+    if message.inactive:
+        said = (
+            "Message OK, but will not deliver to these inactive addresses: "
+            f"{', '.join(message.inactive)}. {INACTIVE}"
+        )
+    result: dict[str, Any] = {"To": message.to} if message.to else {}
+    return result | {
+        "SubmittedAt": at,
+        "MessageID": message_id,
+        "ErrorCode": 0,
+        "Message": said,
+    }
+
+
+def _refuse_on_request(call: ApiCall, message: CheckedMessage, position: int) -> None:
+    fault = call.fault_of_kind("item_error")
+    if fault is None:
+        return
+    code, first = fault.settings["code"], fault.settings["k"]
+    named = fault.settings["recipients"]
+    hit = not named or any(address.lower() in named for address in message.recipients)
+    if hit and (first is None or position < first):
+        raise PostmarkError(code, fault.settings["text"] or text_of(code, message.sender))
+
+
+def _hold(call: ApiCall, moment: str) -> str:
+    fault = call.fault_of_kind("hold")
+    if fault is None or fault.settings["moment"] != moment:
+        return "answer"
+    return call.sandbox.gate.hold()

@@ -1,0 +1,103 @@
+"""`GET /messages/outbound` and below: searching for messages and reading one."""
+
+from typing import Any
+
+from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
+from postmark_sandbox.rules.addresses import read_list
+from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.state.outbox_search import Filters, find_by_metadata, find_page
+from postmark_sandbox.state.raw_mail import source
+from postmark_sandbox.times import NS_PER_SECOND, eastern_text, now_ns
+
+STATUSES = ("queued", "sent", "processed")
+
+
+def search(call: ApiCall) -> Response:
+    """`GET /messages/outbound`: one page of the messages that match, newest first."""
+    query, outbox = call.request.query, call.sandbox.outbox
+    invalid = "Messages query is not valid:"
+    count, offset = paging(query, 700, "Messages")
+    since, until = dates(query, 700, "Messages")
+    indexed = _indexed_until(call)
+    until = min((at for at in (until, indexed) if at is not None), default=None)
+    status = query.get("status", "sent")
+    if status.lower() not in STATUSES:
+        raise PostmarkError(700, f"{invalid} 'status' '{status}' is not known.")
+    by_metadata = [(k[9:], v) for k, v in query.items() if k.startswith("metadata_")]
+    if len(by_metadata) > 1:
+        raise PostmarkError(700, f"{invalid} only one metadata field can be searched at a time.")
+    filters = Filters(query, since, until)
+    if status.lower() == "queued":
+        total, numbers = 0, list[int]()
+    elif by_metadata:
+        total, numbers = find_by_metadata(outbox, filters, *by_metadata[0], offset, count)
+    else:
+        total, numbers = find_page(outbox, filters, offset, count)
+    messages = [_described(outbox.message(number)) for number in numbers]
+    return ok({"TotalCount": total, "Messages": messages})
+
+
+def show(call: ApiCall) -> Response:
+    """`GET /messages/outbound/{id}/details`: the bodies, the source and the events as well."""
+    message = _message(call)
+    return ok(
+        {
+            **_described(message),
+            "TextBody": message.item.get("TextBody") or "",
+            "HtmlBody": message.item.get("HtmlBody") or "",
+            "Body": source(message, call.sandbox.unsubscribe_url(message)),
+            "MessageEvents": call.sandbox.aftermath.described(message),
+        }
+    )
+
+
+def dump(call: ApiCall) -> Response:
+    """`GET /messages/outbound/{id}/dump`."""
+    message = _message(call)
+    return ok({"Body": source(message, call.sandbox.unsubscribe_url(message))})
+
+
+def tracked(call: ApiCall) -> Response:
+    """`GET /messages/outbound/opens` and `…/clicks`: always empty."""
+    paging(call.request.query, 700, "Messages")
+    return ok({"TotalCount": 0, call.id.capitalize(): []})
+
+
+def _message(call: ApiCall) -> Message:
+    message, until = call.sandbox.outbox.find(call.id), _indexed_until(call)
+    if message is None or (until is not None and message.at_ns > until):
+        raise PostmarkError(701, "This message was not found.")
+    return message
+
+
+def _indexed_until(call: ApiCall) -> int | None:
+    """A late index does not show messages that were accepted after this."""
+    fault = call.fault_of_kind("search_delay")
+    return None if fault is None else now_ns() - int(fault.settings["seconds"] * NS_PER_SECOND)
+
+
+def _described(message: Message) -> dict[str, Any]:
+    item = message.item
+    return {
+        "Tag": message.tag,
+        "MessageID": message.id,
+        "MessageStream": message.stream,
+        **{
+            field: [
+                {"Email": box.address, "Name": box.name}
+                for box in read_list(item.get(field) or "", field)
+            ]
+            for field in ("To", "Cc", "Bcc")
+        },
+        "Recipients": message.recipients,
+        "ReceivedAt": eastern_text(message.at_ns),
+        "From": item["From"],
+        "Subject": message.subject,
+        "Attachments": [a["Name"] for a in item.get("Attachments") or []],
+        "Status": "Sent",
+        "TrackOpens": bool(item.get("TrackOpens")),
+        "TrackLinks": item.get("TrackLinks") or "None",
+        "Metadata": message.metadata,
+        "Sandboxed": True,
+    }

@@ -1,0 +1,98 @@
+"""Postmark's bounce types, and addresses that make something happen to mail.
+
+`<type>@bounce-testing.postmarkapp.com` is Postmark's own; `…@bounce.example` is the sandbox's.
+A `+label` before the `@` is ignored, so there can be as many of each as needed.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from postmark_sandbox.rules.addresses import domain_of
+
+POSTMARK_DOMAIN = "bounce-testing.postmarkapp.com"
+OWN_DOMAIN = "bounce.example"
+BLACKHOLE_DOMAIN = "blackhole.postmarkapp.com"
+MAGIC_DOMAINS = frozenset({POSTMARK_DOMAIN, OWN_DOMAIN, BLACKHOLE_DOMAIN})
+
+
+@dataclass(frozen=True, slots=True)
+class BounceType:
+    """A row of Postmark's table of bounces. `inactive`: Postmark stops sending to the address."""
+
+    type: str
+    code: int
+    name: str
+    description: str
+    inactive: bool = False
+
+    @property
+    def can_activate(self) -> bool:
+        return self.type != "SpamComplaint"
+
+
+_ROWS = (
+    ("HardBounce", 1, "Hard bounce", "The mailbox does not exist or takes no mail.", True),
+    ("Transient", 2, "Message delayed", "Not taken yet; it is being tried again."),
+    ("Unsubscribe", 16, "Unsubscribe request", "Asked by mail to be taken off."),
+    ("Subscribe", 32, "Subscribe request", "Asked by mail to be added."),
+    ("AutoResponder", 64, "Auto responder", "An automatic answer came back."),
+    ("AddressChange", 128, "Address change", "The person has a new address."),
+    ("DnsError", 256, "DNS error", "The domain could not be looked up."),
+    ("SpamNotification", 512, "Spam notification", "It was called spam."),
+    ("OpenRelayTest", 1024, "Open relay test", "A test for open relays."),
+    ("Unknown", 2048, "Unknown", "The answer could not be read."),
+    ("SoftBounce", 4096, "Soft bounce", "The mailbox is full or busy."),
+    ("VirusNotification", 8192, "Virus notification", "It was called a virus."),
+    ("ChallengeVerification", 16384, "Challenge", "The sender must prove himself."),
+    ("BadEmailAddress", 100000, "Invalid email address", "Not an address.", True),
+    ("SpamComplaint", 100001, "Spam complaint", "The reader marked it as spam.", True),
+    ("ManuallyDeactivated", 100002, "Manually deactivated", "Deactivated by hand.", True),
+    ("Unconfirmed", 100003, "Registration not confirmed", "Never confirmed."),
+    ("Blocked", 100006, "ISP block", "The provider blocks this sender."),
+    ("SMTPApiError", 100007, "SMTP API error", "Refused while handing it over."),
+    ("InboundError", 100008, "Processing failed", "Inbound mail was not taken."),
+    ("DMARCPolicy", 100009, "DMARC policy", "Refused by the domain's policy."),
+    ("TemplateRenderingFailed", 100010, "Template rendering failed", "No text to send."),
+)
+BOUNCE_TYPES = {row[0].lower(): BounceType(*row) for row in _ROWS}
+HARD_BOUNCE = BOUNCE_TYPES["hardbounce"]
+SPAM_COMPLAINT = BOUNCE_TYPES["spamcomplaint"]
+# Words of the sandbox's own domain that are not the name of a type.
+OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
+
+
+class Outcome(Enum):
+    """What happens to a message: to a magic address automatically, to any other on request."""
+
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    COMPLAINED = "complained"
+    UNSUBSCRIBED = "unsubscribe"
+    DROPPED = "dropped"
+    INVALID = "invalid"
+    INACTIVE = "inactive"
+    REACTIVATED = "reactivated"
+    ONE_CLICK = "one_click"
+
+
+def outcome_of(address: str, header: str | None = None) -> tuple[Outcome, BounceType | None]:
+    """Return what happens to mail for an address.
+
+    `header` is `X-PM-Bounce-Type`, which Postmark reads for its own bounce domain only.
+    """
+    domain = domain_of(address)
+    if domain not in MAGIC_DOMAINS:
+        return Outcome.DELIVERED, None
+    if domain == BLACKHOLE_DOMAIN:
+        return Outcome.DROPPED, None
+    word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
+    if domain == POSTMARK_DOMAIN:
+        found = BOUNCE_TYPES.get((header or word).lower().replace("_", ""), HARD_BOUNCE)
+        # Postmark's bounce domain makes no complaints: a hard bounce comes instead.
+        return Outcome.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
+    if word in ("invalid", "inactive", "unsubscribe"):
+        return Outcome(word), None
+    own = BOUNCE_TYPES.get(OWN_WORDS.get(word, word))
+    if own is None:
+        return Outcome.DELIVERED, None
+    return (Outcome.COMPLAINED if own is SPAM_COMPLAINT else Outcome.BOUNCED), own

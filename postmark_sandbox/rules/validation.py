@@ -1,0 +1,280 @@
+"""Whether Postmark would take a message, and what it says if not.
+
+Pure: a message and the state of the account go in, a checked message or a refusal comes out.
+Postmark's own order of checks is not documented; this one is: names and types of the fields, sizes,
+stream, From, recipients, bodies, tag and subject and metadata, headers, attachments, then what
+depends on the account: verified senders, its state, the suppression list of the stream.
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.rules.addresses import (
+    CONTROL,
+    PLAIN,
+    Mailbox,
+    domain_of,
+    read_list,
+    read_mailbox,
+)
+from postmark_sandbox.rules.magic_addresses import MAGIC_DOMAINS, Outcome, outcome_of
+from postmark_sandbox.rules.streams import Streams
+
+_TEXTS = "From To Cc Bcc Subject HtmlBody TextBody ReplyTo Tag TrackLinks MessageStream"
+FIELDS: dict[str, type] = {
+    **dict.fromkeys(_TEXTS.split(), str),
+    "Metadata": dict,
+    "Headers": list,
+    "TrackOpens": bool,
+    "Attachments": list,
+}
+TRACK_LINKS = frozenset({"none", "htmlandtext", "htmlonly", "textonly"})
+MOST_MESSAGES = 500
+MOST_RECIPIENTS = 50
+MESSAGE_BYTES = 10 * 1024 * 1024
+BATCH_BYTES = 50 * 1024 * 1024
+BODY_BYTES = 5 * 1024 * 1024
+FROM_CHARS, SUBJECT_CHARS, TAG_CHARS = 255, 2000, 1000
+METADATA_PAIRS, METADATA_KEY_CHARS, METADATA_VALUE_CHARS = 10, 20, 80
+_EXTENSIONS = (
+    "vbs exe bin bat chm com cpl crt hlp hta inf ins isp jse lnk mdb pcd pif reg scr sct shs vbe "
+    "vba wsf wsh wsl msc msi msp mst"
+)
+FORBIDDEN_EXTENSIONS = frozenset(_EXTENSIONS.split())
+INACTIVE = (
+    "Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a "
+    "manual suppression."
+)
+PENDING = (
+    "While your account is pending approval, all recipient addresses must share the same "
+    "domain as the From address."
+)
+# The refusals of an account that is not active.
+ACCOUNT_REFUSALS = {
+    "no_credits": (405, "You ran out of credits and can't send any more email."),
+    "pending": (412, PENDING),
+    "not_approved": (413, "This account is not approved to send email."),
+}
+ACCOUNT_STATES = ("active", *ACCOUNT_REFUSALS)
+
+
+@dataclass(slots=True)
+class Account:
+    """What the server and its account allow just now. `verified` are the domains and addresses
+    allowed in From; None means every one."""
+
+    streams: Streams
+    suppressed: Mapping[str, Mapping[str, object]]
+    verified: Set[str] | None = None
+    state: str = "active"
+    senders: dict[str, Mailbox] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CheckedMessage:
+    """A message that is accepted. `recipients` are those it goes to, as typed; `inactive` those
+    left out, in lower case."""
+
+    item: dict[str, Any]
+    stream: str
+    sender: str
+    to: str | None
+    recipients: list[str]
+    inactive: list[str]
+    magic: bool
+
+
+def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) -> CheckedMessage:
+    """Return the checked message, or raise PostmarkError.
+
+    `weigh`: the request is so large that one message of it may exceed what one may weigh.
+    """
+    check_fields(item)
+    if weigh:
+        _check_sizes(item)
+    stream = item.get("MessageStream") or "outbound"
+    account.streams.to_send(stream)
+    sender = _sender(item.get("From") or "", account)
+    if item.get("ReplyTo"):
+        read_list(item["ReplyTo"], "Reply-To")
+    recipients, magic = _recipients(item)
+    _require(
+        item.get("TextBody") or item.get("HtmlBody"),
+        "Provide either email TextBody or HtmlBody or both.",
+    )
+    _check_subject_and_tag(item.get("Subject") or "", item.get("Tag") or "")
+    _check_metadata(item.get("Metadata") or {})
+    for header in item.get("Headers") or []:
+        _check_header(header)
+    for attachment in item.get("Attachments") or []:
+        _check_attachment(attachment)
+    _check_account(sender, recipients, account)
+    inactive = _inactive(recipients, account.suppressed.get(stream) or {}, magic)
+    if inactive:
+        recipients = [r for r in recipients if r.lower() not in inactive]
+        if not recipients:
+            raise PostmarkError(406, _inactive_text(inactive, batched=batched))
+    return CheckedMessage(item, stream, sender.address, item.get("To"), recipients, inactive, magic)
+
+
+def sender_text(address: str) -> str:
+    """The sentence of ErrorCode 400."""
+    return (
+        f"The 'From' address you supplied ({address}) is not a Sender Signature on your account. "
+        "Please add and confirm this address in order to be able to use it in the 'From' field of "
+        "your messages."
+    )
+
+
+def metadata_text(value: Any) -> str:
+    """A metadata value as Postmark gives it back: always a string."""
+    if type(value) is str:
+        return value
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def check_fields(item: Any) -> None:
+    """403 for fields that Postmark does not know, or of another type."""
+    if type(item) is not dict:
+        raise PostmarkError(403, "Invalid request field(s): a message must be an object.")
+    wrong = []
+    for name, value in item.items():
+        if type(value) is not FIELDS.get(name) and (value is not None or name not in FIELDS):
+            wrong.append(name)
+    if not wrong:
+        links = item.get("TrackLinks")
+        if links and links.lower() not in TRACK_LINKS:
+            wrong.append("TrackLinks")
+        for key, value in (item.get("Metadata") or {}).items():
+            # Numbers and booleans come back as strings; a list or an object is refused.
+            if type(value) is dict or type(value) is list:
+                wrong.append(f"Metadata.{key}")
+    if wrong:
+        names = ", ".join(f"'{name}'" for name in wrong)
+        raise PostmarkError(403, f"Invalid request field(s): {names}.")
+
+
+def _require(met: object, sentence: str) -> None:
+    if not met:
+        raise PostmarkError(300, sentence)
+
+
+def _check_sizes(item: dict[str, Any]) -> None:
+    _require(len(orjson.dumps(item)) <= MESSAGE_BYTES, "The message is larger than 10 MB.")
+    for name in ("TextBody", "HtmlBody"):
+        size = len((item.get(name) or "").encode())
+        _require(size <= BODY_BYTES, f"The '{name}' is larger than 5 MB.")
+
+
+def _sender(text: str, account: Account) -> Mailbox:
+    held = account.senders.get(text)
+    if held is not None:
+        return held
+    _require(text.strip() and len(text) <= FROM_CHARS, f"Invalid 'From' address: '{text}'.")
+    found = read_mailbox(text, "From")
+    if len(account.senders) < 1000:
+        account.senders[text] = found
+    return found
+
+
+def _recipients(item: dict[str, Any]) -> tuple[list[str], bool]:
+    to = item.get("To") or ""
+    if PLAIN.fullmatch(to) and not item.get("Cc") and not item.get("Bcc"):
+        recipients = [to]
+    else:
+        recipients = [
+            mailbox.address
+            for name in ("To", "Cc", "Bcc")
+            for mailbox in read_list(item.get(name) or "", name)
+        ]
+    _require(recipients, "Zero recipients specified")
+    _require(
+        len(recipients) <= MOST_RECIPIENTS,
+        f"The number of recipients is limited to {MOST_RECIPIENTS} "
+        f"(To, Cc and Bcc together); this message has {len(recipients)}.",
+    )
+    magic = [address for address in recipients if domain_of(address) in MAGIC_DOMAINS]
+    for address in magic:
+        valid = outcome_of(address)[0] is not Outcome.INVALID
+        _require(valid, f"Invalid 'To' address: '{address}'.")
+    return recipients, bool(magic)
+
+
+def _check_subject_and_tag(subject: str, tag: str) -> None:
+    for name, text, most in (("Subject", subject, SUBJECT_CHARS), ("Tag", tag, TAG_CHARS)):
+        _require(len(text) <= most, f"The '{name}' is limited to {most} characters.")
+    controls = CONTROL.search(subject)
+    _require(not controls, "The 'Subject' must not contain control characters.")
+
+
+def _check_metadata(metadata: dict[str, Any]) -> None:
+    invalid = "Invalid metadata content. Field"
+    _require(len(metadata) <= METADATA_PAIRS, f"{invalid}s are limited to {METADATA_PAIRS} pairs.")
+    distinct = len({key.lower() for key in metadata})
+    _require(distinct == len(metadata), f"{invalid} names must differ by more than case.")
+    for key, value in metadata.items():
+        _require(
+            len(key) <= METADATA_KEY_CHARS,
+            f"{invalid} names are limited to {METADATA_KEY_CHARS} characters. "
+            f"'{key}' has {len(key)}.",
+        )
+        _require(
+            len(metadata_text(value)) <= METADATA_VALUE_CHARS,
+            f"{invalid} values are limited to {METADATA_VALUE_CHARS} characters. "
+            f"'{key}' has a longer one.",
+        )
+
+
+def _has_texts(entry: Any, *names: str) -> bool:
+    return type(entry) is dict and all(type(entry.get(name)) is str for name in names)
+
+
+def _check_header(header: Any) -> None:
+    if not _has_texts(header, "Name", "Value") or len(header) != 2 or not header["Name"]:
+        raise PostmarkError(403, "Invalid request field(s): 'Headers'.")
+    if CONTROL.search(header["Name"] + header["Value"]):
+        name = CONTROL.sub(" ", header["Name"])
+        raise PostmarkError(300, f"The header '{name}' must not contain control characters.")
+
+
+def _check_attachment(attachment: Any) -> None:
+    if not _has_texts(attachment, "Name", "Content", "ContentType"):
+        raise PostmarkError(403, "Invalid request field(s): 'Attachments'.")
+    extension = attachment["Name"].rpartition(".")[2].lower()
+    if extension in FORBIDDEN_EXTENSIONS:
+        raise PostmarkError(411, f"The attachment type '.{extension}' is not allowed.")
+
+
+def _check_account(sender: Mailbox, recipients: list[str], account: Account) -> None:
+    domain = domain_of(sender.address)
+    verified = account.verified
+    if verified is not None and verified.isdisjoint({sender.address.lower(), domain}):
+        raise PostmarkError(400, sender_text(sender.address))
+    if account.state != "active":
+        inside = all(domain_of(recipient) == domain for recipient in recipients)
+        if account.state != "pending" or not inside:
+            raise PostmarkError(*ACCOUNT_REFUSALS[account.state])
+
+
+def _inactive(recipients: list[str], suppressed: Mapping[str, object], magic: bool) -> list[str]:
+    if not suppressed and not magic:
+        return []
+    return [
+        address.lower()
+        for address in recipients
+        if address.lower() in suppressed or (magic and outcome_of(address)[0] is Outcome.INACTIVE)
+    ]
+
+
+def _inactive_text(addresses: list[str], *, batched: bool) -> str:
+    """The sentence of ErrorCode 406. Its two forms differ in grammar and in a last space."""
+    who = "a recipient that has been" if batched else "recipient(s) that have been"
+    end = " " if batched else ""
+    return (
+        f"You tried to send to {who} marked as inactive. "
+        f"Found inactive addresses: {', '.join(addresses)}. {INACTIVE}{end}"
+    )
