@@ -1,6 +1,6 @@
 """Set up what every test needs: a fixed environment and a database.
 
-With DATABASE_URL set the tests use that server; without it, one of their own (own_cluster.py).
+With DATABASE_URL set the tests use that server; without it, one of their own (postgres_cluster.py).
 Either way they run in a copy of a migrated template (database/template.py).
 """
 

@@ -2,7 +2,7 @@
 The delivery protocol as a small machine: a state and everything that may happen next in it.
 
 One batch with one delivery, some workers, the sweep, a provider and a clock. `worker.py` and
-`surroundings.py` hold the steps; the test beside them does each with the code.
+`environment.py` hold the steps; the test beside them does each with the code.
 """
 
 from __future__ import annotations
