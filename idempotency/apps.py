@@ -10,4 +10,4 @@ class IdempotencyConfig(AppConfig):
     verbose_name = "Posted forms"
 
     def ready(self) -> None:
-        from idempotency import checks  # noqa: F401  (importing registers the check)
+        from idempotency import isolation  # noqa: F401  (importing registers the check)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS
 from psycopg import IsolationLevel
@@ -48,3 +49,10 @@ def refuse_wrong_isolation() -> None:
     fault = isolation_fault(settings.DATABASES)
     if fault:
         raise WrongIsolationError(f"{fault} {REASON} {ADVICE}")
+
+
+@register("idempotency")
+def check_isolation_level(**kwargs: Any) -> list[CheckMessage]:
+    """Refuse any level but READ COMMITTED. Reads the settings only: no database is asked."""
+    fault = isolation_fault(settings.DATABASES)
+    return [Error(f"{fault} {REASON}", hint=ADVICE, id="idempotency.E001")] if fault else []

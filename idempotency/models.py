@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 from django.db import models
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from idempotency.header_pairs import HeaderPairsField
 from idempotency.key import KEY_PATTERN
-
-if TYPE_CHECKING:
-    Field = models.Field[None, None]
-else:
-    Field = models.Field
-
-# Takes two parameters: the names (text[]) and the values (bytea[]). unnest reads an array out in
-# storage order, so headers come back in the order in which the view set them.
-FROM_TWO_ARRAYS = (
-    "ARRAY(SELECT ROW(name, value)::header_pair"
-    " FROM unnest(%s::text[], %s::bytea[]) AS pair(name, value))"
-)
-NAMES = "ARRAY(SELECT name FROM unnest(response_headers))"
-VALUES = "ARRAY(SELECT value FROM unnest(response_headers))"
-
-
-class HeaderPairsField(Field):
-    """
-    The column of type `header_pair[]`: a response's headers in order, each a name and raw bytes.
-
-    Its content is read and written only with the SQL above: written from two arrays and read as
-    two, so that the driver need not learn the type on every connection.
-    """
-
-    def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        """Name the type that the first migration creates."""
-        return "header_pair[]"
 
 
 class PostedForm(models.Model):

@@ -1,7 +1,7 @@
 """
 The only reader and writer of saved answers.
 
-Raw SQL, because of the column `response_headers` (see models.py) and because a replay is
+Raw SQL, because of the column `response_headers` (see header_pairs.py) and because a replay is
 meant to cost one look-up by the primary key and nothing else.
 """
 
@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from idempotency.captured_messages import ShownMessage
-from idempotency.models import FROM_TWO_ARRAYS, NAMES, VALUES
+from idempotency.header_pairs import FROM_TWO_ARRAYS, NAMES, VALUES
 from idempotency.saved_response import Answer
 
 # Joined from constants of this app; what a user gave goes in as parameters.

@@ -1,4 +1,4 @@
-"""A function by which a database tells which one it is; see delivery/reconcile/database_identity.py."""
+"""A function by which a database tells which one it is; see delivery/queue/identity.py."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import migrations, models
 
-# delivery/queue/batches/batch_ids.py: what the sequence gives, and what is left above it for splits.
+# delivery/queue/batch_numbers.py: what the sequence gives, and what is left above it for splits.
 # A number is free again once all others were given; whoever draws one that is taken draws on.
 SEQUENCE = "CREATE SEQUENCE batch_on_request MINVALUE 0 MAXVALUE 983039 START 0 CYCLE"
 

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-# The number is an edition's version, which has nine digits at most (delivery/rules/delivery_key.py).
+# The number is an edition's version, which has nine digits at most (delivery/delivery_key.py).
 SEQUENCE = "CREATE SEQUENCE test_letter_number MAXVALUE 999999999"
 
 

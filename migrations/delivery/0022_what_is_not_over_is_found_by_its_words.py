@@ -1,5 +1,5 @@
 """
-What is not over has an index that no other condition leads to (delivery/queue/batches/active_batches.py).
+What is not over has an index that no other condition leads to (delivery/queue/not_over.py).
 
 From `state = 'ready'` the planner could conclude that a batch is in the old one, and read it from
 end to end for each claim. Pages and workers of the release before do not know the words of the new

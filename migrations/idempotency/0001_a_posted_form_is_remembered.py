@@ -3,7 +3,7 @@ from django.db import migrations, models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from idempotency.models import HeaderPairsField
+from idempotency.header_pairs import HeaderPairsField
 
 
 class Migration(migrations.Migration):
