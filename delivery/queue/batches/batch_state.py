@@ -10,7 +10,7 @@ from delivery.queue.batches.active_batches import NOT_OVER
 
 
 def pause_batches(cursor: CursorWrapper, edition: int) -> None:
-    """Pause every batch of an edition that waits or is claimed; a call in flight goes on."""
+    """Pause every ready or claimed batch of an edition. A call in flight is not stopped."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
