@@ -28,6 +28,8 @@ from delivery.reconcile.record_findings import time_now, unreconciled_versions
 from delivery.reconcile.run import Outcome as ReconcileOutcome
 from delivery.reconcile.run import run as reconcile
 from delivery.reconcile.walk import SearchUnavailableError
+from delivery.reports.reason_sentences import sentence_of
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.phases import Phase
 from delivery.worker.provider_tasks import ERRANDS
 
@@ -40,6 +42,8 @@ __all__ = [
     "Fate",
     "Meaning",
     "Phase",
+    "Reason",
+    "ReasonCode",
     "ReconcileOutcome",
     "SearchUnavailableError",
     "Suppressed",
@@ -59,6 +63,7 @@ __all__ = [
     "request_mail",
     "scheduled_editions",
     "sent_to",
+    "sentence_of",
     "short_transaction",
     "time_now",
     "together",

@@ -1,0 +1,106 @@
+"""Reasons: stored as a code with parameters, rendered as sentences."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from delivery.reports.reason_sentences import sentence_of
+from delivery.rules.reason import Reason, ReasonCode, Remedy
+from delivery.rules.scheduled_time import Moment
+
+NOON = datetime(2026, 9, 24, 12, tzinfo=UTC)
+# A value for each parameter of any reason.
+PARAMS = {
+    "address": "https://postmark.example",
+    "answered": 1,
+    "at": NOON,
+    "being_sent": 1,
+    "count": 30,
+    "crashes": 2,
+    "error": "ReadTimeout",
+    "error_code": 429,
+    "goes_to": "everyone",
+    "heard_at": NOON,
+    "is_in_call": True,
+    "is_looking_up": True,
+    "issue": str(UUID(int=1)),
+    "last": Reason.of(ReasonCode.MAINTENANCE),
+    "left": 1000,
+    "limit": 3,
+    "local": "2026-09-24T14:00",
+    "missed": 2,
+    "moment": Moment(NOON, "2026-09-24T14:00", "Europe/Berlin"),
+    "next_lookup_at": NOON,
+    "per_s": 12.5,
+    "percent": 3.04,
+    "queued": 3,
+    "remedy": Remedy.TOKEN,
+    "scheduled_for": NOON.isoformat(),
+    "sent": 2,
+    "started_at": NOON.isoformat(),
+    "status": 502,
+    "text": "Too many requests",
+    "tries": 10,
+    "unknown": 1,
+    "until": NOON,
+    "waiting": 4,
+    "zone": "Europe/Berlin",
+}
+
+
+@pytest.mark.parametrize("code", ReasonCode)
+def test_every_code_has_a_sentence(code: ReasonCode) -> None:
+    sentence = sentence_of(Reason.of(code, **PARAMS))
+    assert sentence != sentence_of(Reason(f"new_{code}", PARAMS))
+    assert "{" not in sentence
+    assert sentence.endswith("must be the token of a Postmark server.")
+
+
+@pytest.mark.parametrize("remedy", Remedy)
+def test_every_remedy_has_a_sentence(remedy: Remedy) -> None:
+    refused = Reason.of(ReasonCode.TOKEN_REFUSED)
+    assert sentence_of(refused.with_params(remedy=remedy)).startswith(f"{sentence_of(refused)} ")
+
+
+def test_times_are_in_the_zone_of_the_page() -> None:
+    held = Reason.of(ReasonCode.HELD, until=NOON)
+    assert "at 12:00:00 UTC." in sentence_of(held)
+    assert "at 14:00:00." in sentence_of(held, ZoneInfo("Europe/Berlin"))
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        Reason.of(ReasonCode.LEFT),
+        Reason.of(ReasonCode.PROVIDER_ERROR, error_code=300, text="“Ünüsual” \\ {braces}"),
+        Reason.of(
+            ReasonCode.TRIES_USED_UP,
+            tries=10,
+            last=Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=502),
+        ),
+    ],
+    ids=lambda reason: reason.code,
+)
+def test_stored_reason_is_read_back(reason: Reason) -> None:
+    assert Reason.loads(reason.dumps()) == reason
+
+
+def test_reason_of_a_newer_version_is_kept() -> None:
+    newer = Reason("moon_in_the_way", {"phase": 0.5})
+    assert Reason.loads(newer.dumps()) == newer
+    assert sentence_of(newer) == "Moon in the way."
+
+
+@pytest.mark.parametrize("text", ["Written by hand.", "[1]", "{}", "7"])
+def test_other_text_is_shown_as_it_is(text: str) -> None:
+    assert sentence_of(Reason.loads(text)) == text
+
+
+def test_empty_column_is_no_reason() -> None:
+    assert Reason.loads("") is None
+    assert Reason.loads(None) is None
+    assert sentence_of(None) == ""
