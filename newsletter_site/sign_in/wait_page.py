@@ -8,8 +8,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from delivery.humanise import span_of
 from newsletter_site.sign_in.attempts import Refused
-from publishing.humanise import span_of
 
 
 def refused_page(

@@ -15,6 +15,7 @@ from typing import Literal
 
 from django.conf import settings
 
+from delivery.humanise import counted_copies, counted_readers
 from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
 from delivery.rules.edition_counts import CALLED_BACK, Books
@@ -24,7 +25,6 @@ from publishing.actions.start_scheduled import confirmed_now, start_now
 from publishing.drafts.restore_draft import draft_again
 from publishing.editions.status import Status, status_of
 from publishing.flash_messages import COPIES_LEAVE
-from publishing.humanise import counted_copies, counted_readers
 from publishing.permissions import MAY_ACT
 from publishing.scheduling.local_time import moment_stored
 

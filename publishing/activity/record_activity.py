@@ -10,11 +10,11 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from delivery import log_context
+from delivery.humanise import counted_readers
 from delivery.models import Edition
 from delivery.rules.edition_counts import WORDS_FOR
 from delivery.rules.scheduled_time import Moment
 from publishing.display_name import called, is_there
-from publishing.humanise import counted_readers
 from publishing.models import Draft, Issue
 
 logger = logging.getLogger(__name__)

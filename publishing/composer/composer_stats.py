@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
+from delivery.humanise import counted, kilobytes
 from delivery.mail.merge_fields import BODY_FIELDS, FIELD, TITLE_FIELDS, unknown_fields
 from publishing.content.draft_content import Written, content_of
 from publishing.content.edition_content import Content, flaws_of
 from publishing.content.render_preview import Preview, preview_of
 from publishing.content.word_count import words_in
-from publishing.humanise import counted, kilobytes
 from publishing.models import Draft
 
 # Where the composer has what the content calls otherwise.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from delivery.humanise import counted, counted_copies
 from delivery.interface import enqueue, unreconciled_versions
 from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
@@ -22,7 +23,6 @@ from delivery.retention.drop_deliveries import dropped_versions
 from delivery.rules.edition_counts import Books
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import BODIES
-from publishing.humanise import counted, counted_copies
 from publishing.scheduling.local_time import moment_stored
 from subscribers.audience import confirmed
 

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import connection
 from django.urls import reverse
 
+from delivery.humanise import counted
 from publishing.content.xml_characters import only_xml_characters
-from publishing.humanise import counted
 from publishing.images.resize_image import SmallPicture, small_picture
 from publishing.models import Picture
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from delivery.humanise import counted_copies
 from delivery.rules.edition_counts import ARCHIVE_ONLY
-from publishing.humanise import counted_copies
 from publishing.preflight.facts import Facts, Published
 from publishing.preflight.finding import Finding, Where, advice, in_order
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from publishing.humanise import counted
+from delivery.humanise import counted
 
 # What was over before this says nothing of the pace of many.
 _SHORTEST_S = 5.0

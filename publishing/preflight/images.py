@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urljoin
 
-from publishing.humanise import so_many
+from delivery.humanise import so_many
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.preflight.link_address import is_encrypted, is_from_outside, is_whole

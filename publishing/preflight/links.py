@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import unquote, urljoin
 
-from publishing.humanise import so_many
+from delivery.humanise import so_many
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, not_known
 from publishing.preflight.link_address import (

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from django.conf.locale import LANG_INFO
 
+from delivery.humanise import KB, counted, kilobytes
 from delivery.mail import merge_fields
 from publishing.content.text_part import text_of
 from publishing.content.word_count import words_in
-from publishing.humanise import KB, counted, kilobytes
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.preflight.link_address import is_from_outside

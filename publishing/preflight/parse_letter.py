@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from delivery.humanise import ordinal
 from delivery.mail.field_placeholders import StandIns
 from delivery.mail.normalise_html import attributes, pieces, sound
-from publishing.humanise import ordinal
 
 _BLOCKS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "heading"),

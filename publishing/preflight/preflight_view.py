@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from delivery.humanise import kilobytes
 from delivery.mail.compose import Mail
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import WORDS_FOR
@@ -20,7 +21,6 @@ from publishing.desk_access import PUBLISH, author_of, desk_page, may_write
 from publishing.drafts import drafts
 from publishing.external_checks.check_letter import as_it_runs, look
 from publishing.flash_messages import notes_of
-from publishing.humanise import kilobytes
 from publishing.models import Draft
 from publishing.preflight.collect import Checked, check, outside_of
 from publishing.preflight.finding_links import rows_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from publishing.humanise import so_many
+from delivery.humanise import so_many
 from publishing.preflight.context import of_the_moment
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Weight

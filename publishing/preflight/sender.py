@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from delivery.humanise import enumerated
 from publishing.external_checks.domain_records import DomainRecords, Said
-from publishing.humanise import enumerated
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, not_known
 from publishing.preflight.link_address import is_for_examples

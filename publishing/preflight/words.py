@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from delivery.humanise import enumerated, so_many
 from delivery.mail import merge_fields
 from publishing.content.edition_content import flaws_of
-from publishing.humanise import enumerated, so_many
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, stop
 from publishing.preflight.parse_letter import Passage, read_text

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from django.contrib.admin.models import LogEntry
 
+from delivery.humanise import counted_copies
 from delivery.models import Edition
 from publishing.display_name import called
 from publishing.editions.status import Status
-from publishing.humanise import counted_copies
 from publishing.models import Issue
 
 MOST = 50

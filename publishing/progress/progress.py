@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from delivery.humanise import counted_copies, counted_readers, span_of
 from delivery.rules.edition_counts import ARCHIVE_ONLY, Books
 from delivery.rules.edition_state import EditionState
 from publishing.actions.edition_actions import applicable, cannot_reschedule
 from publishing.editions.status import Status
-from publishing.humanise import counted_copies, counted_readers, span_of
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.scheduling.local_time import lateness
 

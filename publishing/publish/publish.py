@@ -20,6 +20,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from delivery import log_context
+from delivery.humanise import counted_readers
 from delivery.mail.compose import compose
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import WORDS_FOR
@@ -36,7 +37,6 @@ from publishing.editions.versions import (
     versions_of,
     why_not,
 )
-from publishing.humanise import counted_readers
 from publishing.models import Draft, Issue
 from publishing.scheduling.local_time import Moment, moment_stored
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.humanise import span_of
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import plain_title
@@ -19,7 +20,6 @@ from publishing.desk_access import desk_page, may_look
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import named_edition
 from publishing.editions.status import NoSuchEditionError, Status, edition_of, status_of
-from publishing.humanise import span_of
 from publishing.progress.progress import OUTCOME_TONES, counts_of, reading_of, who_was_in_it
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.receipts.receipt_text import LONGEST, NotAReceiptError, Signed, read, what_differs

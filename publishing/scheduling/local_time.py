@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
+from delivery.humanise import counted
 from delivery.rules.scheduled_time import LOCAL, Moment, day_and_time
-from publishing.humanise import counted
 
 if TYPE_CHECKING:
     from delivery.models import Edition

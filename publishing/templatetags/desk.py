@@ -8,9 +8,9 @@ from django import template
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from delivery.humanise import counted
 from delivery.models import Edition
 from publishing.display_name import called
-from publishing.humanise import counted
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import moment_stored
 

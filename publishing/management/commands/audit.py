@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from delivery.humanise import counted
 from delivery.models import Edition
 from delivery.reports.audit import breaches_of
 from publishing.editions.parse_edition_name import issue_id
-from publishing.humanise import counted
 
 
 class Command(BaseCommand):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.humanise import enumerated, ordinal, span_of
 from publishing.content.edition_content import Content
 from publishing.content.version_diff import compare
 from publishing.dashboard.dashboard_headline import Standing, sentence_of
 from publishing.dashboard.readers_chart import Chart, Point, Scale, chart_of, scale_of
 from publishing.dashboard.undelivered_chart import NotSent, strips_of
-from publishing.humanise import enumerated, ordinal, span_of
 from publishing.progress_bar import NARROWEST, ORDER, parts_of
 from publishing.scheduling.local_time import late_by
 from publishing.templatetags.desk import mailbox
