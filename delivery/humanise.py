@@ -1,6 +1,8 @@
-"""How a sentence says how many, and how long. Pure."""
+"""How every page, mail and command writes numbers, times and durations. Pure."""
 
 from __future__ import annotations
+
+from datetime import datetime, tzinfo
 
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _ORDINALS = (
@@ -30,13 +32,30 @@ def counted_copies(number: int) -> str:
     return counted(number, "copy", "copies")
 
 
-def span_of(seconds: int) -> str:
-    """So long, as people say it: 1 second, 40 minutes."""
-    if seconds < 90:
-        return counted(seconds, "second")
-    if seconds < 90 * 60:
-        return counted(round(seconds / 60), "minute")
-    return counted(round(seconds / 3600), "hour")
+def duration(seconds: float) -> str:
+    """1 second, 40 minutes, 3 hours, 2 days."""
+    for unit, length, below in (("second", 1, 90), ("minute", 60, 90), ("hour", 3600, 48)):
+        if seconds < below * length:
+            return counted(round(seconds / length), unit)
+    return counted(round(seconds / 86_400), "day")
+
+
+def clock(at: datetime, zone: tzinfo) -> str:
+    """A time of the day in a zone, to the second: 07:30:12."""
+    return f"{at.astimezone(zone):%H:%M:%S}"
+
+
+def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
+    """07:30:12; on another day than now: 07:30:12 on Thu 24 Sep 2026."""
+    there = at.astimezone(zone)
+    on = "" if there.date() == now.astimezone(zone).date() else f" on {day_of(at, zone)}"
+    return f"{there:%H:%M:%S}{on}"
+
+
+def day_of(at: datetime, zone: tzinfo) -> str:
+    """Thu 24 Sep 2026."""
+    there = at.astimezone(zone)
+    return f"{there:%a} {there.day} {there:%b %Y}"
 
 
 def ordinal(number: int) -> str:

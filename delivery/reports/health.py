@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from delivery.humanise import clock_and_day
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -64,17 +66,11 @@ def lines_of(
     ]
 
 
-def clock(at: datetime, now: datetime, zone: ZoneInfo) -> str:
-    """A time to the second, with its day where that is not today."""
-    there = at.astimezone(zone)
-    if there.date() == now.astimezone(zone).date():
-        return f"{there:%H:%M:%S}"
-    return f"{there:%H:%M:%S} on {there:%a} {there.day} {there:%b %Y}"
-
-
 def _workers(health: Health, zone: ZoneInfo) -> Line:
     heard = (
-        f"last heard from at {clock(health.heard_at, health.now, zone)}" if health.heard_at else ""
+        f"last heard from at {clock_and_day(health.heard_at, health.now, zone)}"
+        if health.heard_at
+        else ""
     )
     if health.workers:
         flying = "1 call in flight" if health.calls == 1 else f"{health.calls:,} calls in flight"
@@ -115,8 +111,8 @@ def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> Li
     well = health.last_result == "answered"
     said = (
         f"answers in {_seconds(health.answers_in_s)}" if health.answers_in_s is not None else "",
-        "" if well else f"at {clock(health.last_call_at, health.now, zone)}",
-        f"the last call that failed was at {clock(health.last_fault_at, health.now, zone)}"
+        "" if well else f"at {clock_and_day(health.last_call_at, health.now, zone)}",
+        f"the last call that failed was at {clock_and_day(health.last_fault_at, health.now, zone)}"
         if well and health.last_fault_at
         else "",
         limit,
@@ -128,10 +124,12 @@ def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> Li
 def _unknown(health: Health, zone: ZoneInfo) -> Line:
     if not health.unknown:
         return Line("Unknown", "sent", "sent", "Nothing is in doubt")
-    since = f"since {clock(health.doubt_since, health.now, zone)}" if health.doubt_since else ""
+    since = (
+        f"since {clock_and_day(health.doubt_since, health.now, zone)}" if health.doubt_since else ""
+    )
     asks = "being asked about now"
     if health.asks_at and health.asks_at > health.now:
-        asks = f"asked about again at {clock(health.asks_at, health.now, zone)}"
+        asks = f"asked about again at {clock_and_day(health.asks_at, health.now, zone)}"
     copies = "1 copy is" if health.unknown == 1 else f"{health.unknown:,} copies are"
     return Line(
         "Unknown", "unknown", "doubt", f"{copies} in doubt", f"{since}; {asks}".lstrip("; ")
@@ -144,12 +142,12 @@ def _webhooks(health: Health, zone: ZoneInfo, takes_webhooks: bool) -> Line:
         return Line("Webhooks", "waiting", "calm", "Off", more)
     if health.webhook_at is None:
         return Line("Webhooks", "waiting", "calm", "None came yet")
-    last = f"last one at {clock(health.webhook_at, health.now, zone)}"
+    last = f"last one at {clock_and_day(health.webhook_at, health.now, zone)}"
     return Line("Webhooks", "sent", "sent", "Arriving", last)
 
 
 def _bounces(health: Health, zone: ZoneInfo) -> Line:
-    last = f"last at {clock(health.asked_at, health.now, zone)}" if health.asked_at else ""
+    last = f"last at {clock_and_day(health.asked_at, health.now, zone)}" if health.asked_at else ""
     if health.asked_in_vain:
         times = "once" if health.asked_in_vain == 1 else f"{health.asked_in_vain:,} times"
         more = f"failed {times} since; {last or 'it never went well yet'}"

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from uuid import UUID
 
+from delivery.humanise import clock, counted
 from delivery.rules.edition_counts import Books
 
 
@@ -73,13 +74,9 @@ def waits_for_a_person(books: Books) -> bool:
     return state_of(books) in WAITS_FOR_A_PERSON
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def _clock(at: datetime, zone: tzinfo) -> str:
     """A time of the day; that it is UTC is said, because no page's times are by themselves."""
-    return f"{at.astimezone(zone):%H:%M:%S}{' UTC' if zone is UTC else ''}"
+    return f"{clock(at, zone)}{' UTC' if zone is UTC else ''}"
 
 
 def reason_of(books: Books, zone: tzinfo = UTC) -> str:
@@ -95,18 +92,18 @@ def reason_of(books: Books, zone: tzinfo = UTC) -> str:
             return stopped_because(books.issue)
         case EditionState.NEEDS_ATTENTION if books.missed and not books.is_on_request:
             doubt = (
-                f" {_count(books.unknown, 'copy is', 'copies are')} in doubt: a person has to "
+                f" {counted(books.unknown, 'copy is', 'copies are')} in doubt: a person has to "
                 "decide."
                 if books.unknown
                 else ""
             )
             return (
-                f"{_count(books.missed, 'reader was', 'readers were')} missed: all tries were "
+                f"{counted(books.missed, 'reader was', 'readers were')} missed: all tries were "
                 f"used up, or a copy was parked.{doubt}"
             )
         case EditionState.NEEDS_ATTENTION:
             return books.reason or (
-                f"{_count(books.unknown, 'copy', 'copies')} in doubt: a person has to decide."
+                f"{counted(books.unknown, 'copy', 'copies')} in doubt: a person has to decide."
             )
         case EditionState.PAUSED:
             return books.control_reason or _what_a_pause_holds(books)
@@ -143,17 +140,17 @@ def _what_an_ended_edition_still_waits_for(books: Books, zone: tzinfo) -> str:
     """After its end only what had left before it is of interest."""
     if books.waiting:
         return (
-            f"{_count(books.waiting, 'copy was', 'copies were')} in a call when it ended; the call "
-            "is settled as it ends."
+            f"{counted(books.waiting, 'copy was', 'copies were')} in a call when it ended; the "
+            "call is settled as it ends."
         )
     if books.unknown and books.parked and not (books.in_line or books.in_work):
         return (
-            f"{_count(books.unknown, 'copy stays', 'copies stay')} in doubt: no proof came that "
+            f"{counted(books.unknown, 'copy stays', 'copies stay')} in doubt: no proof came that "
             "Postmark accepted them, and none that it did not."
         )
     if books.unknown:
         return (
-            f"{_count(books.unknown, 'copy was', 'copies were')} in the air when it ended: Homing "
+            f"{counted(books.unknown, 'copy was', 'copies were')} in the air when it ended: Homing "
             f"is asking Postmark about {'it' if books.unknown == 1 else 'them'}."
             f"{_asks_again(books, zone)}"
         )
@@ -163,16 +160,16 @@ def _what_an_ended_edition_still_waits_for(books: Books, zone: tzinfo) -> str:
 def _what_a_pause_holds(books: Books) -> str:
     sentences = []
     if books.waiting or not books.unknown:
-        sentences.append(f"{_count(books.queued, 'copy waits', 'copies wait')} until you resume.")
+        sentences.append(f"{counted(books.queued, 'copy waits', 'copies wait')} until you resume.")
     if books.being_sent:
         sentences.append(
-            f"{_count(books.being_sent, 'copy is', 'copies are')} being sent and may still go."
+            f"{counted(books.being_sent, 'copy is', 'copies are')} being sent and may still go."
         )
     if books.unknown and (books.in_line or books.in_work):
-        sentences.append(f"{_count(books.unknown, 'copy is', 'copies are')} being asked about.")
+        sentences.append(f"{counted(books.unknown, 'copy is', 'copies are')} being asked about.")
     elif books.unknown:
         sentences.append(
-            f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
+            f"{counted(books.unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
         )
     elif books.in_work and not books.being_sent:
         sentences.append("Calls that were in the air end first.")
@@ -203,7 +200,7 @@ def _why_it_is_not_done(books: Books, zone: tzinfo) -> str:
     if books.unknown:
         rest = " and goes on with the rest" if books.waiting else ""
         return (
-            f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
+            f"{counted(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
             f"Postmark about {'it' if books.unknown == 1 else 'them'}{rest}."
             f"{_asks_again(books, zone)}"
         )
@@ -212,7 +209,7 @@ def _why_it_is_not_done(books: Books, zone: tzinfo) -> str:
     if books.slowed_to_per_s is not None and books.waiting:
         return (
             "Postmark asked for a slower pace: about "
-            f"{_count(max(1, round(books.slowed_to_per_s)), 'copy', 'copies')} a second for now, "
+            f"{counted(max(1, round(books.slowed_to_per_s)), 'copy', 'copies')} a second for now, "
             "and more again from moment to moment."
         )
     return "Sending, and nothing is stuck."

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from delivery.humanise import span_of
+from delivery.humanise import duration
 from newsletter_site.sign_in.attempts import Refused
 
 
@@ -24,7 +24,7 @@ def refused_page(
     page = render(
         request,
         "sign_in/wait.html",
-        {"wait": span_of(wait_s), "again": request.get_full_path()},
+        {"wait": duration(wait_s), "again": request.get_full_path()},
         status=429,
     )
     page.headers["Retry-After"] = str(wait_s)
@@ -36,5 +36,5 @@ def after_a_pause(wait_s: int) -> str:
     """What is said of a code that was not looked at, because of a wrong one before it."""
     return (
         "After a wrong code the next one is looked at only after a pause. Try again in "
-        f"{span_of(wait_s)}."
+        f"{duration(wait_s)}."
     )

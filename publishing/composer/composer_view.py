@@ -14,9 +14,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from delivery.humanise import clock
 from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, BadKey, fresh_key, key_given
 from publishing.composer.composer_stats import beside
@@ -385,5 +385,4 @@ def _progress_of(edition: Edition) -> str:
 
 
 def _clock(draft: Draft) -> str:
-    zone = Newsletter.objects.the_one().zone
-    return timezone.localtime(draft.saved_at, zone).strftime("%H:%M:%S")
+    return clock(draft.saved_at, Newsletter.objects.the_one().zone)

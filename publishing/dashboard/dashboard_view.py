@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_POST, require_safe
 
+from delivery.humanise import clock
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import look_at
 from publishing.activity import record_activity
@@ -58,7 +59,7 @@ def issues_json(request: HttpRequest) -> HttpResponse:
     answer = HttpResponse(body, content_type="application/json")
     answer.headers["ETag"] = tag
     answer = get_conditional_response(request, etag=tag, response=answer) or answer
-    answer.headers["Homing-Updated"] = f"{read_at.astimezone(newsletter.zone):%H:%M:%S}"
+    answer.headers["Homing-Updated"] = clock(read_at, newsletter.zone)
     answer.headers["Cache-Control"] = "no-store"
     return answer
 

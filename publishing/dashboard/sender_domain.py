@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from delivery.reports.health import Line, clock
+from delivery.humanise import clock_and_day
+from delivery.reports.health import Line
 from publishing.external_checks.domain_records import DomainRecords, Said
 from publishing.preflight.link_address import is_for_examples
 
@@ -31,7 +32,7 @@ def line_of(
     if found is None or looked_at is None:
         more = f"{domain} is looked at when an issue is checked before it is published"
         return Line(NAME, "waiting", "calm", "Not looked at yet", more)
-    at = f"{domain}, looked at {clock(looked_at, now, zone)}"
+    at = f"{domain}, looked at {clock_and_day(looked_at, now, zone)}"
     if found.texts.said is Said.NO_SUCH_NAME:
         return Line(NAME, "attention", "fault", "There is no such domain", at)
     if not found.dkim.is_known:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from delivery.humanise import duration
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
 from publishing.editions.status import Status
@@ -111,12 +112,4 @@ def _left(status: Status, zone: ZoneInfo) -> str:
     if status.state is not EditionState.SENDING or status.eta_s is None:
         return ""
     done = (status.books.now + timedelta(seconds=status.eta_s)).astimezone(zone)
-    return f"{_span(status.eta_s)} left, done {done:%H:%M}"
-
-
-def _span(seconds: int) -> str:
-    if seconds < 90:
-        return "about a minute" if seconds > 30 else "less than a minute"
-    if seconds < 90 * 60:
-        return f"about {round(seconds / 60)} minutes"
-    return f"about {round(seconds / 3600)} hours"
+    return f"about {duration(status.eta_s)} left, done {done:%H:%M}"

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from delivery.humanise import counted_copies, counted_readers, span_of
+from delivery.humanise import clock, counted_copies, counted_readers, duration
 from delivery.rules.edition_counts import ARCHIVE_ONLY, Books
 from delivery.rules.edition_state import EditionState
 from publishing.actions.edition_actions import applicable, cannot_reschedule
@@ -115,7 +115,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "worker_heard": _worker_heard(books, zone),
             # Of use while nobody was reached when the page was opened.
             "write": "Write a correction" if books.sent else "Write the next version",
-            "updated": _clock(books.now, zone),
+            "updated": clock(books.now, zone),
             "clock": _countdown(_held_s(status)),
             "scheduled": books.scheduled.words if books.scheduled else "",
             "hold": _hold(books, zone),
@@ -246,7 +246,7 @@ def _how_it_is(status: Status, zone: ZoneInfo) -> str:
             return reason
         case EditionState.HELD:
             return (
-                f"Held. The first copy leaves at {_clock(books.held_until, zone)}, to "
+                f"Held. The first copy leaves at {clock(books.held_until, zone)}, to "
                 f"{counted_readers(books.audience)}. Until then it can be called back."
             )
         case EditionState.SUCCEEDED:
@@ -331,7 +331,7 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
     books = status.books
     match status.state:
         case EditionState.HELD:
-            waiting = f"held until {_clock(books.held_until, zone)}"
+            waiting = f"held until {clock(books.held_until, zone)}"
         case EditionState.NEEDS_ATTENTION | EditionState.PAUSED if books.being_sent:
             waiting = f"{books.being_sent:,} being sent; the others wait for you"
         case EditionState.NEEDS_ATTENTION | EditionState.PAUSED:
@@ -364,7 +364,7 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
 
 def _left(status: Status) -> str:
     if status.state is EditionState.SENDING and status.eta_s is not None:
-        return f"about {span_of(status.eta_s)} left"
+        return f"about {duration(status.eta_s)} left"
     return ""
 
 
@@ -376,11 +376,11 @@ def _time_left(status: Status, zone: ZoneInfo) -> str:
     if status.state is not EditionState.SENDING:
         return "not known while nothing goes out"
     if status.eta_s is not None:
-        return f"about {span_of(status.eta_s)}"
+        return f"about {duration(status.eta_s)}"
     books = status.books
     if books.unknown and not books.waiting:
         asks_at = _asks_at(books)
-        when = f"asked about again at {_clock(asks_at, zone)}" if asks_at else "being asked about"
+        when = f"asked about again at {clock(asks_at, zone)}" if asks_at else "being asked about"
         return f"not known: what is in doubt is {when}"
     if books.sent:
         return "not known: nothing went out in the last minute"
@@ -404,7 +404,7 @@ def _worker_heard(books: Books, zone: ZoneInfo) -> str:
         return "heard from within the last minute"
     if books.worker_heard_at is None:
         return "start one with ./homing deliver"
-    return f"last heard from at {_clock(books.worker_heard_at, zone)}"
+    return f"last heard from at {clock(books.worker_heard_at, zone)}"
 
 
 def _begun_when(books: Books, zone: ZoneInfo) -> str:
@@ -425,13 +425,13 @@ def _hold(books: Books, zone: ZoneInfo) -> str:
     hold = f"{held_s:.1f}".removesuffix(".0") + " s"
     if books.control == "cancelled" and books.control_at and books.control_at < books.held_until:
         return f"{hold}, in which it was {'called back' if books.is_called_back else 'cancelled'}"
-    return f"{hold}, until {_clock(books.held_until, zone)} {_zone_of(books.held_until, zone)}"
+    return f"{hold}, until {clock(books.held_until, zone)} {_zone_of(books.held_until, zone)}"
 
 
 def _doubt(books: Books, zone: ZoneInfo) -> str:
     if not books.unknown:
         return ""
-    since = f" at {_clock(books.doubt_since, zone)}" if books.doubt_since else ""
+    since = f" at {clock(books.doubt_since, zone)}" if books.doubt_since else ""
     return f"{counted_copies(books.unknown)} left{since} and no answer came back."
 
 
@@ -466,7 +466,7 @@ def _next_lookup(books: Books, zone: ZoneInfo) -> str:
     if not books.unknown or _is_left_to_a_person(books):
         return ""
     asks_at = _asks_at(books)
-    return f"Homing asks again at {_clock(asks_at, zone)}." if asks_at else "Homing is asking now."
+    return f"Homing asks again at {clock(asks_at, zone)}." if asks_at else "Homing is asking now."
 
 
 def _asks_at(books: Books) -> datetime | None:
@@ -488,7 +488,3 @@ def _countdown(seconds: int) -> str:
 def _zone_of(at: datetime, zone: ZoneInfo) -> str:
     """The zone, as it follows a time in it; elsewhere than in UTC with the time there."""
     return "UTC" if zone.key == "UTC" else f"{zone.key} ({at.astimezone(UTC):%H:%M:%S} UTC)"
-
-
-def _clock(at: datetime, zone: ZoneInfo) -> str:
-    return f"{at.astimezone(zone):%H:%M:%S}"

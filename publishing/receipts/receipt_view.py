@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from delivery.humanise import span_of
+from delivery.humanise import duration
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import plain_title
@@ -158,7 +158,7 @@ def _took(first: datetime | None, last: datetime | None) -> str:
     if first is None or last is None:
         return ""
     seconds = int((last - first).total_seconds())
-    return span_of(seconds) if seconds else "less than a second"
+    return duration(seconds) if seconds else "less than a second"
 
 
 def _ended_as(state: str, status: Status) -> str:

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
-from delivery.humanise import counted
+from delivery.humanise import duration
 from delivery.rules.scheduled_time import LOCAL, Moment, day_and_time
 
 if TYPE_CHECKING:
@@ -236,14 +236,7 @@ def _comes_twice(said: datetime, zone: str, first: datetime, second: datetime) -
 def late_by(at: datetime, started: datetime) -> str:
     """How late something started, such as “12 minutes”; empty within the first minute."""
     late_s = (started - at).total_seconds()
-    if late_s < WORTH_SAYING_S:
-        return ""
-    for unit, seconds in (("day", 86_400), ("hour", 3_600)):
-        # From two of them on; before that the smaller unit says it better.
-        if late_s >= 2 * seconds:
-            return f"{int(late_s // seconds)} {unit}s"
-    minutes = int(late_s // 60)
-    return counted(minutes, "minute")
+    return duration(late_s) if late_s >= WORTH_SAYING_S else ""
 
 
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:

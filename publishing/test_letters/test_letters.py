@@ -18,8 +18,8 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils import timezone
 
+from delivery.humanise import clock
 from delivery.interface import Fate, enqueue_test, fate_of, next_number
 from delivery.mail.compose import compose
 from delivery.mail.test_letter import TEST_ISSUE, marked
@@ -165,7 +165,7 @@ def sentence_of(fate: Fate, zone: Any) -> str:
     """How a test letter stands, in one sentence; its times are of this zone."""
 
     def at(moment: datetime | None) -> str:
-        return timezone.localtime(moment, zone).strftime("%H:%M:%S") if moment else ""
+        return clock(moment, zone) if moment else ""
 
     match fate.outcome:
         case Outcome.SENT:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.humanise import enumerated, ordinal, span_of
+from delivery.humanise import duration, enumerated, ordinal
 from publishing.content.edition_content import Content
 from publishing.content.version_diff import compare
 from publishing.dashboard.dashboard_headline import Standing, sentence_of
@@ -230,9 +230,9 @@ def test_a_sender_is_shown_without_the_quotation_marks_that_a_header_wants(sende
 
 def test_numbers_and_times_are_written_in_words() -> None:
     spans = {1: "1 second", 89: "89 seconds", 90: "2 minutes", 90 * 60: "2 hours"}
-    assert {seconds: span_of(seconds) for seconds in spans} == spans
+    assert {seconds: duration(seconds) for seconds in spans} == spans
     assert [ordinal(number) for number in (1, 10, 11, 22)] == ["first", "tenth", "11th", "22nd"]
     assert [enumerated(list(row)) for row in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
     due = datetime(2026, 9, 24, 6, tzinfo=UTC)
-    late = {59: "", 60: "1 minute", 7199: "119 minutes", 7200: "2 hours", 172_800: "2 days"}
+    late = {59: "", 60: "60 seconds", 720: "12 minutes", 7200: "2 hours", 172_800: "2 days"}
     assert {s: late_by(due, due + timedelta(seconds=s)) for s in late} == late

@@ -265,7 +265,7 @@ def test_too_late_is_later_than_the_setting_says() -> None:
 def test_a_little_late_it_goes_out_and_says_how_late_and_why(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     edition = schedule(newsroom)
-    its_time_came(edition, ago_s=12 * 60 + 30)
+    its_time_came(edition, ago_s=12 * 60 + 10)
     assert start_due()
     assert status(edition).state is EditionState.SENDING
     assert "2 readers, 12 minutes late" in log_of(edition)[1]
