@@ -31,7 +31,7 @@ from delivery.feedback.delivery_events import (
 from delivery.feedback.provider_suppressions import write_last_word
 from delivery.feedback.suppression_changes import was_asked_by_us
 from delivery.hooks import readers
-from delivery.mail.test_letter import NOBODY
+from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Evidence
 from delivery.postmark import webhook_event
 from delivery.postmark.provider_events import (
@@ -314,7 +314,7 @@ def _copy(cursor: CursorWrapper, fact: Fact, said: WebhookEvent) -> DeliveryKey 
     if said.issue is None or fact.message_id is None:
         return None
     if said.is_of_a_test:
-        return copy_by_message(cursor, said.issue, NOBODY, fact.message_id)
+        return copy_by_message(cursor, said.issue, TEST_RECIPIENT, fact.message_id)
     reader = readers.registered().reader_at(fact.address)
     return copy_by_message(cursor, said.issue, reader, fact.message_id) if reader else None
 

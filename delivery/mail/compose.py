@@ -15,8 +15,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
 from delivery.mail import merge_fields
-from delivery.mail.inline_css import dressed
-from delivery.mail.transactional_mail import Words
+from delivery.mail.inline_css import inline_styles
+from delivery.mail.transactional_mail import TransactionalText
 from delivery.models import Newsletter
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
@@ -32,7 +32,7 @@ _ROOTED_ADDRESS = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORE
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class MailParts:
     """The two parts of a mail, either of which may be empty, with merge fields in place."""
 
     html: str
@@ -52,7 +52,7 @@ def compose(
     newsletter: Newsletter,
     site_url: str,
     preheader: str = "",
-) -> Mail:
+) -> MailParts:
     """
     The mail of an edition: a fragment of HTML gets the letter's frame and dress, a whole document
     is kept as it is.
@@ -66,10 +66,10 @@ def compose(
     elif html_content.strip():
         html = _in_the_frame(title, html_content, newsletter, preheader, f"{site_url}/")
     text = _compose_text(text_content, newsletter) if text_content.strip() else ""
-    return Mail(_ROOTED_ADDRESS.sub(rf"\g<1>{site_url}/", html), text)
+    return MailParts(_ROOTED_ADDRESS.sub(rf"\g<1>{site_url}/", html), text)
 
 
-def compose_on_request(words: Words) -> Mail:
+def compose_transactional(words: TransactionalText) -> MailParts:
     """A mail on request: its words in the letter's frame, under a foot of its own."""
     facts = {
         "title": escape(words.title),
@@ -80,8 +80,8 @@ def compose_on_request(words: Words) -> Mail:
         "foot": "mail/on_request_foot.html",
     }
     words_in_html = render_to_string("mail/on_request.html", facts).strip()
-    facts["content"] = mark_safe(dressed(words_in_html))  # noqa: S308
-    return Mail(
+    facts["content"] = mark_safe(inline_styles(words_in_html))  # noqa: S308
+    return MailParts(
         render_to_string("mail/letter.html", facts),
         f"{render_to_string('mail/on_request.txt', facts).strip()}\n",
     )
@@ -90,7 +90,7 @@ def compose_on_request(words: Words) -> Mail:
 def _in_the_frame(
     title: str, content: str, newsletter: Newsletter, preheader: str, home: str
 ) -> str:
-    letter = dressed(content)
+    letter = inline_styles(content)
     facts = {
         "title": escape(title),
         "preheader": escape(preheader),
@@ -98,7 +98,7 @@ def _in_the_frame(
         "newsletter": newsletter,
         "home": home,
         "needs_title": not _begins_with(title, letter),
-        "needs_foot": not merge_fields.uses(letter, "unsubscribe_url"),
+        "needs_foot": not merge_fields.uses_field(letter, "unsubscribe_url"),
         # The author's own HTML goes to readers who asked for it; it is not ours to escape.
         "content": mark_safe(letter),  # noqa: S308
     }
@@ -116,7 +116,7 @@ def _begins_with(title: str, letter: str) -> bool:
 
 def _with_a_way_out(document: str, newsletter: Newsletter) -> str:
     """A whole document as it is, to the byte; only a foot is added where it has no way out."""
-    if merge_fields.uses(document, "unsubscribe_url"):
+    if merge_fields.uses_field(document, "unsubscribe_url"):
         return document
     foot = render_to_string("mail/foot.html", {"newsletter": newsletter, "needs_foot": True})
     ends = [match.start() for match in _END_OF_BODY.finditer(document)]
@@ -126,6 +126,6 @@ def _with_a_way_out(document: str, newsletter: Newsletter) -> str:
 
 def _compose_text(content: str, newsletter: Newsletter) -> str:
     body = content.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
-    if merge_fields.uses(body, "unsubscribe_url"):
+    if merge_fields.uses_field(body, "unsubscribe_url"):
         return f"{body}\n"
     return f"{body}\n\n{render_to_string('mail/foot.txt', {'newsletter': newsletter}).strip()}\n"

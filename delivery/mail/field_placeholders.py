@@ -12,18 +12,18 @@ import hashlib
 import re
 from collections.abc import Callable
 
-from delivery.mail.merge_fields import FIELD
+from delivery.mail.merge_fields import FIELD_PATTERN
 
 # Postmark's own placeholders are as precious as ours.
-_PLACEHOLDER = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD.pattern}")
+_PLACEHOLDER = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
 
 
 def _as_it_was(field: str) -> str:
     return field
 
 
-class StandIns:
-    """`text` is the text with a stand-in for each of its merge fields; `put_back` undoes it."""
+class FieldPlaceholders:
+    """`text` is the text with a placeholder for each of its merge fields; `restore` undoes it."""
 
     def __init__(self, text: str) -> None:
         # Named after the text itself: no text holds its own hash, however it spells its letters.
@@ -38,7 +38,7 @@ class StandIns:
         place = self._places.setdefault(field[0], len(self._places))
         return f"{self._mark}{place}q"
 
-    def put_back(self, text: str, write: Callable[[str], str] = _as_it_was) -> str:
+    def restore(self, text: str, write: Callable[[str], str] = _as_it_was) -> str:
         """`text` with its fields in place again, each as `write` has it written there."""
         if not self._fields:
             return text

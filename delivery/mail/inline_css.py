@@ -14,8 +14,8 @@ from contextlib import suppress
 import css_inline
 from django.template.loader import render_to_string
 
-from delivery.mail.field_placeholders import StandIns
-from delivery.mail.normalise_html import sound
+from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.normalise_html import normalise
 
 # Nothing is fetched while an issue is published, and an author's own rules for phones and dark mode
 # stay where they are.
@@ -23,10 +23,10 @@ _INLINER = css_inline.CSSInliner(
     load_remote_stylesheets=False, keep_style_tags=True, keep_at_rules=True, minify_css=True
 )
 # A letter that is longer than this is in no inbox whole; it is not made longer still.
-LONGEST = 2_000_000
+MAX_LENGTH = 2_000_000
 # The most work allowed to inline an author's own style sheet: about a second and 20 MB. A sheet of
 # 50 kB in a letter of 2,000 tags stays below it.
-MOST_WORK = 20_000_000
+MAX_WORK = 20_000_000
 _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
 
@@ -34,22 +34,22 @@ _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
 _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?:[^>"]|"[^"]*+")*+>""", re.DOTALL)
 
 
-def dressed(fragment: str) -> str:
+def inline_styles(fragment: str) -> str:
     """
     The fragment well-formed, and styled by `templates/mail/letter.css`; an author's style wins.
 
     Every word and every merge field of it is there as it was.
     """
-    stand_ins = StandIns(fragment)
-    plain, sheet = sound(stand_ins.text), render_to_string("mail/letter.css")
+    stand_ins = FieldPlaceholders(fragment)
+    plain, sheet = normalise(stand_ins.text), render_to_string("mail/letter.css")
     made = ""
-    if _work_of(plain) <= MOST_WORK:
+    if _work_of(plain) <= MAX_WORK:
         with suppress(css_inline.InlineError):
             made = _INLINER.inline_fragment(plain, sheet)
-    if not made or len(made) > LONGEST:
+    if not made or len(made) > MAX_LENGTH:
         made = f"<style>{sheet}</style>{plain}"
-    quoted = _TAG.sub(lambda tag: stand_ins.put_back(tag[0], _in_quotes), made)
-    return stand_ins.put_back(quoted)
+    quoted = _TAG.sub(lambda tag: stand_ins.restore(tag[0], _in_quotes), made)
+    return stand_ins.restore(quoted)
 
 
 def _work_of(plain: str) -> int:

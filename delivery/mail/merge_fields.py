@@ -18,10 +18,10 @@ TITLE_FIELDS = ("name", "email")
 
 # Blanks around a name are taken off afterwards: left to the expression, a long run of them would
 # be tried in every division. Beginning with its braces, it is looked for by them alone.
-FIELD = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
-LONGEST_SHOWN = 40
+FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
+MAX_SHOWN_LENGTH = 40
 # A text with more unknown fields than this was written for another program.
-MOST_UNKNOWN = 20
+MAX_UNKNOWN_FIELDS = 20
 
 
 class Field(NamedTuple):
@@ -44,7 +44,7 @@ class UnknownField:
 
     def __str__(self) -> str:
         name = " ".join(self.name.split())
-        name = f"{name[: LONGEST_SHOWN - 1]}…" if len(name) > LONGEST_SHOWN else name
+        name = f"{name[: MAX_SHOWN_LENGTH - 1]}…" if len(name) > MAX_SHOWN_LENGTH else name
         hint = (
             f"Was “{{{{ {self.meant} }}}}” meant?"
             if self.meant
@@ -56,10 +56,10 @@ class UnknownField:
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
     """The first `MOST_UNKNOWN` fields of `text` that are not `allowed`, each once."""
     found: dict[str, None] = {}
-    for match in FIELD.finditer(text):
+    for match in FIELD_PATTERN.finditer(text):
         if (name := match[1].strip()) not in allowed:
             found[name] = None
-            if len(found) == MOST_UNKNOWN:
+            if len(found) == MAX_UNKNOWN_FIELDS:
                 break
     return [
         UnknownField(
@@ -69,23 +69,23 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
     ]
 
 
-def fields_of(text: str) -> Iterator[Field]:
+def iter_fields(text: str) -> Iterator[Field]:
     """Every field of `text`, in order, whether there is such a field or not."""
-    for match in FIELD.finditer(text):
+    for match in FIELD_PATTERN.finditer(text):
         yield Field(match[1].strip(), (match[2] or "").strip())
 
 
-def without_fields(text: str) -> str:
+def strip_fields(text: str) -> str:
     """`text` with nothing in the places of its fields."""
-    return FIELD.sub("", text)
+    return FIELD_PATTERN.sub("", text)
 
 
-def uses(text: str, name: str) -> bool:
+def uses_field(text: str, name: str) -> bool:
     """Whether the field `name` stands somewhere in `text`."""
-    return any(match[1].strip() == name for match in FIELD.finditer(text))
+    return any(match[1].strip() == name for match in FIELD_PATTERN.finditer(text))
 
 
-class Template:
+class FieldTemplate:
     """
     A text cut at its fields once, so that filling it for a reader is one join.
 
@@ -97,7 +97,7 @@ class Template:
         self._parts: list[str] = []
         self._fields: list[tuple[int, Field]] = []
         end = 0
-        for match in FIELD.finditer(text):
+        for match in FIELD_PATTERN.finditer(text):
             self._parts.append(text[end : match.start()])
             self._fields.append(
                 (len(self._parts), Field(match[1].strip(), (match[2] or "").strip()))

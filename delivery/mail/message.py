@@ -15,16 +15,16 @@ from email.utils import parseaddr
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from delivery.mail.merge_fields import Template
-from delivery.mail.message_template import CutMessage, Marks
-from delivery.mail.transactional_mail import tag_of
+from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.message_template import MessageTemplate, ValueMarkers
+from delivery.mail.transactional_mail import provider_tag
 from delivery.rules.delivery_key import stem_of
 
 # Postmark fills this in itself where it handles unsubscribes.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
-LONGEST_SUBJECT = 2000
+MAX_SUBJECT_LENGTH = 2000
 # Control characters and the separators that some programs take for the end of a line.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -43,7 +43,7 @@ class Envelope:
     handles_unsubscribes: bool
 
 
-class Copy(NamedTuple):
+class Recipient(NamedTuple):
     """Whose copy it is."""
 
     recipient: int
@@ -51,7 +51,7 @@ class Copy(NamedTuple):
     name: str
 
 
-class Renderer:
+class NewsletterRenderer:
     """Makes the messages of one edition of the newsletter; its letter is cut once."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Renderer:
     ) -> None:
         self._unsubscribe_urls = unsubscribe_urls
         self._handles_unsubscribes = envelope.handles_unsubscribes
-        self._letter = _Letter(
+        self._letter = _MessageBuilder(
             envelope,
             title=title,
             html_mail=html_mail,
@@ -79,7 +79,7 @@ class Renderer:
             "Value": _list_id(envelope.newsletter, self._letter.domain),
         }
 
-    def messages(self, copies: Sequence[Copy], attempt: UUID) -> list[bytes]:
+    def messages(self, copies: Sequence[Recipient], attempt: UUID) -> list[bytes]:
         """The message of each copy, sent under `attempt`, as JSON and in the order of `copies`."""
         links = (
             self._unsubscribe_urls([copy.recipient for copy in copies])
@@ -96,7 +96,7 @@ class Renderer:
         return headers
 
 
-class OnRequestRenderer:
+class TransactionalRenderer:
     """
     Makes the messages of one edition of mail on request.
 
@@ -115,7 +115,7 @@ class OnRequestRenderer:
         link: Callable[[int], str],
     ) -> None:
         self._link = link
-        self._letter = _Letter(
+        self._letter = _MessageBuilder(
             envelope,
             title=title,
             html_mail=html_mail,
@@ -125,7 +125,7 @@ class OnRequestRenderer:
             headers=_no_more,
         )
 
-    def messages(self, copies: Sequence[Copy], attempt: UUID) -> list[bytes]:
+    def messages(self, copies: Sequence[Recipient], attempt: UUID) -> list[bytes]:
         """The message of each copy, sent under `attempt`, as JSON and in the order of `copies`."""
         links = [self._link(copy.recipient) for copy in copies]
         return self._letter.filled(copies, links, attempt)
@@ -136,7 +136,7 @@ def _no_more(link: str) -> list[dict[str, str]]:
     return []
 
 
-class _Letter:
+class _MessageBuilder:
     """
     What the messages of one edition have in common, and the places where they differ.
 
@@ -156,9 +156,9 @@ class _Letter:
         own: Mapping[str, str],
         headers: Callable[[str], list[dict[str, str]]],
     ) -> None:
-        self._title = Template(title, html=False)
-        self._html = Template(html_mail, html=True) if html_mail else None
-        self._text = Template(text_mail, html=False) if text_mail else None
+        self._title = FieldTemplate(title, html=False)
+        self._html = FieldTemplate(html_mail, html=True) if html_mail else None
+        self._text = FieldTemplate(text_mail, html=False) if text_mail else None
         self._values = values
         self._own = own
         self._headers = headers
@@ -166,7 +166,7 @@ class _Letter:
         self.domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
         self._common: dict[str, Any] = {
             "From": envelope.sender,
-            "Tag": tag_of(envelope.issue),
+            "Tag": provider_tag(envelope.issue),
             "TrackOpens": False,
             "TrackLinks": "None",
             "MessageStream": envelope.stream,
@@ -174,9 +174,11 @@ class _Letter:
         if envelope.reply_to:
             self._common["ReplyTo"] = envelope.reply_to
         self._texts = (title, html_mail, text_mail, repr(envelope), repr(sorted(values.items())))
-        self._cuts: dict[tuple[bool, bool], CutMessage] = {}
+        self._cuts: dict[tuple[bool, bool], MessageTemplate] = {}
 
-    def filled(self, copies: Sequence[Copy], links: Sequence[str], attempt: UUID) -> list[bytes]:
+    def filled(
+        self, copies: Sequence[Recipient], links: Sequence[str], attempt: UUID
+    ) -> list[bytes]:
         """The messages of these readers, each with its own of `links`, as JSON."""
         values = {"attempt": attempt.hex}
         messages = []
@@ -191,7 +193,7 @@ class _Letter:
             messages.append(self._cut_for(copy).filled(values))
         return messages
 
-    def _cut_for(self, copy: Copy) -> CutMessage:
+    def _cut_for(self, copy: Recipient) -> MessageTemplate:
         """
         The message as readers share it who lack the same values.
 
@@ -202,8 +204,8 @@ class _Letter:
             self._cuts[lacks] = self._cut(*lacks)
         return self._cuts[lacks]
 
-    def _cut(self, lacks_name: bool, lacks_address: bool) -> CutMessage:
-        marks = Marks(*self._texts)
+    def _cut(self, lacks_name: bool, lacks_address: bool) -> MessageTemplate:
+        marks = ValueMarkers(*self._texts)
         key = self._stem + marks.of("recipient")
 
         lacking = {"name": lacks_name, "email": lacks_address}
@@ -237,7 +239,7 @@ class _Letter:
 
 def _as_subject(title: str) -> str:
     """A title as one line of at most what Postmark takes."""
-    return _CONTROL.sub(" ", title)[:LONGEST_SUBJECT]
+    return _CONTROL.sub(" ", title)[:MAX_SUBJECT_LENGTH]
 
 
 def _list_id(newsletter: str, domain: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 
-class Marks:
+class ValueMarkers:
     """
     Stand-ins for a reader's own values, while the message around them is written.
 
@@ -40,17 +40,17 @@ class Marks:
         # With a letter after the number, or mark 1 were the beginning of mark 10.
         return f"{self._word}{self._places.index(place)}q"
 
-    def cut(self, message: Mapping[str, Any]) -> CutMessage:
+    def cut(self, message: Mapping[str, Any]) -> MessageTemplate:
         """The message as JSON, cut at its marks."""
         pieces = re.split(rb"%b([0-9]+)q" % self._word.encode(), orjson.dumps(message))
-        return CutMessage(pieces[0::2], [self._places[int(number)] for number in pieces[1::2]])
+        return MessageTemplate(pieces[0::2], [self._places[int(number)] for number in pieces[1::2]])
 
 
 def _no_values(own: list[bytes]) -> tuple[()]:
     return ()
 
 
-class CutMessage:
+class MessageTemplate:
     """What all messages of an edition share, and whose value goes between which pieces."""
 
     def __init__(self, shared: list[bytes], places: list[tuple[str, bool]]) -> None:

@@ -16,17 +16,17 @@ from functools import lru_cache
 from html import unescape
 
 # Letters made of tables in tables in tables come to some fifty.
-DEEPEST = 200
+MAX_DEPTH = 200
 # Every block reopens the formatting that was left open before it.
-DEEPEST_FORMATTING = 10
+MAX_FORMATTING_DEPTH = 10
 # Cells begin with no formatting of what is around them, if they are in a table.
-MOST_FORMATTING = 3 * DEEPEST_FORMATTING
+MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
 # A parser forgets the earliest of four open tags that are alike.
 _MOST_ALIKE = 3
 # One for each 20 of the most characters of a letter. Gmail cuts a mail off at a tenth of that.
-MOST_TAGS = 50_000
+MAX_TAGS = 50_000
 # A parser compares each attribute of a tag with all the others.
-MOST_ATTRIBUTES = 50
+MAX_ATTRIBUTES = 50
 
 VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
@@ -77,7 +77,7 @@ _ATTRIBUTE_OR_JUNK = re.compile(
     r"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+))?+"""
 )
 _JUNK = re.compile(r"""["'<=]""")
-_ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MOST_ATTRIBUTES}}}+\s*+")
+_ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+\s*+")
 # A tag or a comment of HTML that is sound.
 _PIECE = re.compile(
     r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?:[^>"']|"[^"]*+"|'[^']*+')*+)>""", re.DOTALL
@@ -90,12 +90,12 @@ _FARTHEST = 30
 
 # The check sheet parses one letter several times.
 @lru_cache(maxsize=1)
-def sound(html: str) -> str:
+def normalise(html: str) -> str:
     """The fragment, with nothing in it that ends the reading of what stands around it."""
     return _Reading(html).sound()
 
 
-def pieces(html: str) -> Iterator[tuple[str, str, str]]:
+def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
     """
     Cut sound HTML into words, the name of the tag after them, and its attributes.
 
@@ -117,7 +117,7 @@ def _unescaped(words: str) -> str:
     return "&".join(unescape(part) if "&" in part else part for part in parts)
 
 
-def attributes(rest: str) -> dict[str, str]:
+def parse_attributes(rest: str) -> dict[str, str]:
     """The attributes of a tag by name, empty without a value; the first of two counts."""
     return {
         name.lower(): _ENTITY.sub(
@@ -213,7 +213,7 @@ class _Reading:
             self._made.append(" ")
         elif ends:
             self._end(name)
-        elif (name in VOID or name == "p") and self._tags > MOST_TAGS:
+        elif (name in VOID or name == "p") and self._tags > MAX_TAGS:
             self._made.append(" ")
         elif name in VOID or name == "p":
             self._made.append(f"<{name}{_sound_attributes(rest)}>")
@@ -242,7 +242,7 @@ class _Reading:
 
     def _begin(self, name: str, rest: str) -> None:
         self._end_those_before(name)
-        kept = self._tags <= MOST_TAGS and self._has_room_for(name, rest)
+        kept = self._tags <= MAX_TAGS and self._has_room_for(name, rest)
         if kept:
             self._made.append(f"<{name}{_sound_attributes(rest)}>")
         if rest.endswith("/") and any(one.name in ("svg", "math") for one in self._open[-5:]):
@@ -276,18 +276,18 @@ class _Reading:
             # A parser ends the open link too.
             self._take_off([one for one in here if one.name == "a"])
             return True
-        if self._kept >= DEEPEST or name not in _REOPENED:
-            return self._kept < DEEPEST
+        if self._kept >= MAX_DEPTH or name not in _REOPENED:
+            return self._kept < MAX_DEPTH
         alike = [one for one in here if (one.name, one.rest) == (name, rest)]
         others = [one for one in here if one.name != "a"]
         if len(alike) >= _MOST_ALIKE:
             here.remove(alike[0])
-        elif len(others) >= DEEPEST_FORMATTING or self._is_full():
+        elif len(others) >= MAX_FORMATTING_DEPTH or self._is_full():
             self._take_off(others[-1:])
         return not self._is_full()
 
     def _is_full(self) -> bool:
-        return sum(map(len, self._formatting)) >= MOST_FORMATTING
+        return sum(map(len, self._formatting)) >= MAX_OPEN_FORMATTING
 
     def _take_off(self, formatting: Sequence[_Element]) -> None:
         """End open formatting early. Its own end tag is then left out."""
@@ -304,7 +304,7 @@ class _Reading:
         An end that ends nothing is left out.
         """
         if name == "p":
-            self._made.append("</p>" if self._tags <= MOST_TAGS else " ")
+            self._made.append("</p>" if self._tags <= MAX_TAGS else " ")
             return
         for back in range(1, min(len(self._open), _FARTHEST) + 1):
             found = self._open[-back]
@@ -343,7 +343,7 @@ def _sound_attributes(rest: str) -> str:
     for written in (rest, rest.removesuffix("/")):
         if _ATTRIBUTES.fullmatch(written):
             return written.rstrip()
-    found = _ATTRIBUTE_OR_JUNK.findall(rest)[:MOST_ATTRIBUTES]
+    found = _ATTRIBUTE_OR_JUNK.findall(rest)[:MAX_ATTRIBUTES]
     return "".join(
         f" {name}={_in_quotes(value)}" if value else f" {name}"
         for name, value in found

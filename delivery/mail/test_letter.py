@@ -11,10 +11,10 @@ from __future__ import annotations
 from uuid import UUID
 
 TEST_ISSUE = UUID("0d3cf5c3-3b0c-4f3e-9d64-6a1c6f0d3c52")
-NOBODY = 0
+TEST_RECIPIENT = 0
 MARK = "[Test] "
 
 
-def marked(title: str) -> str:
+def mark_subject(title: str) -> str:
     """The subject of a test letter: nobody takes it for the issue itself."""
     return f"{MARK}{title}"

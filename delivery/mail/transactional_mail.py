@@ -20,14 +20,16 @@ from delivery.models import Edition, Newsletter
 CONFIRMATION_ISSUE = UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825")
 RECORD_ISSUE = UUID("5746c21d-e5f7-4e1a-a220-cf610df36c6d")
 
-ISSUES: Mapping[str, UUID] = MappingProxyType(
+ISSUE_BY_KIND: Mapping[str, UUID] = MappingProxyType(
     {Edition.Kind.CONFIRMATION: CONFIRMATION_ISSUE, Edition.Kind.RECORD: RECORD_ISSUE}
 )
-KINDS: Mapping[UUID, str] = MappingProxyType({issue: kind for kind, issue in ISSUES.items()})
+KIND_BY_ISSUE: Mapping[UUID, str] = MappingProxyType(
+    {issue: kind for kind, issue in ISSUE_BY_KIND.items()}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TransactionalText:
     """
     What such a mail says, with merge fields: sentences before and after its one link.
 
@@ -42,9 +44,9 @@ class Words:
     why: str
 
 
-WORDS: Mapping[str, Words] = MappingProxyType(
+TRANSACTIONAL_TEXTS: Mapping[str, TransactionalText] = MappingProxyType(
     {
-        Edition.Kind.CONFIRMATION: Words(
+        Edition.Kind.CONFIRMATION: TransactionalText(
             title="Confirm that you want {{ newsletter }}",
             before=(
                 "Somebody, most likely you, asked for {{ newsletter }} to be sent to {{ email }}.",
@@ -55,7 +57,7 @@ WORDS: Mapping[str, Words] = MappingProxyType(
             why="You get this one mail because your address was entered to sign up for "
             "{{ newsletter }}.",
         ),
-        Edition.Kind.RECORD: Words(
+        Edition.Kind.RECORD: TransactionalText(
             title="Unsubscribe, or see your data: {{ newsletter }}",
             before=(
                 "Somebody, most likely you, asked {{ newsletter }} for this link for {{ email }}.",
@@ -73,12 +75,12 @@ WORDS: Mapping[str, Words] = MappingProxyType(
 )
 
 
-def tag_of(issue: UUID) -> str:
+def provider_tag(issue: UUID) -> str:
     """The tag that all mails of an issue bear at the provider."""
-    return KINDS.get(issue) or f"issue-{issue.hex}"
+    return KIND_BY_ISSUE.get(issue) or f"issue-{issue.hex}"
 
 
-def name_of(kind: str, version: int) -> str:
+def edition_name(kind: str, version: int) -> str:
     """What an operator calls an edition of mail on request, whose title has merge fields in it."""
     if kind == Edition.Kind.TEST:
         return f"Test letter number {version:,}"
@@ -86,7 +88,7 @@ def name_of(kind: str, version: int) -> str:
     return name if version == 1 else f"{name} for a request number {version:,}"
 
 
-def values_of(newsletter: Newsletter) -> dict[str, str]:
+def newsletter_values(newsletter: Newsletter) -> dict[str, str]:
     """What the newsletter fills into such a mail; the reader's address and link come on top."""
     name, address = newsletter.name, newsletter.postal_address
     return {

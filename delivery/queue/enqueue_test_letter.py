@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
-from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
@@ -79,7 +79,7 @@ def enqueue_test(edition: Edition, address: str, name: str) -> None:
             INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome)
             VALUES (%s, %s, %s, %s, %s, %s, 'waiting')
             """,
-            [edition.issue_id, NOBODY, edition.version, batch, address, name],
+            [edition.issue_id, TEST_RECIPIENT, edition.version, batch, address, name],
         )
         cursor.execute(
             """
@@ -108,7 +108,7 @@ def fate_of(number: int) -> Fate | None:
                  JOIN batch ON batch.id = batch_id
             WHERE issue_id = %s AND version = %s AND recipient_id = %s
             """,
-            [TEST_ISSUE, number, NOBODY],
+            [TEST_ISSUE, number, TEST_RECIPIENT],
         )
         row = cursor.fetchone()
     return Fate(*row) if row else None
@@ -122,6 +122,6 @@ def sent_to(address_key: str) -> list[int]:
             SELECT version FROM delivery
             WHERE issue_id = %s AND recipient_id = %s AND lower(address) = %s ORDER BY version
             """,
-            [TEST_ISSUE, NOBODY, address_key],
+            [TEST_ISSUE, TEST_RECIPIENT, address_key],
         )
         return [row[0] for row in cursor.fetchall()]

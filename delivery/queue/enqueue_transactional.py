@@ -13,8 +13,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from delivery.mail.compose import compose_on_request
-from delivery.mail.transactional_mail import ISSUES, WORDS
+from delivery.mail.compose import compose_transactional
+from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.enqueue import SERVED_NOW, batch_size_for
@@ -66,17 +66,17 @@ def request_mail(
 
 def _edition(kind: Edition.Kind, version: int) -> Edition:
     """The edition that all share whose `version`-th mail of this kind it is; made if need be."""
-    editions = Edition.objects.filter(issue_id=ISSUES[kind], version=version)
+    editions = Edition.objects.filter(issue_id=ISSUE_BY_KIND[kind], version=version)
     edition = editions.first()
     if edition is None:
-        words = WORDS[kind]
-        mail = compose_on_request(words)
+        words = TRANSACTIONAL_TEXTS[kind]
+        mail = compose_transactional(words)
         content = "\0".join((words.title, mail.html, mail.text))
         # Two may be the first at once: one of them makes it, and the other finds it.
         Edition.objects.bulk_create(
             [
                 Edition(
-                    issue_id=ISSUES[kind],
+                    issue_id=ISSUE_BY_KIND[kind],
                     version=version,
                     kind=kind,
                     stream=settings.POSTMARK_TRANSACTIONAL_STREAM,

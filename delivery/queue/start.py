@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import readers
-from delivery.mail.message import Copy
+from delivery.mail.message import Recipient
 from delivery.models import Edition
 from delivery.queue.batches.recount import recount
 from delivery.queue.batches.split import lock_edition
@@ -45,7 +45,7 @@ class ClaimLost:
     """The batch is not this worker's any more: nothing may be sent."""
 
 
-def copies_of(claim: Claim) -> list[Copy]:
+def copies_of(claim: Claim) -> list[Recipient]:
     """The copies of a claimed batch that wait, to be rendered before the call starts."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -55,7 +55,7 @@ def copies_of(claim: Claim) -> list[Copy]:
             """,
             [claim.batch],
         )
-        return list(map(Copy._make, cursor.fetchall()))
+        return list(map(Recipient._make, cursor.fetchall()))
 
 
 class _EditionIsNeededError(Exception):

@@ -17,7 +17,7 @@ from django.db import DatabaseError, OperationalError
 
 from delivery import log_context
 from delivery.hooks import start_scheduled
-from delivery.mail.transactional_mail import tag_of
+from delivery.mail.transactional_mail import provider_tag
 from delivery.postmark.search_windows import span_of
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
@@ -157,7 +157,9 @@ class Round:
 
     def _walk(self, now: datetime) -> None:
         first = min(walked.published_at for walked in self._editions.values())
-        for messages, total in pages_of(self._search, tag_of(self._issue), span_of(first, now)):
+        for messages, total in pages_of(
+            self._search, provider_tag(self._issue), span_of(first, now)
+        ):
             self._total = total
             by_version: dict[int, list[tuple[int, Listed]]] = defaultdict(list)
             for listed in messages:

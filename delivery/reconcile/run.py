@@ -15,7 +15,7 @@ from django.conf import settings
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.mail.test_letter import TEST_ISSUE
-from delivery.mail.transactional_mail import KINDS
+from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import Obstacle
 from delivery.reconcile.record_findings import Walked
@@ -97,7 +97,7 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
                 for group, report in reports.items()
                 for version, count in sorted(report.unknown.items())
                 # Nobody publishes these: a version of them comes back when it is asked for.
-                if group[0] not in {*KINDS, TEST_ISSUE}
+                if group[0] not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]
             later += [max(at, now) for _, _, at in worth_it]

@@ -14,8 +14,8 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.feedback import provider_suppressions, suppression_changes
-from delivery.mail.test_letter import NOBODY, TEST_ISSUE
-from delivery.mail.transactional_mail import ISSUES
+from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import Edition
 from delivery.retention import provider_event_details
 
@@ -48,7 +48,7 @@ def forget_recipient(recipient: int, address_key: str) -> None:
     _blank({recipient: address_key}, issues, ERASED)
     # A test letter goes to an address, and to nobody by their number.
     with connection.cursor() as cursor:
-        cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE, NOBODY, address_key])
+        cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE, TEST_RECIPIENT, address_key])
 
 
 def forget_who_never_confirmed(gone: Mapping[int, str]) -> None:
@@ -58,7 +58,7 @@ def forget_who_never_confirmed(gone: Mapping[int, str]) -> None:
 
     They were sent nothing else. That an address may not be mailed stays known.
     """
-    _blank(gone, ISSUES.values(), NEVER_CONFIRMED)
+    _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
     provider_event_details.forget(gone.values())
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from django.db import connection
 
-from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.monitoring.worker_heartbeat import FORGET_AFTER
 from delivery.queue.batches.active_batches import NOT_OVER
 from delivery.retention.batched_delete import AT_ONCE, OldRows, piece
@@ -94,7 +94,7 @@ def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
                         DELETE FROM {table}
                         WHERE issue_id = %s AND recipient_id = %s AND version = ANY(%s)
                         """,  # noqa: S608 -- constants
-                        [TEST_ISSUE, NOBODY, versions],
+                        [TEST_ISSUE, TEST_RECIPIENT, versions],
                     )
                 for table in ("attempt", "batch"):
                     cursor.execute(

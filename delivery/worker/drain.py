@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from delivery.mail.transactional_mail import name_of
+from delivery.mail.transactional_mail import edition_name
 from delivery.queue.claim import next_due_at
 from delivery.reports.edition_counts import all_books, counts_of_batches, open_batches_on_request
 from delivery.rules.edition_counts import Books
@@ -71,7 +71,7 @@ def totals_of(
 
 
 def _name_of(books: Books) -> str:
-    return name_of(books.kind, books.version) if books.is_on_request else books.title
+    return edition_name(books.kind, books.version) if books.is_on_request else books.title
 
 
 class Watch:

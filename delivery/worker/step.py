@@ -20,9 +20,9 @@ from django.db import Error
 from delivery import log_context
 from delivery.configuration import Timing
 from delivery.hooks import readers
-from delivery.mail.message import Envelope, OnRequestRenderer, Renderer
-from delivery.mail.test_letter import marked
-from delivery.mail.transactional_mail import values_of
+from delivery.mail.message import Envelope, NewsletterRenderer, TransactionalRenderer
+from delivery.mail.test_letter import mark_subject
+from delivery.mail.transactional_mail import newsletter_values
 from delivery.models import Attempt, Edition, Newsletter
 from delivery.monitoring import delivery_metrics
 from delivery.postmark.client import Postmark, now_s
@@ -85,7 +85,7 @@ class Dispatcher:
         self._look_ups = look_ups or threading.Lock()
         self._calls = calls or CallsInFlight(1)
         self._looks_up_first = True
-        self._renderers: OrderedDict[int, Renderer] = OrderedDict()
+        self._renderers: OrderedDict[int, NewsletterRenderer] = OrderedDict()
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """
@@ -277,12 +277,12 @@ class Dispatcher:
             for copy, message in zip(copies, renderer.messages(copies, attempt), strict=True)
         }
 
-    def _renderer(self, edition: int) -> Renderer | OnRequestRenderer:
+    def _renderer(self, edition: int) -> NewsletterRenderer | TransactionalRenderer:
         if edition in self._renderers:
             self._renderers.move_to_end(edition)
             return self._renderers[edition]
         renderer = renderer_for(Edition.objects.get(pk=edition))
-        if isinstance(renderer, OnRequestRenderer):
+        if isinstance(renderer, TransactionalRenderer):
             # Not kept: its edition is open for years, and the newsletter is named as it is now.
             return renderer
         self._renderers[edition] = renderer
@@ -309,7 +309,7 @@ def bind_claim(claimed: Claim) -> None:
     log_context.bind(issue=claimed.issue, version=claimed.version, batch=claimed.batch)
 
 
-def renderer_for(edition: Edition) -> Renderer | OnRequestRenderer:
+def renderer_for(edition: Edition) -> NewsletterRenderer | TransactionalRenderer:
     """What makes the messages of an edition: the same for previews and for what goes out."""
     newsletter = Newsletter.objects.the_one()
     envelope = Envelope(
@@ -324,19 +324,19 @@ def renderer_for(edition: Edition) -> Renderer | OnRequestRenderer:
     )
     if edition.kind in {Edition.Kind.NEWSLETTER, Edition.Kind.TEST}:
         is_test = edition.kind == Edition.Kind.TEST
-        return Renderer(
+        return NewsletterRenderer(
             envelope,
-            title=marked(edition.title) if is_test else edition.title,
+            title=mark_subject(edition.title) if is_test else edition.title,
             html_mail=edition.html_mail,
             text_mail=edition.text_mail,
             unsubscribe_urls=readers.registered().unsubscribe_urls,
         )
-    return OnRequestRenderer(
+    return TransactionalRenderer(
         envelope,
         title=edition.title,
         html_mail=edition.html_mail,
         text_mail=edition.text_mail,
-        values=values_of(newsletter),
+        values=newsletter_values(newsletter),
         link=lambda recipient: readers.registered().mail_link(
             edition.kind, recipient, edition.version
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from delivery.humanise import counted, kilobytes
-from delivery.mail.merge_fields import BODY_FIELDS, FIELD, TITLE_FIELDS, unknown_fields
+from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
 from publishing.content.draft_content import Written, content_of
 from publishing.content.edition_content import Content, flaws_of
 from publishing.content.render_preview import Preview, preview_of
@@ -94,7 +94,7 @@ def _places(text: str, *, in_lines: bool) -> dict[str, Hint]:
     sentences = {field.name: str(field) for field in unknown_fields(text, allowed)}
     hints: dict[str, Hint] = {}
     line, end = 1, 0
-    for match in FIELD.finditer(text):
+    for match in FIELD_PATTERN.finditer(text):
         line, end = line + text.count("\n", end, match.start()), match.start()
         sentence = sentences.get(match[1].strip())
         if sentence is not None and sentence not in hints:

@@ -58,7 +58,7 @@ class Content:
     @property
     def plain_title(self) -> str:
         """The title as the archive shows it: merge fields by their fallbacks."""
-        filled = merge_fields.Template(self.title, html=False).fill({})
+        filled = merge_fields.FieldTemplate(self.title, html=False).fill({})
         return " ".join(only_xml_characters(filled).split()) or "Untitled"
 
 

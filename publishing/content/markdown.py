@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from delivery.mail.field_placeholders import StandIns
-from delivery.mail.merge_fields import Template
+from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.merge_fields import FieldTemplate
 
 # HTML within Markdown stays text: who wants HTML writes HTML.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -23,23 +23,23 @@ _ADDRESSES = ("href", "src")
 
 def html_of(markdown: str) -> str:
     """The letter as a fragment of HTML."""
-    stand_ins = StandIns(markdown)
+    stand_ins = FieldPlaceholders(markdown)
     tokens = _MARKDOWN.parse(stand_ins.text)
     # Into the tokens and not into what is made of them: so a field is escaped for where it stands.
     _finish(tokens, stand_ins)
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 
-def _finish(tokens: Iterable[Token], stand_ins: StandIns) -> None:
+def _finish(tokens: Iterable[Token], stand_ins: FieldPlaceholders) -> None:
     for token in tokens:
-        token.content = stand_ins.put_back(token.content)
+        token.content = stand_ins.restore(token.content)
         # The language of code: mail shows none, and half a field in a class would be no field.
         token.info = ""
         if token.attrs:
             token.attrs = {
-                name: stand_ins.put_back(value) if isinstance(value, str) else value
+                name: stand_ins.restore(value) if isinstance(value, str) else value
                 for name, value in token.attrs.items()
-                if name not in _ADDRESSES or _may_be_linked(stand_ins.put_back(str(value)))
+                if name not in _ADDRESSES or _may_be_linked(stand_ins.restore(str(value)))
             }
         if token.type in ("th_open", "td_open"):
             _dress_cell(token)
@@ -49,7 +49,7 @@ def _finish(tokens: Iterable[Token], stand_ins: StandIns) -> None:
 
 def _may_be_linked(address: str) -> bool:
     """Whether no harm comes of the address, also where a field leaves its fallback there."""
-    return _MARKDOWN.validateLink(Template(address, html=False).fill({}).strip())
+    return _MARKDOWN.validateLink(FieldTemplate(address, html=False).fill({}).strip())
 
 
 def _dress_cell(token: Token) -> None:

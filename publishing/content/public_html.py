@@ -16,8 +16,8 @@ import nh3
 from django.utils.html import linebreaks, strip_tags, urlize
 from django.utils.safestring import SafeString, mark_safe
 
-from delivery.mail.merge_fields import Template
-from delivery.mail.normalise_html import sound
+from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.normalise_html import normalise
 from publishing.content.xml_characters import only_xml_characters
 
 TAGS = {
@@ -73,9 +73,9 @@ def public_letter(
     # No reader is known here, so this link leads to the page that mails an unsubscribe link.
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
-        body = Template(html, html=True).fill(values)
+        body = FieldTemplate(html, html=True).fill(values)
     else:
-        plain = Template(text, html=False).fill(values)
+        plain = FieldTemplate(text, html=False).fill(values)
         body = linebreaks(urlize(plain, autoescape=True))
     return PublicLetter(title, mark_safe(_under_title(title, sanitised(body))))  # noqa: S308
 
@@ -106,7 +106,7 @@ def sanitised(html: str) -> str:
     And no character that a feed cannot hold, also where it was written as an entity (`&#11;`).
     """
     # Sound first: a parser of HTML crawls through elements that nest without bound.
-    clean = _clean(sound(html))
+    clean = _clean(normalise(html))
     legal = only_xml_characters(clean)
     # An address may have passed as harmless only because of a character that is now gone.
     return clean if legal == clean else _clean(legal)

@@ -16,13 +16,13 @@ from django.conf import settings
 from django.urls import reverse
 
 from delivery.mail.compose import compose
-from delivery.mail.merge_fields import Template
-from delivery.mail.message import Copy, Envelope, Renderer
+from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
 from subscribers.audience import confirmed
 
-ADA = Copy(0, "ada.whitlock@posthouse.example", "Ada Whitlock")
+ADA = Recipient(0, "ada.whitlock@posthouse.example", "Ada Whitlock")
 # A token that was never given out; the page there says so and offers nothing to press.
 NOBODYS_TOKEN = "preview"  # noqa: S105
 
@@ -44,14 +44,14 @@ class Preview:
     size: int
 
 
-def sample_reader(*, sees_readers: bool) -> Copy:
+def sample_reader(*, sees_readers: bool) -> Recipient:
     """
     The reader whose copy is shown: the first confirmed one, or an invented Ada.
 
     Ada is shown if nobody is confirmed, and to an author who may not see readers.
     """
     first = confirmed().order_by("id").first() if sees_readers else None
-    return ADA if first is None else Copy(*first)
+    return ADA if first is None else Recipient(*first)
 
 
 def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
@@ -67,7 +67,7 @@ def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Previ
         preheader=content.preheader,
     )
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
-    renderer = Renderer(
+    renderer = NewsletterRenderer(
         Envelope(
             issue=uuid.UUID(int=0),
             version=1,
@@ -89,7 +89,7 @@ def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Previ
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
         reader=reader.address,
         subject=message["Subject"],
-        preheader=Template(content.preheader, html=False).fill(values),
+        preheader=FieldTemplate(content.preheader, html=False).fill(values),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
         size=mail.size,

@@ -11,7 +11,7 @@ import re
 
 from django.utils.html import strip_tags
 
-from delivery.mail.merge_fields import Template
+from delivery.mail.merge_fields import FieldTemplate
 from publishing.content.public_html import sanitised
 
 LONGEST = 180
@@ -32,7 +32,7 @@ def summary_of(html_content: str, text_content: str, preheader: str = "") -> str
     Of a letter in HTML its HTML counts, as on its page. At most `LONGEST` characters, to the end
     of a sentence where there is one. The parts may be cut off: their beginnings are enough.
     """
-    written = " ".join(Template(preheader, html=False).fill({}).split())
+    written = " ".join(FieldTemplate(preheader, html=False).fill({}).split())
     if written:
         return written
     paragraphs = _of_html(html_content) if html_content.strip() else []
@@ -42,7 +42,7 @@ def summary_of(html_content: str, text_content: str, preheader: str = "") -> str
 
 
 def _of_html(content: str) -> list[str]:
-    clean = sanitised(Template(content, html=True).fill({}))
+    clean = sanitised(FieldTemplate(content, html=True).fill({}))
     inner = (_BREAK.sub(" ", found) for found in _PARAGRAPH.findall(clean))
     found = [words for part in inner if (words := _plain(strip_tags(part)))]
     # A letter without paragraphs: whatever it says.
@@ -50,7 +50,7 @@ def _of_html(content: str) -> list[str]:
 
 
 def _of_text(content: str) -> list[str]:
-    filled = Template(content, html=False).fill({})
+    filled = FieldTemplate(content, html=False).fill({})
     return [words for part in re.split(r"\n\s*\n", filled) if (words := " ".join(part.split()))]
 
 

@@ -14,8 +14,8 @@ from html import unescape
 
 import nh3
 
-from delivery.mail.field_placeholders import StandIns
-from delivery.mail.normalise_html import VOID, attributes, pieces, sound
+from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
 # Wider tables would be broken by the window, and columns with them.
 WIDEST_TABLE = 78
@@ -53,9 +53,9 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.
 
 def text_of(html: str) -> str:
     """The words of a letter in HTML, a fragment or a whole document, as plain text."""
-    stand_ins = StandIns(html)
+    stand_ins = FieldPlaceholders(html)
     clean = nh3.clean(
-        _TAG_OR_COMMENT.sub(_known, sound(stand_ins.text)),
+        _TAG_OR_COMMENT.sub(_known, normalise(stand_ins.text)),
         tags=_BLOCKS | _INLINE,
         clean_content_tags={"script", "style", "title"},
         attributes=_ATTRIBUTES,
@@ -63,9 +63,9 @@ def text_of(html: str) -> str:
         link_rel=None,
     )
     writer = _Writer(stand_ins)
-    for words, tag, rest in pieces(clean):
+    for words, tag, rest in split_tags(clean):
         writer.take(words, tag, rest)
-    return stand_ins.put_back(writer.text(), _in_text)
+    return stand_ins.restore(writer.text(), _in_text)
 
 
 def _known(tag: re.Match[str]) -> str:
@@ -148,7 +148,7 @@ class _List:
 class _Writer:
     """Goes over well-formed HTML once."""
 
-    def __init__(self, stand_ins: StandIns) -> None:
+    def __init__(self, stand_ins: FieldPlaceholders) -> None:
         self._stand_ins = stand_ins
         self._pages = [_Page()]
         self._words: list[list[str]] = [[]]
@@ -172,7 +172,7 @@ class _Writer:
         if tag.startswith("/"):
             self._tag_ends(tag[1:])
         elif tag:
-            self._tag_begins(tag, attributes(rest) if rest else {})
+            self._tag_begins(tag, parse_attributes(rest) if rest else {})
 
     def _block_ends(self) -> None:
         """What was read since the last block is a paragraph of its own, if it is anything."""
@@ -249,7 +249,7 @@ class _Writer:
             return
         whole = blocks == self._blocks and len(self._words[-1]) >= mark
         said = _one_line("".join(self._words[-1][mark:])) if whole else ""
-        if _same(self._stand_ins.put_back(said), self._stand_ins.put_back(address)) or (
+        if _same(self._stand_ins.restore(said), self._stand_ins.restore(address)) or (
             whole and not said
         ):
             self._words[-1][mark:] = [address.removeprefix("mailto:")]
@@ -361,7 +361,7 @@ class _Writer:
         return [lines]
 
     def _width(self, words: str) -> int:
-        return len(self._stand_ins.put_back(words))
+        return len(self._stand_ins.restore(words))
 
 
 def _one_line(words: str) -> str:

@@ -22,7 +22,7 @@ _ADDRESSES = frozenset({"unsubscribe_url", "archive_url"})
 def words_in(text: str) -> int:
     """How many words there are in a plain text."""
     # Before addresses are looked for: they may have fields in them, with blanks.
-    filled = merge_fields.FIELD.sub(_stand_in, _POSTMARKS_OWN.sub("", text))
+    filled = merge_fields.FIELD_PATTERN.sub(_stand_in, _POSTMARKS_OWN.sub("", text))
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
 
 

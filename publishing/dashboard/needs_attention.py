@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from delivery.mail.transactional_mail import name_of
+from delivery.mail.transactional_mail import edition_name
 from delivery.reports.active_editions import held_back_mail_on_request, open_newsletters
 from delivery.reports.edition_counts import open_books
 from delivery.rules.edition_state import waits_for_a_person
@@ -35,7 +35,7 @@ def lines_for_a_person() -> Iterator[str]:
     for status in waiting_for_a_person():
         books = status.books
         name = (
-            name_of(books.kind, books.version)
+            edition_name(books.kind, books.version)
             if books.is_on_request
             else Content(books.title, "", "").plain_title
         )

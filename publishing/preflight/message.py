@@ -91,7 +91,7 @@ def _preheader(facts: Facts) -> Iterator[Finding]:
 
 
 def _unsubscribing(facts: Facts) -> Iterator[Finding]:
-    own = merge_fields.uses(facts.content.html or facts.content.text, "unsubscribe_url")
+    own = merge_fields.uses_field(facts.content.html or facts.content.text, "unsubscribe_url")
     link = "The link for leaving stands in the letter" if own else "The foot has the link to leave"
     yield in_order(
         f"{link}, and one-click unsubscribe is present."

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 
 from delivery.humanise import ordinal
-from delivery.mail.field_placeholders import StandIns
-from delivery.mail.normalise_html import attributes, pieces, sound
+from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.normalise_html import normalise, parse_attributes, split_tags
 
 _BLOCKS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "heading"),
@@ -59,9 +59,9 @@ class Letter:
 
 def read_letter(html: str) -> Letter:
     """Read the HTML of a letter as the mail has it, in time linear in its length."""
-    stand_ins = StandIns(html)
+    stand_ins = FieldPlaceholders(html)
     reader = _Reader(stand_ins)
-    for words, tag, rest in pieces(sound(stand_ins.text)):
+    for words, tag, rest in split_tags(normalise(stand_ins.text)):
         reader.take(words, tag, rest)
     reader.end_passage()
     return Letter(tuple(reader.passages), tuple(reader.links), tuple(reader.pictures))
@@ -77,7 +77,7 @@ def read_text(text: str) -> tuple[Passage, ...]:
 
 
 class _Reader:
-    def __init__(self, stand_ins: StandIns) -> None:
+    def __init__(self, stand_ins: FieldPlaceholders) -> None:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
         self.pictures: list[Picture] = []
@@ -110,14 +110,14 @@ class _Reader:
             self._link[1].append(words)
 
     def _anchor(self, tag: str, rest: str) -> None:
-        given = attributes(rest)
+        given = parse_attributes(rest)
         if tag == "/a" or "href" in given:
             self._end_link()
         if "href" in given:
             self._link = (given["href"].strip(), [])
 
     def _picture(self, rest: str) -> None:
-        given = attributes(rest)
+        given = parse_attributes(rest)
         address, alt = given.get("src", "").strip(), given.get("alt")
         if alt is not None:
             alt = self._as_written(alt.strip())
@@ -149,4 +149,4 @@ class _Reader:
         return " ".join(self._as_written("".join(words)).split())
 
     def _as_written(self, text: str) -> str:
-        return self._stand_ins.put_back(text)
+        return self._stand_ins.restore(text)

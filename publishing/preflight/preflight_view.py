@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
-from delivery.mail.compose import Mail
+from delivery.mail.compose import MailParts
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import WORDS_FOR
 from publishing.approval.approval_view import approval_facts
@@ -120,7 +120,7 @@ def what_goes_out(checked: Checked) -> dict[str, Any]:
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
-        "kilobytes": kilobytes(Mail(facts.html_mail, facts.text_mail).size),
+        "kilobytes": kilobytes(MailParts(facts.html_mail, facts.text_mail).size),
         "digest": digest,
         "digest_shown": f"{digest[:8]} {digest[8:16]}…",
         "issue_title": checked.place.newest.title if checked.place else "",

@@ -73,7 +73,7 @@ def _flaws(facts: Facts) -> Iterator[Finding]:
             f"{f'{place[0].upper()}{place[1:]}. ' if place else ''}{meant}"
             f"Known fields are {enumerated(list(found.allowed))}.",
             _PLACES[flaw.field],
-            f"{{{{ {found.name[: merge_fields.LONGEST_SHOWN]} }}}}",
+            f"{{{{ {found.name[: merge_fields.MAX_SHOWN_LENGTH]} }}}}",
         )
 
 
@@ -89,7 +89,7 @@ def _places_of(facts: Facts, wanted: set[tuple[str, str]]) -> dict[tuple[str, st
     """The first place of each wanted field, by part of the letter and name on one line."""
     found: dict[tuple[str, str], str] = {}
     for part, place, words in _places(facts):
-        for field in merge_fields.fields_of(words):
+        for field in merge_fields.iter_fields(words):
             if (key := (part, _folded(field.name))) in wanted:
                 found.setdefault(key, place)
         if len(found) == len(wanted):
@@ -133,7 +133,7 @@ def _braces(passages: list[Passage]) -> Iterator[Finding]:
 
 
 def _half_of(passage: Passage) -> tuple[str, str, Passage] | None:
-    rest = _POSTMARKS_OWN.sub("", merge_fields.without_fields(passage.words))
+    rest = _POSTMARKS_OWN.sub("", merge_fields.strip_fields(passage.words))
     if "{{" in rest:
         return "{{", "}}", passage
     return ("}}", "{{", passage) if "}}" in rest else None
@@ -151,7 +151,7 @@ def _notes(passages: list[Passage]) -> Iterator[Finding]:
         seen: dict[str, Passage] = {}
         for passage in passages:
             for found in pattern.finditer(passage.words):
-                seen.setdefault(found[0][: merge_fields.LONGEST_SHOWN], passage)
+                seen.setdefault(found[0][: merge_fields.MAX_SHOWN_LENGTH], passage)
         for word, passage in list(seen.items())[:_MOST_SHOWN]:
             yield advice(f"“{word}” {passage.place} {sentence}", detail, _where(passage))
 
@@ -189,14 +189,14 @@ def needs_names(*parts: str) -> bool:
     return any(
         found.name == "name" and not found.fallback
         for part in parts
-        for found in merge_fields.fields_of(part)
+        for found in merge_fields.iter_fields(part)
     )
 
 
 def _fields_without_a_value(facts: Facts) -> Iterator[Finding]:
     content = facts.content
     if not needs_names(content.title, content.preheader, content.html, content.text):
-        used = (field for _, part, _ in _parts(facts) for field in merge_fields.fields_of(part))
+        used = (field for _, part, _ in _parts(facts) for field in merge_fields.iter_fields(part))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
             yield in_order("Every merge field has a value for every reader.")
         return

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from delivery.mail.transactional_mail import name_of
+from delivery.mail.transactional_mail import edition_name
 from delivery.models import Edition
 from delivery.reports.active_editions import held_back_mail_on_request
 from delivery.reports.edition_counts import all_books
@@ -111,7 +111,7 @@ def held_back_on_request() -> list[HeldBack]:
         HeldBack(
             issue=status.books.issue,
             version=status.books.version,
-            name=name_of(status.books.kind, status.books.version),
+            name=edition_name(status.books.kind, status.books.version),
             stands=_STANDS.get(status.books.control, "needs attention"),
             reason=status.reason,
             is_resumable=not ACTIONS["resume"].why_not(status),

@@ -22,7 +22,7 @@ from django.urls import reverse
 from delivery.humanise import clock
 from delivery.interface import Fate, enqueue_test, fate_of, next_number
 from delivery.mail.compose import compose
-from delivery.mail.test_letter import TEST_ISSUE, marked
+from delivery.mail.test_letter import TEST_ISSUE, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from publishing.content.edition_content import Content
@@ -151,7 +151,7 @@ def marked_letter(number: int) -> MarkedLetter | None:
     zone = Newsletter.objects.the_one().zone
     return MarkedLetter(
         number=number,
-        subject=marked(Content(fate.title, "", "").plain_title),
+        subject=mark_subject(Content(fate.title, "", "").plain_title),
         to=fate.address,
         asked_at=fate.asked_at,
         outcome=fate.outcome,

@@ -16,8 +16,8 @@ import orjson
 from django.db.models import Q
 
 from delivery.interface import changes_of, last_words, sent_to
-from delivery.mail.merge_fields import Template
-from delivery.mail.test_letter import NOBODY, TEST_ISSUE, marked
+from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.retention.provider_event_details import events_about
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
@@ -203,7 +203,7 @@ def _copies_for(reader: Subscriber) -> list[CopyHeld]:
     }
     issues = list({issue for issue, _ in editions})
     # Test letters went to their address, and to nobody by their number.
-    tests = Q(issue=TEST_ISSUE, recipient=NOBODY, version__in=sent_to(reader.email_key))
+    tests = Q(issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=sent_to(reader.email_key))
     copies = Delivery.objects.filter(Q(issue__in=issues, recipient=reader.pk) | tests)
     values = {"name": reader.name, "email": reader.email, "newsletter": _newsletter_name()}
     held = []
@@ -213,8 +213,10 @@ def _copies_for(reader: Subscriber) -> list[CopyHeld]:
             continue
         held.append(
             CopyHeld(
-                title=Template(
-                    marked(edition.title) if edition.kind == Edition.Kind.TEST else edition.title,
+                title=FieldTemplate(
+                    mark_subject(edition.title)
+                    if edition.kind == Edition.Kind.TEST
+                    else edition.title,
                     html=False,
                 ).fill(values),
                 version=edition.version,

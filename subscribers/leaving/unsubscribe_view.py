@@ -10,7 +10,7 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from delivery.mail.test_letter import NOBODY
+from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models.newsletter import Newsletter
 from subscribers.client_network import network_of
 from subscribers.leaving.leave import leave
@@ -62,7 +62,7 @@ class Unsubscribe(View):
         subscriber_id = read(token)
         if subscriber_id is None:
             return self._page(request, "link_does_not_work", status=404)
-        if subscriber_id == NOBODY:
+        if subscriber_id == TEST_RECIPIENT:
             return self._page(request, "link_of_a_test")
         reader = Subscriber.objects.filter(id=subscriber_id).first()
         if reader is None or reader.unsubscribed_at is not None:
@@ -74,7 +74,7 @@ class Unsubscribe(View):
         subscriber_id = read(token)
         if subscriber_id is None:
             return self._page(request, "link_does_not_work", status=404)
-        if subscriber_id == NOBODY:
+        if subscriber_id == TEST_RECIPIENT:
             return self._page(request, "link_of_a_test")
         leave(subscriber_id, way_of(request), network=network_of(request))
         return self._page(request, "left", Subscriber.objects.filter(id=subscriber_id).first())

@@ -13,7 +13,7 @@ from publishing.models import Issue
 
 def written() -> QuerySet[Issue]:
     """The issues that somebody wrote: without those that are always there."""
-    return Issue.objects.exclude(pk__in=[*transactional_mail.ISSUES.values(), TEST_ISSUE])
+    return Issue.objects.exclude(pk__in=[*transactional_mail.ISSUE_BY_KIND.values(), TEST_ISSUE])
 
 
 def sent(edition: Edition, *names: str) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.yardsticks.plain_message import plain_message
-from delivery.mail.message import Copy, Envelope, Renderer
+from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
 
-READER = Copy(4711, "reader4711@example.net", "Ada Marlow")
+READER = Recipient(4711, "reader4711@example.net", "Ada Marlow")
 
 
 def shape(value: Any) -> Any:
@@ -32,7 +32,7 @@ def test_a_yardstick_sends_a_message_of_2_kb_like_the_workers() -> None:
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
     link = headers["List-Unsubscribe"].strip("<>")
     envelope = Envelope(issue, 1, SENDER, "", "broadcast", "The Homing Letter", "", True)
-    renderer = Renderer(
+    renderer = NewsletterRenderer(
         envelope, title=TITLE, html_mail=LETTER, text_mail="", unsubscribe_urls=lambda _: [link]
     )
     [written] = renderer.messages([READER], attempt)

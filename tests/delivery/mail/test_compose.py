@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.compose import Mail, compose
-from delivery.mail.inline_css import LONGEST, dressed
-from delivery.mail.merge_fields import Template, unknown_fields, uses
-from delivery.mail.normalise_html import DEEPEST, VOID
+from delivery.mail.compose import MailParts, compose
+from delivery.mail.inline_css import MAX_LENGTH, inline_styles
+from delivery.mail.merge_fields import FieldTemplate, unknown_fields, uses_field
+from delivery.mail.normalise_html import MAX_DEPTH, VOID
 from delivery.models import Newsletter
 
 SITE = "https://letter.example.org"
 NEWSLETTER = Newsletter(name="Ada & Friends", postal_address="1 Quay <b>, Lisbon", language="en-GB")
 
 
-def mail(html: str = "", text: str = "", *, title: str = "Tides", preheader: str = "") -> Mail:
+def mail(html: str = "", text: str = "", *, title: str = "Tides", preheader: str = "") -> MailParts:
     return compose(title, html, text, newsletter=NEWSLETTER, site_url=SITE, preheader=preheader)
 
 
@@ -47,7 +47,9 @@ def read(html: str) -> _Reader:
 def style_of(fragment: str, tag: str) -> str:
     """What the first such element of a fragment says of its own look."""
     return next(
-        facts.get("style") or "" for name, facts in read(dressed(fragment)).tags if name == tag
+        facts.get("style") or ""
+        for name, facts in read(inline_styles(fragment)).tags
+        if name == tag
     )
 
 
@@ -72,9 +74,9 @@ def test_a_fragment_gets_the_frame_and_the_title_unless_it_has_one() -> None:
 def test_a_title_and_a_name_in_it_are_escaped() -> None:
     html = mail("<p>x</p>", title="Fish & <chips> for {{ name|you & me }}").html
     assert "<title>Fish &amp; &lt;chips&gt; for {{ name|you &amp; me }}</title>" in html
-    filled = Template(html, html=True).fill({"name": ""})
+    filled = FieldTemplate(html, html=True).fill({"name": ""})
     assert ">Fish &amp; &lt;chips&gt; for you &amp; me</h1>" in filled
-    filled = Template(html, html=True).fill({"name": '"><script>'})
+    filled = FieldTemplate(html, html=True).fill({"name": '"><script>'})
     assert "<script>" not in filled
     assert 'for &quot;&gt;&lt;script&gt;"' in filled
 
@@ -114,7 +116,7 @@ def test_a_whole_document_gets_nothing_but_the_way_out_it_lacks() -> None:
 
 @pytest.mark.parametrize("document", ["<html><p>x</p>", "<BODY><p>x</p></ BODY ></HTML>", "<body>"])
 def test_a_document_that_is_not_closed_well_gets_its_way_out_all_the_same(document: str) -> None:
-    assert uses(mail(document).html, "unsubscribe_url")
+    assert uses_field(mail(document).html, "unsubscribe_url")
 
 
 def test_a_preheader_stands_hidden_before_all_other_words_and_is_followed_by_blanks() -> None:
@@ -141,21 +143,21 @@ def test_the_look_stands_in_the_elements() -> None:
 def test_tables_of_figures_are_ruled_and_tables_that_lay_out_are_left_alone() -> None:
     heads = '<tr><th scope="col">a</th><th class="num">b</th></tr>'
     rows = f'{heads}<tr><td>c</td><td class="num">1</td></tr>'
-    made = read(dressed(f"<table>{rows}</table>")).tags
+    made = read(inline_styles(f"<table>{rows}</table>")).tags
     assert all(
         "border-bottom" in (facts["style"] or "") for tag, facts in made if tag in ("td", "th")
     )
     figures = [facts["style"] or "" for _, facts in made if facts.get("class") == "num"]
     assert len(figures) == 2
     assert all("text-align:right" in style for style in figures)
-    plain = dressed(f'<table role="presentation">{rows}</table>')
+    plain = inline_styles(f'<table role="presentation">{rows}</table>')
     assert "style" not in plain
 
 
 def test_what_an_author_says_of_the_look_wins() -> None:
     assert style_of('<p style="margin:0">x</p>', "p").endswith("margin:0")
     assert "color:#c00" in style_of("<style>p { color: #c00 }</style><p>x</p>", "p")
-    kept = dressed("<style>@media (max-width: 9px) { p { color: red } }</style><p>x</p>")
+    kept = inline_styles("<style>@media (max-width: 9px) { p { color: red } }</style><p>x</p>")
     assert "@media (max-width: 9px)" in kept
 
 
@@ -163,7 +165,7 @@ def test_nothing_is_read_from_elsewhere_for_the_look(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.css"
     sheet.write_text("p { color: #c0ffee }")
     for address in (sheet.as_uri(), str(sheet)):
-        assert "c0ffee" not in dressed(f'<link rel="stylesheet" href="{address}"><p>x</p>')
+        assert "c0ffee" not in inline_styles(f'<link rel="stylesheet" href="{address}"><p>x</p>')
 
 
 @pytest.mark.parametrize(
@@ -181,11 +183,11 @@ def test_nothing_is_read_from_elsewhere_for_the_look(tmp_path: Path) -> None:
 )
 def test_merge_fields_come_through_exactly(piece: str) -> None:
     fields = re.findall(r"\{+[^{}]*\}+", piece)
-    assert re.findall(r"\{+[^{}]*\}+", dressed(piece)) == fields
+    assert re.findall(r"\{+[^{}]*\}+", inline_styles(piece)) == fields
 
 
 def test_a_field_in_single_quotes_cannot_leave_its_attribute() -> None:
-    made = dressed("""<a title='{{ name|"you" }}' href='/x'>x</a>""")
+    made = inline_styles("""<a title='{{ name|"you" }}' href='/x'>x</a>""")
     assert read(made).tags[0][1]["title"] == '{{ name|"you" }}'
 
 
@@ -217,11 +219,11 @@ def test_no_word_is_lost_nor_what_comes_after_the_letter(broken: str) -> None:
     for word in WORDS:
         assert word in seen
     assert "Unsubscribe" in seen[seen.index("after") :]
-    letter = dressed(broken)
+    letter = inline_styles(broken)
     # Mail programs do not show what is in a title.
     assert "<title" not in letter
     # A browser, which reads as this does, finds the foot in the frame and not in the letter.
-    assert dressed(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
+    assert inline_styles(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
 
 
 @pytest.mark.parametrize("words", ["a < b", "c <d", '<a href="e', "<!-- f", "</ g"])
@@ -230,8 +232,8 @@ def test_a_tag_that_never_ends_is_the_words_it_is_made_of(words: str) -> None:
 
 
 def test_conditions_for_outlook_stay_comments() -> None:
-    assert dressed("<!--[if mso]><p>x</p><![endif]-->") == "<!--[if mso]><p>x</p><![endif]-->"
-    assert dressed("<![if !mso]>x<![endif]>") == "<!--[if !mso]><!-->x<!--<![endif]-->"
+    assert inline_styles("<!--[if mso]><p>x</p><![endif]-->") == "<!--[if mso]><p>x</p><![endif]-->"
+    assert inline_styles("<![if !mso]>x<![endif]>") == "<!--[if !mso]><!-->x<!--<![endif]-->"
 
 
 @pytest.mark.parametrize(
@@ -239,14 +241,14 @@ def test_conditions_for_outlook_stay_comments() -> None:
     ["<div>", "<p><font size=1>", "<ul><li>", "<div><table><td></div></table>", "<svg>", "<a '"],
 )
 def test_depth_without_bound_neither_crashes_nor_loses_what_is_deepest(piece: str) -> None:
-    html = dressed(piece * (300_000 // len(piece)) + " <p>deepest</p>")
+    html = inline_styles(piece * (300_000 // len(piece)) + " <p>deepest</p>")
     assert "deepest" in html
     depth = deepest = 0
     for closes, name in re.findall(r"<(/?)([a-z][a-z:0-9]*)", html):
         depth += 0 if name in VOID else -1 if closes else 1
         deepest = max(deepest, depth)
     # A table has four levels of its own.
-    assert deepest <= 4 * DEEPEST
+    assert deepest <= 4 * MAX_DEPTH
 
 
 @given(st.text(max_size=200))
@@ -255,8 +257,8 @@ def test_anything_may_be_a_letter(written: str) -> None:
 
 
 def test_a_letter_longer_than_any_inbox_shows_is_not_made_longer_still() -> None:
-    written = "<table><tr><td>a<td>b</table>" * (LONGEST // 200)
-    assert len(dressed(written)) < len(written) * 1.1
+    written = "<table><tr><td>a<td>b</table>" * (MAX_LENGTH // 200)
+    assert len(inline_styles(written)) < len(written) * 1.1
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.merge_fields import BODY_FIELDS, TITLE_FIELDS, Template, unknown_fields, uses
+from delivery.mail.merge_fields import (
+    BODY_FIELDS,
+    TITLE_FIELDS,
+    FieldTemplate,
+    unknown_fields,
+    uses_field,
+)
 
 VALUES = {
     "name": "Ada",
@@ -17,11 +23,11 @@ VALUES = {
 
 
 def as_text(text: str, **values: str) -> str:
-    return Template(text, html=False).fill(VALUES | values)
+    return FieldTemplate(text, html=False).fill(VALUES | values)
 
 
 def as_html(text: str, **values: str) -> str:
-    return Template(text, html=True).fill(VALUES | values)
+    return FieldTemplate(text, html=True).fill(VALUES | values)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +103,12 @@ NO_FIELDS = [
 def test_what_is_not_a_field_stays_as_it_is(text: str) -> None:
     assert as_text(text) == text
     assert unknown_fields(text) == []
-    assert not uses(text, "name")
+    assert not uses_field(text, "name")
 
 
 @given(st.text(alphabet=st.sampled_from("{}| \nnamexX<&é") | st.characters(), max_size=60))
 def test_a_text_without_fields_is_never_changed(text: str) -> None:
-    if not any(uses(text, field) for field in BODY_FIELDS) and not unknown_fields(text):
+    if not any(uses_field(text, field) for field in BODY_FIELDS) and not unknown_fields(text):
         assert as_text(text) == text
         assert as_html(text) == text
 
@@ -176,4 +182,4 @@ def test_a_very_long_unknown_field_is_not_shown_whole() -> None:
     ],
 )
 def test_it_can_be_told_whether_a_field_is_used(text: str, is_used: bool) -> None:
-    assert uses(text, "unsubscribe_url") is is_used
+    assert uses_field(text, "unsubscribe_url") is is_used

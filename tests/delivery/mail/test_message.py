@@ -13,9 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.merge_fields import Template
-from delivery.mail.message import LONGEST_SUBJECT, POSTMARK_UNSUBSCRIBE, Copy, Envelope, Renderer
-from delivery.mail.message_template import Marks
+from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.message import (
+    MAX_SUBJECT_LENGTH,
+    POSTMARK_UNSUBSCRIBE,
+    Envelope,
+    NewsletterRenderer,
+    Recipient,
+)
+from delivery.mail.message_template import ValueMarkers
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 ATTEMPT = uuid.UUID("11111111-2222-4333-8444-555555555555")
@@ -30,11 +36,11 @@ ENVELOPE = Envelope(
     archive_url="https://letter.example.org/archive/tides/",
     handles_unsubscribes=True,
 )
-READER = Copy(recipient=7, address="Reader+x@example.net", name="Rita")
+READER = Recipient(recipient=7, address="Reader+x@example.net", name="Rita")
 
 
 def message(
-    copy: Copy = READER,
+    copy: Recipient = READER,
     attempt: uuid.UUID = ATTEMPT,
     *,
     title: str = "Tides for {{ name|you }}",
@@ -42,7 +48,7 @@ def message(
     text: str = "Dear {{ name|reader }}\n{{ unsubscribe_url }}\n",
     **envelope: Any,
 ) -> dict[str, Any]:
-    renderer = Renderer(
+    renderer = NewsletterRenderer(
         replace(ENVELOPE, **envelope),
         title=title,
         html_mail=html,
@@ -193,7 +199,7 @@ def url_of(recipient: int) -> str:
     return f'https://letter.example.org/a"b&c/{recipient}%20/'
 
 
-def written_whole(copy: Copy, title: str, html: str, text: str) -> bytes:
+def written_whole(copy: Recipient, title: str, html: str, text: str) -> bytes:
     values = {
         "name": copy.name,
         "email": copy.address,
@@ -201,7 +207,7 @@ def written_whole(copy: Copy, title: str, html: str, text: str) -> bytes:
         "archive_url": "https://letter.example.org/archive/?a=1&b=2",
     }
     key = f"{ISSUE.hex}.3.{copy.recipient}"
-    subject = Template(title, html=False).fill(values)
+    subject = FieldTemplate(title, html=False).fill(values)
     message: dict[str, Any] = {
         "From": "Ada <letter@news.example.org>",
         "Tag": f"issue-{ISSUE.hex}",
@@ -210,7 +216,7 @@ def written_whole(copy: Copy, title: str, html: str, text: str) -> bytes:
         "MessageStream": "broadcast",
         "ReplyTo": "ada@example.org",
         "To": copy.address,
-        "Subject": one_line(subject)[:LONGEST_SUBJECT],
+        "Subject": one_line(subject)[:MAX_SUBJECT_LENGTH],
         "Metadata": {"delivery": key, "attempt": ATTEMPT.hex},
         "Headers": [
             {"Name": "Message-ID", "Value": f"<{key}@news.example.org>"},
@@ -221,9 +227,9 @@ def written_whole(copy: Copy, title: str, html: str, text: str) -> bytes:
         ],
     }
     if html:
-        message["HtmlBody"] = Template(html, html=True).fill(values)
+        message["HtmlBody"] = FieldTemplate(html, html=True).fill(values)
     if text:
-        message["TextBody"] = Template(text, html=False).fill(values)
+        message["TextBody"] = FieldTemplate(text, html=False).fill(values)
     return orjson.dumps(message)
 
 
@@ -240,8 +246,8 @@ def one_line(text: str) -> str:
     return line.replace("\0", " ")
 
 
-def renderer(title: str, html: str, text: str) -> Renderer:
-    return Renderer(
+def renderer(title: str, html: str, text: str) -> NewsletterRenderer:
+    return NewsletterRenderer(
         Envelope(
             issue=ISSUE,
             version=3,
@@ -264,11 +270,12 @@ def renderer(title: str, html: str, text: str) -> Renderer:
     html=LETTERS,
     text=LETTERS,
     readers=st.lists(
-        st.builds(Copy, st.integers(0, 10**18 - 1), st.one_of(st.just(""), ODD), ODD), max_size=4
+        st.builds(Recipient, st.integers(0, 10**18 - 1), st.one_of(st.just(""), ODD), ODD),
+        max_size=4,
     ),
 )
 def test_each_readers_message_is_what_writing_all_of_it_gives(
-    title: list[str], html: list[str], text: list[str], readers: list[Copy]
+    title: list[str], html: list[str], text: list[str], readers: list[Recipient]
 ) -> None:
     letter = ("".join(title), "".join(html), "".join(text))
     assert renderer(*letter).messages(readers, ATTEMPT) == [
@@ -279,24 +286,24 @@ def test_each_readers_message_is_what_writing_all_of_it_gives(
 def test_readers_with_and_without_a_name_share_no_fallback() -> None:
     letter = ("For {{ name|you }}", "<p>{{ name|reader }}</p>", "{{ name }}")
     readers = [
-        Copy(1, "a@example.net", "Ada"),
-        Copy(2, "b@example.net", ""),
-        Copy(3, "c@d.net", "C"),
+        Recipient(1, "a@example.net", "Ada"),
+        Recipient(2, "b@example.net", ""),
+        Recipient(3, "c@d.net", "C"),
     ]
     made = renderer(*letter).messages(readers, ATTEMPT)
     assert made == [written_whole(reader, *letter) for reader in readers]
 
 
 def test_a_text_that_holds_a_mark_of_another_is_not_filled() -> None:
-    mark = Marks("a text").of("name")
+    mark = ValueMarkers("a text").of("name")
     letter = ("Swifts", f"<p>{mark}</p>", mark)
-    reader = Copy(1, "a@example.net", "Ada")
+    reader = Recipient(1, "a@example.net", "Ada")
     assert renderer(*letter).messages([reader], ATTEMPT) == [written_whole(reader, *letter)]
 
 
 @pytest.mark.parametrize("in_html", [False, True])
 def test_a_value_is_escaped_for_where_it_stands(in_html: bool) -> None:
-    marks = Marks()
+    marks = ValueMarkers()
     cut = marks.cut({"a": marks.of("name", in_html=in_html), "b": "100 %"})
     value = 'Q & "A" <b>\\'
     shown = escape(value) if in_html else value

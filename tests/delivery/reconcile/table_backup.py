@@ -16,7 +16,7 @@ class KeptRows:
                 cursor.execute(f"DROP TABLE IF EXISTS kept_{table}")
                 cursor.execute(f"CREATE TABLE kept_{table} AS TABLE {table}")
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Have the tables as they were: what was written since is forgotten."""
         with connection.cursor() as cursor:
             cursor.execute(f"TRUNCATE {', '.join(TABLES)} CASCADE")

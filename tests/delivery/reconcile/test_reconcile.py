@@ -85,7 +85,7 @@ def deliver_and_forget(newsroom: Newsroom) -> None:
     """Deliver all, and put back a backup from before."""
     backup = KeptRows()
     newsroom.deliver_all()
-    backup.put_back()
+    backup.restore()
 
 
 def accept(newsroom: Newsroom, edition: Edition, key: str) -> None:
@@ -116,7 +116,7 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
     newsroom.step()
     backup = KeptRows()
     newsroom.step()
-    backup.put_back()
+    backup.restore()
     early = reconcile("--restored", "--no-wait")
     assert early["exit"] == 3
     assert early["recorded"] == 3
@@ -189,7 +189,7 @@ def test_an_unknown_version_is_said_and_told_apart(
     backup = KeptRows()
     correct(newsroom, first)
     newsroom.deliver_all()
-    backup.put_back()
+    backup.restore()
     answer = reconcile("--restored")
     assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (3, 3, 0)
     assert (
@@ -297,7 +297,7 @@ def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
     newsroom.step()
     backup = KeptRows()
     newsroom.step()
-    backup.put_back()
+    backup.restore()
     restored(newsroom)
     # Asked for later mail first, it lags. Asked after the walk, it would have caught up.
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
@@ -443,7 +443,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     at_ns = min(parcel.at_ns for parcel in parcels)
     for apart_ns in (7 * 10**9, 0):
         # The provider has every copy, and none is on record here.
-        backup.put_back()
+        backup.restore()
         database_identity.declare_restored()
         until_silence_counts(newsroom)
         newsroom.sandbox.calls.clear()

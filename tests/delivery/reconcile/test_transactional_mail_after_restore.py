@@ -46,7 +46,7 @@ class Backup:
         self._asked = list(Subscriber.objects.values("id", "requests", "record_requests"))
 
     def restore(self) -> None:
-        self._rows.put_back()
+        self._rows.restore()
         for reader in self._asked:
             Subscriber.objects.filter(id=reader.pop("id")).update(**reader)
         database_identity.declare_restored()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from delivery.mail.compose import compose
-from delivery.mail.inline_css import LONGEST, dressed
-from delivery.mail.merge_fields import MOST_UNKNOWN, Template, unknown_fields
-from delivery.mail.normalise_html import MOST_TAGS, sound
+from delivery.mail.inline_css import MAX_LENGTH, inline_styles
+from delivery.mail.merge_fields import MAX_UNKNOWN_FIELDS, FieldTemplate, unknown_fields
+from delivery.mail.normalise_html import MAX_TAGS, normalise
 from delivery.models import Newsletter
 from publishing.content.markdown import html_of
 from publishing.content.public_html import public_letter, sanitised
@@ -96,7 +96,7 @@ def _mail(letter: str) -> object:
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
-    "made sound": sound,
+    "made sound": normalise,
     "read for the check sheet": read_letter,
     "check sheet": found,
     "text part": text_of,
@@ -107,13 +107,13 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "feed": sanitised,
     "summary": lambda letter: summary_of(letter, letter),
     "mail and preview": _mail,
-    "merge fields": lambda letter: Template(letter, html=True).fill({"name": "Ada"}),
+    "merge fields": lambda letter: FieldTemplate(letter, html=True).fill({"name": "Ada"}),
     "words": lambda letter: (words_in(letter), about_words_in(letter)),
 }
 
 
 def _seconds(parse: Callable[[str], object], letter: str) -> float:
-    sound.cache_clear()
+    normalise.cache_clear()
     # Garbage collection takes time for all objects of the test run, not for this letter.
     gc.disable()
     try:
@@ -152,30 +152,32 @@ def test_a_style_sheet_that_costs_too_much_is_kept_whole() -> None:
     """The product of rules and tags would take hours, and its result gigabytes."""
     letter = whole(300_000)["properties"]
 
-    made = dressed(letter)
+    made = inline_styles(letter)
 
-    assert len(made) < LONGEST
+    assert len(made) < MAX_LENGTH
     assert "--a1:b;" in made
     assert made.count("<p>x") == letter.count("<p>x")
 
 
 def test_tags_beyond_the_bound_leave_their_words() -> None:
-    made = sound("<p>one two</p>" * MOST_TAGS)
+    made = normalise("<p>one two</p>" * MAX_TAGS)
 
-    assert made.count("<p>") < MOST_TAGS
-    assert made.split().count("two") + made.count("two</p>") == MOST_TAGS
+    assert made.count("<p>") < MAX_TAGS
+    assert made.split().count("two") + made.count("two</p>") == MAX_TAGS
 
 
 def test_a_million_tags_become_at_most_as_many_as_allowed() -> None:
-    made = sound("<font size=1>x<p>" * 60_000)
+    made = normalise("<font size=1>x<p>" * 60_000)
 
-    assert made.count("<p>") + made.count("<font") <= MOST_TAGS
+    assert made.count("<p>") + made.count("<font") <= MAX_TAGS
 
 
 def test_only_the_first_unknown_fields_are_named() -> None:
     text = repeated("{{ f# }}", 100_000)
 
-    assert [field.name for field in unknown_fields(text)] == [f"f{n}" for n in range(MOST_UNKNOWN)]
+    assert [field.name for field in unknown_fields(text)] == [
+        f"f{n}" for n in range(MAX_UNKNOWN_FIELDS)
+    ]
 
 
 def test_an_address_is_read_as_it_was_written() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.merge_fields import FIELD, Template
+from delivery.mail.merge_fields import FIELD_PATTERN, FieldTemplate
 from publishing.content.markdown import html_of
 from publishing.content.public_html import sanitised
 
@@ -76,7 +76,7 @@ def test_the_bar_of_a_field_is_no_border_of_a_cell() -> None:
 def test_a_fallback_in_markdown_is_words_and_no_html() -> None:
     made = html_of("{{ name|<b>you</b> & me }}")
     assert made == "<p>{{ name|&lt;b&gt;you&lt;/b&gt; &amp; me }}</p>\n"
-    assert Template(made, html=True).fill({}) == "<p>&lt;b&gt;you&lt;/b&gt; &amp; me</p>\n"
+    assert FieldTemplate(made, html=True).fill({}) == "<p>&lt;b&gt;you&lt;/b&gt; &amp; me</p>\n"
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~"])
@@ -101,7 +101,7 @@ def test_no_field_is_lost_doubled_or_changed_whatever_stands_around_it(pieces: l
     # letter.
     if "]:" in written or "](" in written or "```" in written or "~~~" in written:
         return
-    assert FIELD.findall(html_of(written)) == FIELD.findall(written)
+    assert FIELD_PATTERN.findall(html_of(written)) == FIELD_PATTERN.findall(written)
 
 
 @given(st.text(max_size=200))

@@ -7,7 +7,7 @@ import re
 import nh3
 import pytest
 
-from delivery.mail.normalise_html import sound
+from delivery.mail.normalise_html import normalise
 from publishing.preflight.parse_letter import read_letter
 
 END = '<p><a href="https://x.example/leave">Leave</a> <a href="https://x.example/shop">Shop</a></p>'
@@ -43,5 +43,5 @@ def seen(html: str) -> tuple[list[str], str]:
 def test_a_sloppy_letter_keeps_its_links_and_words(kind: str) -> None:
     letter = LETTERS[kind] + END
 
-    assert seen(sound(letter)) == seen(letter)
+    assert seen(normalise(letter)) == seen(letter)
     assert "https://x.example/shop" in [link.address for link in read_letter(letter).links]

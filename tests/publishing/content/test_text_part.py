@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.merge_fields import FIELD
+from delivery.mail.merge_fields import FIELD_PATTERN
 from publishing.content.draft_content import HTML, MARKDOWN, Written, automatic_text, content_of
 from publishing.content.edition_content import Content, flaws_of
 from publishing.content.markdown import html_of
@@ -155,7 +155,7 @@ def test_no_field_is_lost_whatever_the_html_is_like(pieces: list[str]) -> None:
     html = "".join(pieces)
     if "<a " in html and ">" in html:
         return  # then a field may stand within a tag
-    assert sorted(FIELD.findall(text_of(html))) == sorted(FIELD.findall(html))
+    assert sorted(FIELD_PATTERN.findall(text_of(html))) == sorted(FIELD_PATTERN.findall(html))
 
 
 @given(st.text(max_size=300) | st.lists(TAGS, max_size=60).map("".join))

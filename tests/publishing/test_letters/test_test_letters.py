@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.test import RequestFactory
 
 from delivery.feedback import event_inbox
-from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.reconcile.database_identity import declare_restored
 from delivery.reports.audit import breaches_of
@@ -88,7 +88,7 @@ def the_copy():
 
 def came_back(kind="HardBounce", **facts):
     """The event of the only test letter's return."""
-    key = key_of(sent_as_tests().get(), NOBODY)
+    key = key_of(sent_as_tests().get(), TEST_RECIPIENT)
     facts = {"Type": kind, "Email": TO, "ID": 4711, "Inactive": True, **facts}
     record = "SpamComplaint" if kind == "SpamComplaint" else "Bounce"
     return event(key, the_copy().provider_message_id, record_type=record, **facts)
@@ -119,7 +119,7 @@ def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
     # For somebody who is not on the list fallbacks stand.
     assert "Dear reader," in item["HtmlBody"]
     assert "Dear reader," in item["TextBody"]
-    assert (the_copy().outcome, the_copy().recipient_id) == ("sent", NOBODY)
+    assert (the_copy().outcome, the_copy().recipient_id) == ("sent", TEST_RECIPIENT)
     page = window.get(f"{TEST}{number}/")
     assert re.search(r"\d\d:\d\d:\d\d", page.words)
     assert TO in page.words
@@ -164,9 +164,9 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
         return [part.replace(link, "LEAVE").replace(archive, "ARCHIVE") for part in parts]
 
     edition = Edition.objects.get(kind="newsletter")
-    assert without_links(test, NOBODY, "https://letter.example.org/archive/") == without_links(
-        real, ada.pk, edition.archive_url
-    )
+    assert without_links(
+        test, TEST_RECIPIENT, "https://letter.example.org/archive/"
+    ) == without_links(real, ada.pk, edition.archive_url)
     assert {k: test[k] for k in ("From", "MessageStream", "TrackOpens")} == {
         k: real[k] for k in ("From", "MessageStream", "TrackOpens")
     }
@@ -527,7 +527,13 @@ def test_a_delivery_is_told_of_the_test(window, worker):
     window.post(TEST, **form())
     worker.deliver_all()
     before = the_letter().sentence
-    post(event(key_of(sent_as_tests().get(), NOBODY), the_copy().provider_message_id, Recipient=TO))
+    post(
+        event(
+            key_of(sent_as_tests().get(), TEST_RECIPIENT),
+            the_copy().provider_message_id,
+            Recipient=TO,
+        )
+    )
 
     event_inbox.apply_pending()
 

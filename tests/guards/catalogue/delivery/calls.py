@@ -6,14 +6,16 @@ GUARDS = guards(r"""
 
 # --- The message ---
 a reader's own value is escaped for the HTML around it
-    CutMessage.filled: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
+    MessageTemplate.filled: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
     test_a_value_is_escaped_for_where_it_stands
 a reader's own value cannot end the JSON text it stands in
-    CutMessage.filled: «orjson.dumps»(escape(values[name]) if in_html else values[name])«[1:-1] →
+    MessageTemplate.filled: «orjson.dumps»(escape(values[name]) if in_html else
+        values[name])«[1:-1] →
         .encode()»
     test_a_value_is_escaped_for_where_it_stands
 readers without a name get the author's own word in its place
-    _Letter._cut.values: field: «"" if lacking.get(name) else» marks.of(name, in_html=in_html)
+    _MessageBuilder._cut.values: field: «"" if lacking.get(name) else» marks.of(name,
+        in_html=in_html)
     test_readers_with_and_without_a_name_share_no_fallback
 
 # --- Deadlines ---
