@@ -52,9 +52,10 @@ def seed(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("newsletter_site", "0001_authors"),
-        ("publishing", "0006_what_the_desk_writes"),
-        ("subscribers", "0006_files_that_nobody_imported_expire"),
+        ("newsletter_site", "0001_authors_and_api_tokens"),
+        ("publishing", "0001_issues"),
+        ("subscribers", "0001_readers_consent_and_imports"),
+        ("delivery", "0001_editions_batches_and_deliveries"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),
     ]

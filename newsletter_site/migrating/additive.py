@@ -63,32 +63,7 @@ class Fault:
 
 # Why it may stand: (migration, operation) as in a Fault → reason. A line that excuses nothing any
 # more fails the test.
-EXCEPTIONS: Mapping[tuple[str, str], str] = {
-    ("delivery.0018_copies_may_be_dropped", "Raw SQL operation"): (
-        "a trigger on a table that the same migration has locked; it looks at no row"
-    ),
-    ("delivery.0020_room_and_housekeeping", "Raw SQL operation"): (
-        "settings of storage, which are entries of the catalogue; writers go on beside it"
-    ),
-    ("delivery.0021_a_correction_knows_who_it_goes_to", "Raw SQL operation"): (
-        "a trigger on one table, which looks at no row of it while it is made"
-    ),
-    ("delivery.0025_who_is_unreached_is_known", "Raw SQL operation"): (
-        "triggers on one table for rows that old code never adds, though its workers would start "
-        "them: 0027 keeps them from that; none is looked at while made"
-    ),
-    ("delivery.0027_who_starts_an_edition_knows_whom_it_goes_to", "Raw SQL operation"): (
-        "a trigger on one table that looks at no row while it is made; it refuses old code only "
-        "what that would mail to the wrong readers"
-    ),
-    ("publishing.0014_the_key_of_a_draft_makes_one_edition", "Raw SQL operation"): (
-        "triggers for new rows of two tables; none is looked at while made. They refuse old code a "
-        "post under the key of an open draft, which publishes nothing and succeeds in new code"
-    ),
-    ("publishing.0010_an_address_stays_once_a_copy_may_have_left", "Raw SQL operation"): (
-        "a trigger on a column that old code never changes; it looks at no row while it is made"
-    ),
-}
+EXCEPTIONS: Mapping[tuple[str, str], str] = {}
 
 
 def faults_of_all(

@@ -3,7 +3,7 @@ Confirming: the only place that makes somebody a reader by their own consent.
 
 A link in a mail leads to one button; pressing it is the consent. The link names the reader and
 which of their requests it answers. Whoever has gone since that request is not brought back by it:
-they have to ask anew. `migrations/subscribers/0003_the_ratchet.py` holds the same in the database.
+they have to ask anew. A trigger holds the same (`migrations/subscribers/0002_rules_of_consent.py`).
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def codenames(group):
 def migrate_from_before_the_groups():
     executor = MigrationExecutor(connection)
     latest = executor.loader.graph.leaf_nodes()
-    executor.migrate([("newsletter_site", "0001_authors")])
+    executor.migrate([("newsletter_site", "0001_authors_and_api_tokens")])
     executor.loader.build_graph()
     return executor, latest
 

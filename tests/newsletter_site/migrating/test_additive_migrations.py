@@ -19,6 +19,8 @@ from newsletter_site.migrating.releases import releases
 
 
 def faults_since_the_last_release() -> list[Fault]:
+    if not releases():
+        return []
     loader = MigrationLoader(None)
     released = set()
     for last in releases()[-1].last_migrations:

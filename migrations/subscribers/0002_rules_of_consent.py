@@ -177,28 +177,10 @@ ERASE = """
     END $$;
 """
 
-UNDO = """
-    DROP FUNCTION erase_subscriber(bigint, bytea);
-    DROP TRIGGER suppression_ratchet ON suppression;
-    DROP TRIGGER erasure_stays ON erasure;
-    DROP TRIGGER wording_stays ON consent_wording;
-    DROP TRIGGER consent_is_appended ON consent_record;
-    DROP TRIGGER subscriber_stays ON subscriber;
-    DROP TRIGGER subscriber_ratchet ON subscriber;
-    DROP FUNCTION suppression_ratchet(), stays_as_it_is(), consent_is_appended(),
-                  subscriber_stays(), subscriber_ratchet(),
-                  gravity_of_suppression(text, text), gravity_of_state(text), refuse_as(text);
-"""
-
 
 class Migration(migrations.Migration):
-    dependencies = [("subscribers", "0002_what_people_agreed_to")]
+    dependencies = [("subscribers", "0001_readers_consent_and_imports")]
 
     operations = [
-        migrations.RunSQL(
-            "UPDATE subscriber SET gone_at = coalesce(unsubscribed_at, statement_timestamp()) "
-            "WHERE state IN ('bounced', 'unsubscribed', 'complained')",
-            migrations.RunSQL.noop,
-        ),
-        migrations.RunSQL(REFUSE + GRAVITY + SUBSCRIBER + CONSENT + SUPPRESSION + ERASE, UNDO),
+        migrations.RunSQL(REFUSE + GRAVITY + SUBSCRIBER + CONSENT + SUPPRESSION + ERASE),
     ]
