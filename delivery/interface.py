@@ -31,11 +31,11 @@ from delivery.reconcile.walk import SearchUnavailableError
 from delivery.reports.reason_sentences import sentence_of
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.phases import Phase
-from delivery.worker.provider_tasks import ERRANDS
+from delivery.worker.provider_tasks import PROVIDER_TASKS
 
 __all__ = [
-    "ERRANDS",
     "MAKE_COPIES",
+    "PROVIDER_TASKS",
     "Begun",
     "Bounced",
     "Fact",

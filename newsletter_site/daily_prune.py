@@ -15,7 +15,7 @@ from collections.abc import Callable
 from django.db import connection
 
 from delivery.tasks import periodic_tasks
-from delivery.tasks.background_tasks import LongChore
+from delivery.tasks.background_tasks import BackgroundTask
 from newsletter_site.retention import prune
 
 logger = logging.getLogger(__name__)
@@ -48,29 +48,31 @@ class DailyPrune:
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     """Whether it was due, and nobody on it."""
-    periodic_tasks.have_a_row(NAME, due_in_s=FIRST_AFTER_S)
-    mine = periodic_tasks.take(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    periodic_tasks.ensure_exists(NAME, due_in_s=FIRST_AFTER_S)
+    mine = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
     if mine is None:
         return False
     try:
         done = prune(
-            may_go_on=lambda: not is_stopping() and periodic_tasks.hold_on(mine, lease_s=LEASE_S)
+            may_go_on=lambda: (
+                not is_stopping() and periodic_tasks.extend_lease(mine, lease_s=LEASE_S)
+            )
         )
     except BaseException:
-        periodic_tasks.failed(mine, "It broke off; the log says why.", again_in_s=AGAIN_AFTER_S)
+        periodic_tasks.fail(mine, "It broke off; the log says why.", again_in_s=AGAIN_AFTER_S)
         raise
     gone = {each.kind.name: each.number for each in done if each.number}
     if gone:
         logger.info("what is older than it is kept went: %s", gone)
     troubles = [f"{each.kind.what}: {each.trouble}" for each in done if each.trouble]
     if troubles:
-        periodic_tasks.failed(mine, "; ".join(troubles), again_in_s=AGAIN_AFTER_S)
+        periodic_tasks.fail(mine, "; ".join(troubles), again_in_s=AGAIN_AFTER_S)
     elif all(each.is_whole for each in done):
-        periodic_tasks.done(mine, again_in_s=EVERY_S)
+        periodic_tasks.finish(mine, again_in_s=EVERY_S)
     else:
-        periodic_tasks.put_off(mine)
+        periodic_tasks.release(mine)
     return True
 
 
 # Nobody waits for it: a worker that is to end when nothing is left does.
-CHORE = LongChore("what goes with time", DailyPrune().work, lambda: False)
+CHORE = BackgroundTask("what goes with time", DailyPrune().work, lambda: False)

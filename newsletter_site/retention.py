@@ -159,7 +159,7 @@ def kinds() -> list[Kind]:
         Kind(
             "workers",
             "workers that were killed",
-            worker_heartbeat.FORGET_AFTER,
+            worker_heartbeat.EXPIRES_AFTER,
             expire_details.count_workers,
             expire_details.delete_workers,
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from api import bearer
 from delivery.hooks import readers, start_scheduled
-from delivery.interface import ERRANDS, event_inbox
+from delivery.interface import PROVIDER_TASKS, event_inbox
 from delivery.tasks import background_tasks
 from idempotency.outcome_signal import form_posted
 from newsletter_site import daily_prune
@@ -24,20 +24,24 @@ from subscribers.signup import expire_unconfirmed
 def join() -> None:
     """Register who answers what apps may not ask above, and what a worker does beside its calls."""
     readers.register(RegisteredReaders())
-    background_tasks.register_long(
-        background_tasks.LongChore("the provider's events", event_inbox.work, event_inbox.is_due)
+    background_tasks.register_background_task(
+        background_tasks.BackgroundTask(
+            "the provider's events", event_inbox.work, event_inbox.is_due
+        )
     )
-    background_tasks.register_long(
-        background_tasks.LongChore("imports", background.work, background.is_due)
+    background_tasks.register_background_task(
+        background_tasks.BackgroundTask("imports", background.work, background.is_due)
     )
-    background_tasks.register(
+    background_tasks.register_task(
         "requests for a record", data_request.answer_waiting, data_request.are_waiting
     )
-    background_tasks.register("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
-    background_tasks.register("files that nobody imported", expire_uploads.expire_file)
-    background_tasks.register_long(ERRANDS)
-    background_tasks.register_long(CHORE)
-    background_tasks.register_long(daily_prune.CHORE)
+    background_tasks.register_task(
+        "sign-ups that nobody confirmed", expire_unconfirmed.expire_pending
+    )
+    background_tasks.register_task("files that nobody imported", expire_uploads.expire_file)
+    background_tasks.register_background_task(PROVIDER_TASKS)
+    background_tasks.register_background_task(CHORE)
+    background_tasks.register_background_task(daily_prune.CHORE)
     start_scheduled.register(RegisteredStarter())
     bearer.register(whose)
     form_posted.connect(site_metrics.form, dispatch_uid="posted forms are counted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 
 
-def errands_by_stream() -> dict[str, str]:
+def polling_tasks_by_stream() -> dict[str, str]:
     """
     The name of its errand, by stream. What a setting named before stays in the table, and nobody
     goes on it.

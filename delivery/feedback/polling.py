@@ -19,7 +19,7 @@ from django.conf import settings
 
 from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox
-from delivery.feedback.polled_streams import errands_by_stream
+from delivery.feedback.polled_streams import polling_tasks_by_stream
 from delivery.feedback.provider_suppressions import unheard_of
 from delivery.postmark.client import LONGEST_SEARCH, PAGE, Postmark, now_s
 from delivery.postmark.provider_events import Suppressed
@@ -28,7 +28,7 @@ from delivery.postmark.suppression_dump import UnreadableError, entries_in
 from delivery.rules import retries
 from delivery.rules.outcomes import NoInformation
 from delivery.tasks import periodic_tasks
-from delivery.tasks.periodic_tasks import Errand
+from delivery.tasks.periodic_tasks import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -60,14 +60,14 @@ class _InterruptedError(Exception):
 
 def poll(is_stopping: Callable[[], bool]) -> None:
     """Ask for what is due, of every stream. An errand of every worker."""
-    for stream, name in errands_by_stream().items():
-        periodic_tasks.have_a_row(name)
-        mine = periodic_tasks.take(name, uuid.uuid4(), lease_s=LEASE_S, after_publications=True)
+    for stream, name in polling_tasks_by_stream().items():
+        periodic_tasks.ensure_exists(name)
+        mine = periodic_tasks.acquire(name, uuid.uuid4(), lease_s=LEASE_S, after_publications=True)
         if mine is not None:
             _poll_stream(stream, mine, is_stopping)
 
 
-def _poll_stream(stream: str, mine: Errand, is_stopping: Callable[[], bool]) -> None:
+def _poll_stream(stream: str, mine: Lease, is_stopping: Callable[[], bool]) -> None:
     postmark = postmark_from_settings()
     walk = _Walk(postmark, stream, mine, is_stopping)
     try:
@@ -80,16 +80,16 @@ def _poll_stream(stream: str, mine: Errand, is_stopping: Callable[[], bool]) -> 
             error.reason,
             wait_s,
         )
-        periodic_tasks.failed(mine, error.reason, again_in_s=wait_s)
+        periodic_tasks.fail(mine, error.reason, again_in_s=wait_s)
     except _InterruptedError:
-        periodic_tasks.put_off(mine)
+        periodic_tasks.release(mine)
     except BaseException:
-        periodic_tasks.failed(
+        periodic_tasks.fail(
             mine, "It broke off; the log says why.", again_in_s=_pause_s(mine.failures)
         )
         raise
     else:
-        periodic_tasks.done(mine, again_in_s=settings.DELIVERY_POLL_EVERY_S)
+        periodic_tasks.finish(mine, again_in_s=settings.DELIVERY_POLL_EVERY_S)
         if new:
             logger.info("stream %s told %d things that no webhook had told", stream, new)
     finally:
@@ -105,7 +105,7 @@ class _Walk:
     """One walk over the lists of a stream, from a little before the last one on."""
 
     def __init__(
-        self, postmark: Postmark, stream: str, mine: Errand, is_stopping: Callable[[], bool]
+        self, postmark: Postmark, stream: str, mine: Lease, is_stopping: Callable[[], bool]
     ) -> None:
         self._postmark, self._stream, self._mine = postmark, stream, mine
         self._is_stopping = is_stopping
@@ -201,7 +201,7 @@ class _Walk:
 
     def _go_on(self, *, lease_s: float = LEASE_S) -> None:
         """What is kept and not applied is applied by the chores, whoever interrupts this."""
-        if self._is_stopping() or not periodic_tasks.hold_on(self._mine, lease_s=lease_s):
+        if self._is_stopping() or not periodic_tasks.extend_lease(self._mine, lease_s=lease_s):
             raise _InterruptedError
 
     def _deadline_at_s(self) -> float:

@@ -36,30 +36,31 @@ def push(is_stopping: Callable[[], bool]) -> None:
     """Send what waits, if anything does. An errand of every worker."""
     if not suppression_changes.streams_waited_for():
         return
-    periodic_tasks.have_a_row(NAME)
-    mine = periodic_tasks.take(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    periodic_tasks.ensure_exists(NAME)
+    mine = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
     if mine is None:
         return
     postmark = postmark_from_settings()
     try:
         trouble = _send_all(
-            postmark, lambda: not is_stopping() and periodic_tasks.hold_on(mine, lease_s=LEASE_S)
+            postmark,
+            lambda: not is_stopping() and periodic_tasks.extend_lease(mine, lease_s=LEASE_S),
         )
     except BaseException:
-        periodic_tasks.failed(
+        periodic_tasks.fail(
             mine, "It broke off; the log says why.", again_in_s=_pause_s(mine.failures)
         )
         raise
     finally:
         postmark.close()
     if trouble is None:
-        periodic_tasks.done(mine, again_in_s=0)
+        periodic_tasks.finish(mine, again_in_s=0)
         return
     wait_s = max(trouble.retry_after_s or 0.0, _pause_s(mine.failures))
     logger.warning(
         "suppressions could not be changed: %s Tried again in %d s", trouble.reason, wait_s
     )
-    periodic_tasks.failed(mine, trouble.reason, again_in_s=wait_s)
+    periodic_tasks.fail(mine, trouble.reason, again_in_s=wait_s)
 
 
 def _send_all(postmark: Postmark, may_go_on: Callable[[], bool]) -> NoInformation | None:

@@ -34,18 +34,18 @@ def raise_alarm(
     )
     is_new = bool(cursor.rowcount == 1)
     if is_new:
-        delivery_metrics.alarm(kind.value)
+        delivery_metrics.count_alarm(kind.value)
         logger.critical("alarm for edition %d (%s): %s", edition, kind.value, sentence)
     return is_new
 
 
-def alarms_of(edition: int, *, most: int) -> list[Alarm]:
+def load_alarms(edition: int, *, most: int) -> list[Alarm]:
     """The alarms of an edition, the latest first, at most so many."""
     return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:most])
 
 
 @dataclass(frozen=True, slots=True)
-class ToLookAt:
+class UnseenAlarms:
     """
     The latest alarm of an edition that nobody has looked at, how many `others` of that edition
     nobody has looked at either, and the id of the last of them all.
@@ -56,7 +56,7 @@ class ToLookAt:
     up_to: int
 
 
-def alarms_to_look_at(*, most: int) -> list[ToLookAt]:
+def load_unseen_by_edition(*, most: int) -> list[UnseenAlarms]:
     """What nobody has looked at yet, edition by edition, the latest first, of at most so many."""
     alarms = (
         Alarm.objects.filter(looked_at=None)
@@ -72,16 +72,17 @@ def alarms_to_look_at(*, most: int) -> list[ToLookAt]:
         .order_by("-raised_at", "-pk")
     )
     return [
-        ToLookAt(alarm, vars(alarm)["count"] - 1, vars(alarm)["up_to"]) for alarm in alarms[:most]
+        UnseenAlarms(alarm, vars(alarm)["count"] - 1, vars(alarm)["up_to"])
+        for alarm in alarms[:most]
     ]
 
 
-def editions_to_look_at() -> int:
+def count_editions_with_unseen() -> int:
     """Of how many editions there are alarms that nobody has looked at yet."""
     return Alarm.objects.filter(looked_at=None).values("edition").distinct().count()
 
 
-def all_to_look_at() -> list[Alarm]:
+def load_unseen() -> list[Alarm]:
     """Every alarm that nobody has looked at yet, the first first."""
     alarms = Alarm.objects.filter(looked_at=None).select_related("edition").order_by("pk")
     return list(
@@ -89,7 +90,7 @@ def all_to_look_at() -> list[Alarm]:
     )
 
 
-def look_at(edition: int, up_to: int, looker: uuid.UUID | None) -> int:
+def mark_seen(edition: int, up_to: int, looker: uuid.UUID | None) -> int:
     """
     Somebody has looked at the alarms of an edition, up to the one with the id `up_to`; how many
     nobody had looked at before. What was raised meanwhile is still to be looked at. `looker` is

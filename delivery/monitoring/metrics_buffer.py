@@ -22,7 +22,7 @@ Key = tuple[str, str]
 
 BUCKET = "_bucket"
 SUM = "_sum"
-BEYOND = "+Inf"
+INFINITY = "+Inf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Histogram:
     def bucket_of(self, seconds: float) -> str:
         """The upper bound that `seconds` fall under, as a label."""
         place = bisect_left(self.bounds_s, seconds)
-        return f"{self.bounds_s[place]:g}" if place < len(self.bounds_s) else BEYOND
+        return f"{self.bounds_s[place]:g}" if place < len(self.bounds_s) else INFINITY
 
 
-class Tallies:
+class MetricsBuffer:
     """What has been counted and not been added to the table yet."""
 
     def __init__(self) -> None:
@@ -49,14 +49,14 @@ class Tallies:
         """Count something `by` so much; nothing at 0."""
         if by:
             with self._lock:
-                self._counts[key_of(name, labels)] += by  # type: ignore[assignment]
+                self._counts[metric_key(name, labels)] += by  # type: ignore[assignment]
 
     def observe(self, histogram: Histogram, seconds: float, **labels: str) -> None:
         """Count one that took so long."""
-        bucket = key_of(histogram.name + BUCKET, labels | {"le": histogram.bucket_of(seconds)})
+        bucket = metric_key(histogram.name + BUCKET, labels | {"le": histogram.bucket_of(seconds)})
         with self._lock:
             self._counts[bucket] += 1
-            self._counts[key_of(histogram.name + SUM, labels)] += seconds  # type: ignore[assignment]
+            self._counts[metric_key(histogram.name + SUM, labels)] += seconds  # type: ignore[assignment]
 
     def take(self) -> dict[Key, float]:
         """All that was counted since the last time; it is the caller's now."""
@@ -75,15 +75,15 @@ class Tallies:
         return not self._counts
 
 
-def key_of(name: str, labels: Mapping[str, str]) -> Key:
+def metric_key(name: str, labels: Mapping[str, str]) -> Key:
     """How a name with its labels stands in the table."""
     return name, json.dumps(labels, sort_keys=True)
 
 
 # This process's own.
-tallies = Tallies()
+metrics_buffer = MetricsBuffer()
 
 
-def add_when_committed(name: str, by: float = 1, **labels: str) -> None:
+def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
     """Count what a transaction does, once it is there for good; at once outside of any."""
-    transaction.on_commit(lambda: tallies.add(name, by, **labels))
+    transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels))

@@ -7,10 +7,10 @@ import json
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.monitoring.metrics_buffer import Tallies, tallies
+from delivery.monitoring.metrics_buffer import MetricsBuffer, metrics_buffer
 
 
-def flush(counted: Tallies = tallies) -> None:
+def flush(counted: MetricsBuffer = metrics_buffer) -> None:
     """
     Add what was counted to the table. Nothing is asked of the database where nothing was.
 
@@ -41,7 +41,7 @@ def flush(counted: Tallies = tallies) -> None:
         raise
 
 
-def read(cursor: CursorWrapper) -> dict[str, list[tuple[dict[str, str], float]]]:
+def load_metrics(cursor: CursorWrapper) -> dict[str, list[tuple[dict[str, str], float]]]:
     """All tallies: by name, the values with their labels. As many rows as there are labels."""
     cursor.execute("SELECT name, labels, value FROM tally ORDER BY name, labels")
     found: dict[str, list[tuple[dict[str, str], float]]] = {}

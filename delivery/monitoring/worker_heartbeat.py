@@ -10,13 +10,13 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 # A worker that was killed cannot say good-bye; its row goes after a day.
-FORGET_AFTER = "1 day"
-HEARD_FROM_WITHIN_S = 60
-HEARD_FROM_WITHIN = f"{HEARD_FROM_WITHIN_S} seconds"
+EXPIRES_AFTER = "1 day"
+ACTIVE_WITHIN_S = 60
+ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WorkerActivity:
     """How many workers were heard from `lately`, when one was last (`at`), and how long ago."""
 
     lately: int
@@ -24,16 +24,16 @@ class Heard:
     ago_s: float | None
 
 
-def arrive(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
+def register_worker(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
     """A worker begins, and says what it found wrong, if anything."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [FORGET_AFTER]
+            "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [EXPIRES_AFTER]
         )
-    heard_from(worker, host=host, pid=pid, warning=warning)
+    beat(worker, host=host, pid=pid, warning=warning)
 
 
-def heard_from(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
+def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
     """
     A worker is there. Its row may have gone meanwhile: it was silent for a day, or a backup that
     does not know it was put back under it.
@@ -49,7 +49,7 @@ def heard_from(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> 
         )
 
 
-def heard(cursor: CursorWrapper, *, host: str = "") -> Heard:
+def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
     """What was heard of the workers, or of those of one host. A few rows, whatever was sent."""
     cursor.execute(
         """
@@ -58,12 +58,12 @@ def heard(cursor: CursorWrapper, *, host: str = "") -> Heard:
                extract(epoch FROM clock_timestamp() - max(heard_at))::float8
         FROM worker WHERE %(host)s = '' OR host = %(host)s
         """,
-        {"within": HEARD_FROM_WITHIN, "host": host},
+        {"within": ACTIVE_WITHIN, "host": host},
     )
-    return Heard(*cursor.fetchone())
+    return WorkerActivity(*cursor.fetchone())
 
 
-def warnings() -> list[str]:
+def load_warnings() -> list[str]:
     """What the workers that are running found wrong when they started, each thing once."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -72,12 +72,12 @@ def warnings() -> list[str]:
             WHERE warning <> '' AND heard_at > clock_timestamp() - %s::interval
             ORDER BY warning
             """,
-            [HEARD_FROM_WITHIN],
+            [ACTIVE_WITHIN],
         )
         return [warning for (warning,) in cursor.fetchall()]
 
 
-def leave(worker: uuid.UUID) -> None:
+def remove_worker(worker: uuid.UUID) -> None:
     """A worker ends in good order."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

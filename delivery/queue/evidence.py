@@ -273,7 +273,7 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
         _SETTLE, {"edition": edition, "batches": batches, "recipients": list(recipients)}
     )
     (settled,) = cursor.fetchone()
-    delivery_metrics.copies({"sent": int(settled)})
+    delivery_metrics.count_deliveries({"sent": int(settled)})
     pass_probe_on(cursor, edition)
     withdraw_if_cancelled(cursor, edition)
     return int(settled)

@@ -105,7 +105,7 @@ def _swept(lost: _Lost, first_lookup_after_s: float) -> bool:
         logger.exception("batch %d could not be swept; it is tried again", lost.batch)
         return False
     if back:
-        delivery_metrics.came_back(lost.state)
+        delivery_metrics.count_recovered_lease(lost.state)
         logger.warning(
             "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
         )
@@ -205,7 +205,7 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
         "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
         [lost.batch],
     )
-    delivery_metrics.copies({"unknown": cursor.rowcount})
+    delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
     # Its end was not recorded and is not invented here; look-ups count from its deadline.
     cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
     return True

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.feedback.polled_streams import errands_by_stream
+from delivery.feedback.polled_streams import polling_tasks_by_stream
 from delivery.hooks import readers
 from delivery.queue.batches.active_batches import NOT_OVER
 from delivery.queue.batches.batch_state import skip_epochs
@@ -178,7 +178,7 @@ def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
     readers.registered().leave_a_gap_in_ids()
     leave_a_gap_in_numbers()
     # Who left since the backup stands on the provider's list: it is read at once.
-    make_due(cursor, errands_by_stream().values())
+    make_due(cursor, polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)
 
 

@@ -24,7 +24,7 @@ _IS_NOT_OVER = f"""
 _SHOULD_HAVE_BEGUN = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_since IS NOT NULL)"
 
 
-def open_newsletters() -> list[int]:
+def load_open_newsletters() -> list[int]:
     """
     The ids of the editions that are not over, oldest first.
 
@@ -36,7 +36,7 @@ def open_newsletters() -> list[int]:
     )
 
 
-def held_back_mail_on_request() -> list[int]:
+def load_held_transactional() -> list[int]:
     """
     The ids of those editions of mail on request that may wait for a person.
 

@@ -14,7 +14,7 @@ from delivery.queue.batches.active_batches import NOT_OVER
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class Violation:
     """A promise that the rows break: which, and where."""
 
     promise: str
@@ -207,11 +207,11 @@ _PROMISES: tuple[tuple[str, str], ...] = (
 )
 
 
-def breaches_of(editions: list[int]) -> list[Breach]:
+def find_violations(editions: list[int]) -> list[Violation]:
     """Every breach in the books of these editions; empty if they balance."""
     breaches = []
     with connection.cursor() as cursor:
         for promise, query in _PROMISES:
             cursor.execute(query, [editions])
-            breaches += [Breach(promise, row[0]) for row in cursor.fetchall()]
+            breaches += [Violation(promise, row[0]) for row in cursor.fetchall()]
     return breaches

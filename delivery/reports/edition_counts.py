@@ -76,14 +76,14 @@ def _books(of_batches: str = "") -> str:
     """  # noqa: S608 -- the names are constants
 
 
-def books_of(edition: int) -> Books:
+def load_counts(edition: int) -> Books:
     """The books of one edition. Raises `LookupError` if there is none with this id."""
-    for books in all_books(among=[edition]):
+    for books in load_all_counts(among=[edition]):
         return books
     raise LookupError(f"There is no edition {edition}.")
 
 
-def books_named(issue: uuid.UUID, version: int | None = None) -> Books | None:
+def find_counts(issue: uuid.UUID, version: int | None = None) -> Books | None:
     """The books of an edition by its issue and version, the newest unless named; None if none."""
     rows = _read(
         """
@@ -95,7 +95,7 @@ def books_named(issue: uuid.UUID, version: int | None = None) -> Books | None:
     return rows[0] if rows else None
 
 
-def books_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Books]:
+def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Books]:
     """
     The books of all versions of an issue, the newest first, in one query.
 
@@ -111,7 +111,7 @@ def books_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Book
     )
 
 
-def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) -> list[Books]:
+def load_all_counts(*, among: Sequence[int] | None = None, open_only: bool = False) -> list[Books]:
     """
     The books of the editions with the ids `among`, or of all of them, oldest first.
 
@@ -136,7 +136,7 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
     )
 
 
-def open_books(*, among: Sequence[int]) -> list[Books]:
+def load_open_counts(*, among: Sequence[int]) -> list[Books]:
     """
     The books of the editions with the ids `among`, of their batches that are not over.
 
@@ -173,7 +173,7 @@ def _whole(cell: Any) -> Any:
 # --- Mail on request ------------------------------------------------------------------------------
 
 
-def open_batches_on_request() -> list[int]:
+def load_open_transactional_batches() -> list[int]:
     """The batches of mail on request that are not done."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -185,7 +185,7 @@ def open_batches_on_request() -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def counts_of_batches(batches: Sequence[int]) -> dict[str, int]:
+def sum_batches(batches: Sequence[int]) -> dict[str, int]:
     """What these batches hold together: `audience`, which is their size, and every outcome."""
     with connection.cursor() as cursor:
         cursor.execute(

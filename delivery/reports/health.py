@@ -14,7 +14,7 @@ from delivery.humanise import clock_and_day
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HealthLine:
     """One thing that can be well or not: its name, its state, and what more there is to say."""
 
     name: str
@@ -53,9 +53,9 @@ class Health:
     asked_in_vain: int
 
 
-def lines_of(
+def health_lines(
     health: Health, zone: ZoneInfo, *, ceiling_per_s: float | None, takes_webhooks: bool
-) -> list[Line]:
+) -> list[HealthLine]:
     """The lines of a reading, with times in `zone`."""
     return [
         _workers(health, zone),
@@ -66,7 +66,7 @@ def lines_of(
     ]
 
 
-def _workers(health: Health, zone: ZoneInfo) -> Line:
+def _workers(health: Health, zone: ZoneInfo) -> HealthLine:
     heard = (
         f"last heard from at {clock_and_day(health.heard_at, health.now, zone)}"
         if health.heard_at
@@ -74,14 +74,16 @@ def _workers(health: Health, zone: ZoneInfo) -> Line:
     )
     if health.workers:
         flying = "1 call in flight" if health.calls == 1 else f"{health.calls:,} calls in flight"
-        return Line("Workers", "sent", "sent", f"{health.workers:,} at work", f"{heard}; {flying}")
+        return HealthLine(
+            "Workers", "sent", "sent", f"{health.workers:,} at work", f"{heard}; {flying}"
+        )
     if health.work:
         start = "start one with ./homing deliver; nothing is lost meanwhile"
-        return Line(
+        return HealthLine(
             "Workers", "attention", "fault", "None is running", f"{heard}; {start}".lstrip("; ")
         )
     more = f"{heard}; nothing waits for one".lstrip("; ")
-    return Line("Workers", "waiting", "calm", "None is running", more)
+    return HealthLine("Workers", "waiting", "calm", "None is running", more)
 
 
 # The last call's end: glyph, tone, and the words for it.
@@ -93,11 +95,11 @@ _ENDS = {
 }
 
 
-def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> Line:
+def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> HealthLine:
     limit = f"limit {_a_minute(ceiling_per_s)}" if ceiling_per_s else ""
     if health.slowed_to_per_s is not None:
         pace = f"about {_a_minute(health.slowed_to_per_s)} for now, and more from moment to moment"
-        return Line(
+        return HealthLine(
             "Postmark",
             "held",
             "doubt",
@@ -106,7 +108,7 @@ def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> Li
         )
     if health.last_result not in _ENDS or health.last_call_at is None:
         more = "; ".join(filter(None, ("no call in the last day", limit)))
-        return Line("Postmark", "waiting", "calm", "Not called lately", more)
+        return HealthLine("Postmark", "waiting", "calm", "Not called lately", more)
     glyph, tone, state = _ENDS[health.last_result]
     well = health.last_result == "answered"
     said = (
@@ -118,12 +120,12 @@ def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> Li
         limit,
         "not slowed",
     )
-    return Line("Postmark", glyph, tone, state, "; ".join(filter(None, said)))
+    return HealthLine("Postmark", glyph, tone, state, "; ".join(filter(None, said)))
 
 
-def _unknown(health: Health, zone: ZoneInfo) -> Line:
+def _unknown(health: Health, zone: ZoneInfo) -> HealthLine:
     if not health.unknown:
-        return Line("Unknown", "sent", "sent", "Nothing is in doubt")
+        return HealthLine("Unknown", "sent", "sent", "Nothing is in doubt")
     since = (
         f"since {clock_and_day(health.doubt_since, health.now, zone)}" if health.doubt_since else ""
     )
@@ -131,31 +133,31 @@ def _unknown(health: Health, zone: ZoneInfo) -> Line:
     if health.asks_at and health.asks_at > health.now:
         asks = f"asked about again at {clock_and_day(health.asks_at, health.now, zone)}"
     copies = "1 copy is" if health.unknown == 1 else f"{health.unknown:,} copies are"
-    return Line(
+    return HealthLine(
         "Unknown", "unknown", "doubt", f"{copies} in doubt", f"{since}; {asks}".lstrip("; ")
     )
 
 
-def _webhooks(health: Health, zone: ZoneInfo, takes_webhooks: bool) -> Line:
+def _webhooks(health: Health, zone: ZoneInfo, takes_webhooks: bool) -> HealthLine:
     if not takes_webhooks:
         more = "POSTMARK_WEBHOOK_PASSWORD is not set, so news comes by asking alone"
-        return Line("Webhooks", "waiting", "calm", "Off", more)
+        return HealthLine("Webhooks", "waiting", "calm", "Off", more)
     if health.webhook_at is None:
-        return Line("Webhooks", "waiting", "calm", "None came yet")
+        return HealthLine("Webhooks", "waiting", "calm", "None came yet")
     last = f"last one at {clock_and_day(health.webhook_at, health.now, zone)}"
-    return Line("Webhooks", "sent", "sent", "Arriving", last)
+    return HealthLine("Webhooks", "sent", "sent", "Arriving", last)
 
 
-def _bounces(health: Health, zone: ZoneInfo) -> Line:
+def _bounces(health: Health, zone: ZoneInfo) -> HealthLine:
     last = f"last at {clock_and_day(health.asked_at, health.now, zone)}" if health.asked_at else ""
     if health.asked_in_vain:
         times = "once" if health.asked_in_vain == 1 else f"{health.asked_in_vain:,} times"
         more = f"failed {times} since; {last or 'it never went well yet'}"
-        return Line("Bounces", "attention", "doubt", "Could not be asked for", more)
+        return HealthLine("Bounces", "attention", "doubt", "Could not be asked for", more)
     if not health.asked_at:
         more = "a worker asks Postmark for them every hour and after each publication"
-        return Line("Bounces", "waiting", "calm", "Not asked for yet", more)
-    return Line("Bounces", "sent", "sent", "Asked for", last)
+        return HealthLine("Bounces", "waiting", "calm", "Not asked for yet", more)
+    return HealthLine("Bounces", "sent", "sent", "Asked for", last)
 
 
 def _a_minute(per_s: float) -> str:

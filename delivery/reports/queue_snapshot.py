@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from delivery.monitoring.worker_heartbeat import Heard
+from delivery.monitoring.worker_heartbeat import WorkerActivity
 from delivery.rules.edition_counts import Books
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QueueSnapshot:
     """
     What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
 
@@ -31,7 +31,7 @@ class Standing:
     editions_due: int
     unreconciled: int
     identity_differs: bool
-    workers: Heard
+    workers: WorkerActivity
     slowed_to_per_s: float | None
     alarms: Mapping[str, int]
     events_pending: int

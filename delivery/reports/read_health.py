@@ -11,20 +11,20 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 
-from delivery.monitoring.worker_heartbeat import HEARD_FROM_WITHIN
+from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWING, slowing_in
 from delivery.reports.health import Health
 from delivery.rules.send_rate import slowed_to
-from delivery.tasks.periodic_tasks import IS_GONE_ON
+from delivery.tasks.periodic_tasks import IS_ACTIVE
 
 # What is polled is kept among the events too, without a trace: the newest with one is a webhook.
-EVENTS_LOOKED_AT = 500
+EVENTS_READ = 500
 _EDITIONS_LOOKED_AT = 6
 _CALLS_LOOKED_AT = 20
 _CALLS_OF_THE_LAST = "1 day"
 
-_STANDING = f"""
+_STATE = f"""
     SELECT clock_timestamp(),
            worker.number, worker.heard_at, lease.calls,
            lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
@@ -33,7 +33,7 @@ _STANDING = f"""
            lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.asks_at,
            event.at, errand.through_at, errand.failures, slowing.*
     FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
-                                            - interval '{HEARD_FROM_WITHIN}') AS number,
+                                            - interval '{ACTIVE_WITHIN}') AS number,
                  max(heard_at) AS heard_at FROM worker) AS worker
     CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE state = 'sending') AS calls,
                        coalesce(sum(unknown), 0) AS unknown, min(doubt_since) AS since
@@ -43,10 +43,10 @@ _STANDING = f"""
                 FROM batch WHERE state = 'unknown') AS doubt
     CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
                 FROM (SELECT received_at, trace FROM provider_event
-                      ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest) AS event
-    CROSS JOIN (SELECT coalesce(min(through_at) FILTER (WHERE {IS_GONE_ON}),
+                      ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest) AS event
+    CROSS JOIN (SELECT coalesce(min(through_at) FILTER (WHERE {IS_ACTIVE}),
                                 max(through_at)) AS through_at,
-                       coalesce(max(failures) FILTER (WHERE {IS_GONE_ON}), 0) AS failures
+                       coalesce(max(failures) FILTER (WHERE {IS_ACTIVE}), 0) AS failures
                 FROM errand WHERE name LIKE 'poll %%') AS errand
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- constants
@@ -80,10 +80,10 @@ _CALLS = f"""
 """  # noqa: S608 -- constants
 
 
-def health() -> Health:
+def read_health() -> Health:
     """How sending does now."""
     with connection.cursor() as cursor:
-        cursor.execute(_STANDING, [])
+        cursor.execute(_STATE, [])
         (now, workers, heard_at, calls, work, unknown, since, asks_at, webhook_at, asked_at,
          in_vain, too_fast, to, for_s) = cursor.fetchone()  # fmt: skip
         cursor.execute(_CALLS)

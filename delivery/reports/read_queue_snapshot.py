@@ -10,21 +10,21 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.event_inbox import TRIES
-from delivery.monitoring.worker_heartbeat import heard
+from delivery.monitoring.worker_heartbeat import load_activity
 from delivery.queue.batches.active_batches import NOT_OVER
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWING, slowing_in
-from delivery.reports.edition_counts import all_books, open_books
-from delivery.reports.queue_snapshot import Standing
-from delivery.reports.read_health import EVENTS_LOOKED_AT
+from delivery.reports.edition_counts import load_all_counts, load_open_counts
+from delivery.reports.queue_snapshot import QueueSnapshot
+from delivery.reports.read_health import EVENTS_READ
 from delivery.rules.send_rate import slowed_to
-from delivery.tasks.periodic_tasks import IS_GONE_ON
+from delivery.tasks.periodic_tasks import IS_ACTIVE
 
-MOST_EDITIONS = 50
+MAX_EDITIONS = 50
 # Operators have these before their eyes; more would be a wall. The books of each are a sum over all
 # its batches.
-MOST_NAMED = 10
+MAX_NAMED = 10
 
 # Of what has ended nothing is left to be done about doubt that asking did not end.
 BATCHES = f"""
@@ -73,7 +73,7 @@ BESIDE = f"""
            (SELECT extract(epoch FROM clock_timestamp()
                        - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
             FROM (SELECT received_at, trace FROM provider_event
-                  ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest),
+                  ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest),
            slowing.*
     FROM (SELECT count(*),
                  extract(epoch FROM clock_timestamp() - min(received_at))::float8
@@ -82,14 +82,14 @@ BESIDE = f"""
 """  # noqa: S608 -- constants
 
 ALARMS = "SELECT kind, count(*) FROM alarm WHERE looked_at IS NULL GROUP BY kind"
-ERRANDS = f"SELECT name, failures FROM errand WHERE {IS_GONE_ON} ORDER BY name LIMIT 20"  # noqa: S608
+ERRANDS = f"SELECT name, failures FROM errand WHERE {IS_ACTIVE} ORDER BY name LIMIT 20"  # noqa: S608
 
 
-def standing(cursor: CursorWrapper) -> Standing:
+def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
     """How everything stands now."""
     cursor.execute(BATCHES)
     batches = cursor.fetchall()
-    cursor.execute(EDITIONS, [MOST_EDITIONS])
+    cursor.execute(EDITIONS, [MAX_EDITIONS])
     found = cursor.fetchall()
     named = sorted((edition for edition, is_letter, _ in found if is_letter), reverse=True)
     cursor.execute(HELD_BACK)
@@ -100,18 +100,18 @@ def standing(cursor: CursorWrapper) -> Standing:
     alarms = dict(cursor.fetchall())
     cursor.execute(ERRANDS)
     errands = dict(cursor.fetchall())
-    return Standing(
+    return QueueSnapshot(
         batches={state: number for state, number, *_ in batches},
         waiting=sum(int(waiting) for _, _, waiting, *_ in batches),
         unknown=sum(int(unknown) for _, _, _, unknown, *_ in batches),
         due_age_s=max((age for *_, age, _ in batches if age is not None), default=None),
         doubt_age_s=max((age for *_, age in batches if age is not None), default=None),
-        editions=tuple(open_books(among=[edition for edition, *_ in found])) if found else (),
-        letters=tuple(all_books(among=named[:MOST_NAMED])) if named else (),
+        editions=tuple(load_open_counts(among=[edition for edition, *_ in found])) if found else (),
+        letters=tuple(load_all_counts(among=named[:MAX_NAMED])) if named else (),
         editions_due=editions_due,
         unreconciled=unreconciled,
         identity_differs=differs,
-        workers=heard(cursor),
+        workers=load_activity(cursor),
         slowed_to_per_s=slowed_to(slowing_in(slowing), settings.DELIVERY_RATE_PER_S),
         alarms=alarms,
         events_pending=pending,

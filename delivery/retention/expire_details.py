@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from django.db import connection
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
-from delivery.monitoring.worker_heartbeat import FORGET_AFTER
+from delivery.monitoring.worker_heartbeat import EXPIRES_AFTER
 from delivery.queue.batches.active_batches import NOT_OVER
 from delivery.retention.batched_delete import AT_ONCE, OldRows, piece
 
@@ -115,7 +115,7 @@ _IS_GONE = "heard_at < statement_timestamp() - %s::interval"
 def count_workers() -> int:
     """How many workers were killed so long ago that nobody asks for them."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM worker WHERE {_IS_GONE}", [FORGET_AFTER])  # noqa: S608
+        cursor.execute(f"SELECT count(*) FROM worker WHERE {_IS_GONE}", [EXPIRES_AFTER])  # noqa: S608
         return int(cursor.fetchone()[0])
 
 
@@ -127,7 +127,7 @@ def delete_workers() -> Iterator[int]:
             DELETE FROM worker WHERE id IN (
                 SELECT id FROM worker WHERE {_IS_GONE} LIMIT %s FOR UPDATE SKIP LOCKED)
             """,  # noqa: S608 -- a constant
-            [FORGET_AFTER, AT_ONCE],
+            [EXPIRES_AFTER, AT_ONCE],
         )
         gone = int(cursor.rowcount)
     yield gone

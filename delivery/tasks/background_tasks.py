@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 logger = logging.getLogger(__name__)
 
-Chore = Callable[[], object]
+ShortTask = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class LongChore:
+class BackgroundTask:
     """
     `work(is_stopping)` does what is due next and says whether there was anything; it returns soon
     after `is_stopping()` does. `is_due()` says whether there is more of it, here or elsewhere.
@@ -29,48 +29,48 @@ class LongChore:
     is_due: Callable[[], bool]
 
 
-_registered: dict[str, tuple[Chore, Callable[[], bool]]] = {}
-_long: dict[str, LongChore] = {}
+_short_tasks: dict[str, tuple[ShortTask, Callable[[], bool]]] = {}
+_background_tasks: dict[str, BackgroundTask] = {}
 
 
-def register(name: str, chore: Chore, is_due: Callable[[], bool] = lambda: False) -> None:
+def register_task(name: str, chore: ShortTask, is_due: Callable[[], bool] = lambda: False) -> None:
     """
     Have every worker do `chore` every few seconds. The same name again replaces it.
 
     A worker that drains the queue continues while `is_due()` is true.
     """
-    _registered[name] = chore, is_due
+    _short_tasks[name] = chore, is_due
 
 
-def register_long(chore: LongChore) -> None:
+def register_background_task(chore: BackgroundTask) -> None:
     """Have every worker do `chore` in a thread of its own. The same name again replaces it."""
-    _long[chore.name] = chore
+    _background_tasks[chore.name] = chore
 
 
-def long_chores() -> list[LongChore]:
+def background_tasks() -> list[BackgroundTask]:
     """All of them."""
-    return list(_long.values())
+    return list(_background_tasks.values())
 
 
-def something_is_due() -> bool:
+def is_any_due() -> bool:
     """Whether any chore will do something automatically. Asks the database."""
-    short = (is_due() for _, is_due in _registered.values())
-    return any(short) or any(chore.is_due() for chore in _long.values())
+    short = (is_due() for _, is_due in _short_tasks.values())
+    return any(short) or any(chore.is_due() for chore in _background_tasks.values())
 
 
-def _tell(what: str, fault: Exception) -> None:
+def _log_failure(what: str, fault: Exception) -> None:
     logger.error(what, exc_info=fault)
 
 
-def do_all(tell: Callable[[str, Exception], None] = _tell) -> None:
+def run_all(tell: Callable[[str, Exception], None] = _log_failure) -> None:
     """Do every chore once. One that fails is told and does not keep the others from theirs."""
-    for name, (chore, _) in _registered.items():
+    for name, (chore, _) in _short_tasks.items():
         try:
             chore()
         except Exception as fault:  # noqa: BLE001 -- told, and tried again
-            tell(failed(name), fault)
+            tell(failure_message(name), fault)
 
 
-def failed(name: str) -> str:
+def failure_message(name: str) -> str:
     """What is said of a chore that failed."""
     return f"a chore failed ({name}); it is tried again"

@@ -17,12 +17,12 @@ from django.db.backends.utils import CursorWrapper
 
 # A worker that knows an errand takes it soon after it is due, or once it is back from another. What
 # a setting named that is another now, or is needed no more, stays where it was left.
-IS_GONE_ON = """(
+IS_ACTIVE = """(
     lease_until > clock_timestamp() OR due_at > clock_timestamp() - interval '1 hour')"""
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class Lease:
     """An errand that is ours for now. `through_at`: up to when it was done before, if ever."""
 
     name: str
@@ -33,7 +33,7 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TaskStatus:
     """
     How an errand stands: its `failures` in a row, and what was `said` at the last of them.
     `is_gone_on`: workers still go on it, and have not left it for more than an hour.
@@ -47,19 +47,19 @@ class Known:
     is_gone_on: bool
 
 
-def all_known() -> list[Known]:
+def load_all() -> list[TaskStatus]:
     """Every errand that was ever gone on, by name."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT name, failures, said, through_at, due_at, {IS_GONE_ON} "  # noqa: S608
+            f"SELECT name, failures, said, through_at, due_at, {IS_ACTIVE} "  # noqa: S608
             "FROM errand ORDER BY name"
         )
-        return [Known(*row) for row in cursor.fetchall()]
+        return [TaskStatus(*row) for row in cursor.fetchall()]
 
 
-def take(
+def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
-) -> Errand | None:
+) -> Lease | None:
     """
     Take an errand if it is due and nobody is on it; None otherwise.
 
@@ -79,10 +79,10 @@ def take(
             {"owner": owner, "lease": lease_s, "name": name, "after": after_publications},
         )
         row = cursor.fetchone()
-    return Errand(name, owner, *row) if row else None
+    return Lease(name, owner, *row) if row else None
 
 
-def have_a_row(name: str, *, due_in_s: float = 0.0) -> None:
+def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
     """See to it that the errand is known; a new one is due in so many seconds."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -102,7 +102,7 @@ def make_due(cursor: CursorWrapper, names: Iterable[str]) -> None:
     )
 
 
-def hold_on(errand: Errand, *, lease_s: float) -> bool:
+def extend_lease(errand: Lease, *, lease_s: float) -> bool:
     """Keep it for so much longer; False if another has taken it."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -115,22 +115,22 @@ def hold_on(errand: Errand, *, lease_s: float) -> bool:
         return bool(cursor.rowcount)
 
 
-def done(errand: Errand, *, again_in_s: float) -> None:
+def finish(errand: Lease, *, again_in_s: float) -> None:
     """It went well; it is due again in so many seconds."""
     _end(errand, "through_at = started_at, failures = 0, said = ''", again_in_s)
 
 
-def failed(errand: Errand, said: str, *, again_in_s: float) -> None:
+def fail(errand: Lease, said: str, *, again_in_s: float) -> None:
     """It did not; why, and when to try again."""
     _end(errand, "failures = failures + 1, said = %s", again_in_s, said)
 
 
-def put_off(errand: Errand) -> None:
+def release(errand: Lease) -> None:
     """It was interrupted: another may go at once."""
     _end(errand, "failures = failures", 0)
 
 
-def _end(errand: Errand, change: str, again_in_s: float, *values: str) -> None:
+def _end(errand: Lease, change: str, again_in_s: float, *values: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

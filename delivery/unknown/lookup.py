@@ -39,7 +39,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
     witness = search("attempt", doubt.witness.hex) if doubt.witness else None
     convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
     answer = _ask(claim.attempt, doubt, search)
-    delivery_metrics.look_up(_named(answer))
+    delivery_metrics.count_lookup(_named(answer))
     settlement = retries.after_look_up(
         answer,
         doubt.in_doubt,

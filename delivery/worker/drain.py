@@ -10,7 +10,11 @@ from typing import Protocol
 
 from delivery.mail.transactional_mail import edition_name
 from delivery.queue.claim import next_due_at
-from delivery.reports.edition_counts import all_books, counts_of_batches, open_batches_on_request
+from delivery.reports.edition_counts import (
+    load_all_counts,
+    load_open_transactional_batches,
+    sum_batches,
+)
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import reason_of, waits_for_a_person
 from delivery.tasks import background_tasks
@@ -84,10 +88,10 @@ class Watch:
     def __init__(self, output: Output, *, is_terminal: bool) -> None:
         self._output = output
         self._is_terminal = is_terminal
-        open_now = all_books(open_only=True)
+        open_now = load_all_counts(open_only=True)
         self._editions = [books.edition for books in open_now if not books.is_on_request]
         self._editions_on_request = sum(books.is_on_request for books in open_now)
-        self._batches_on_request = open_batches_on_request()
+        self._batches_on_request = load_open_transactional_batches()
         self._last_line_at = -LINE_EVERY_S
 
     def nothing_more_will_happen(self) -> bool:
@@ -98,11 +102,11 @@ class Watch:
         """
         self._show_progress()
         # In this order: an import's last piece brings mail that is due from then on.
-        return not background_tasks.something_is_due() and next_due_at() is None
+        return not background_tasks.is_any_due() and next_due_at() is None
 
     def totals(self) -> Totals:
         """The counts now; says what waits for a person."""
-        totals = self._totals_with(all_books(open_only=True))
+        totals = self._totals_with(load_all_counts(open_only=True))
         if self._is_terminal:
             self._output.write("")
         for reason in totals.reasons:
@@ -111,10 +115,10 @@ class Watch:
 
     def _totals_with(self, open_now: list[Books]) -> Totals:
         return totals_of(
-            all_books(among=self._editions),
+            load_all_counts(among=self._editions),
             open_now,
             editions_on_request=self._editions_on_request,
-            on_request=counts_of_batches(self._batches_on_request),
+            on_request=sum_batches(self._batches_on_request),
         )
 
     def _show_progress(self) -> None:

@@ -40,7 +40,7 @@ class Phases:
     def over(self, phase: Phase) -> None:
         """All that passed since the one before was over went into this phase."""
         before, self._at = self._at, _now()
-        delivery_metrics.phase(phase, self._at[0] - before[0], self._at[1] - before[1])
+        delivery_metrics.observe_phase(phase, self._at[0] - before[0], self._at[1] - before[1])
 
 
 def _now() -> tuple[float, float]:

@@ -98,7 +98,9 @@ class Worker:
         log_context.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._recognise()
-        worker_heartbeat.arrive(self.id, host=self._host, pid=os.getpid(), warning=self.warning)
+        worker_heartbeat.register_worker(
+            self.id, host=self._host, pid=os.getpid(), warning=self.warning
+        )
         threads = [
             threading.Thread(
                 target=log_context.inherited(self._work), name=f"call-{number}", daemon=True
@@ -109,7 +111,7 @@ class Worker:
             threading.Thread(
                 target=log_context.inherited(self._toil), args=[chore], name=chore.name, daemon=True
             )
-            for chore in background_tasks.long_chores()
+            for chore in background_tasks.background_tasks()
         ]
         for thread in threads:
             thread.start()
@@ -121,7 +123,7 @@ class Worker:
             self.stop()
             for thread in threads:
                 thread.join()
-            self._guarded(lambda: worker_heartbeat.leave(self.id))
+            self._guarded(lambda: worker_heartbeat.remove_worker(self.id))
             self._guarded(metrics_table.flush)
 
     def _watch(self, until: Callable[[], bool]) -> None:
@@ -155,7 +157,7 @@ class Worker:
             )
 
     def _report(self) -> None:
-        worker_heartbeat.heard_from(self.id, host=self._host, pid=os.getpid(), warning=self.warning)
+        worker_heartbeat.beat(self.id, host=self._host, pid=os.getpid(), warning=self.warning)
 
     def _add_counts(self) -> None:
         """No duty: counting that fails must not slow the others down."""
@@ -165,7 +167,7 @@ class Worker:
         sweep(first_lookup_after_s=self._policy.lookup_after_s[0])
 
     def _chores(self) -> None:
-        background_tasks.do_all(self._failed)
+        background_tasks.run_all(self._failed)
 
     def _guarded(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Do a duty of the watch; say whether it went well, and what it returned."""
@@ -214,7 +216,7 @@ class Worker:
             postmark.close()
             connection.close()
 
-    def _toil(self, chore: background_tasks.LongChore) -> None:
+    def _toil(self, chore: background_tasks.BackgroundTask) -> None:
         """Repeat a long chore, until stopped; sleep only when nothing of it is due."""
         failures = 0
         try:
@@ -227,7 +229,7 @@ class Worker:
                             continue
                     except Exception as fault:  # noqa: BLE001 -- told, and tried again
                         failures += 1
-                        self._failed(background_tasks.failed(chore.name), fault)
+                        self._failed(background_tasks.failure_message(chore.name), fault)
                 self._stopping.wait(self._pause(failures))
         finally:
             connection.close()

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from delivery.feedback import polling, suppression_push
-from delivery.tasks.background_tasks import LongChore
+from delivery.tasks.background_tasks import BackgroundTask
 
 _is_busy = threading.Event()
 
@@ -36,4 +36,4 @@ def _is_due() -> bool:
     return _is_busy.is_set()
 
 
-ERRANDS = LongChore("errands", _work, _is_due)
+PROVIDER_TASKS = BackgroundTask("errands", _work, _is_due)

@@ -204,7 +204,7 @@ class Dispatcher:
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(answer):
-            delivery_metrics.too_fast()
+            delivery_metrics.count_rate_limited()
             slow_down(
                 attempt,
                 ceiling_per_s=timing.rate_per_s,
@@ -244,7 +244,7 @@ class Dispatcher:
         answer = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
         took_s = now_s() - began_s
         self._calls.took(took_s)
-        delivery_metrics.call(result_of(answer).value, took_s)
+        delivery_metrics.observe_call(result_of(answer).value, took_s)
         phases.over(Phase.CALL)
         return _Called(started, answer, deadline_at_s)
 

@@ -19,7 +19,7 @@ from delivery import log_context
 from delivery.interface import Begun, control, scheduled_editions, short_transaction
 from delivery.models import Edition
 from delivery.rules.edition_counts import WORDS_FOR
-from delivery.tasks.background_tasks import LongChore
+from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
 from publishing.editions.versions import NOBODY, audience_of, enqueue_audience
@@ -57,7 +57,9 @@ def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     return started
 
 
-CHORE = LongChore("issues whose time has come", start_due, lambda: bool(scheduled_editions.due()))
+CHORE = BackgroundTask(
+    "issues whose time has come", start_due, lambda: bool(scheduled_editions.due())
+)
 
 
 def start_now(edition: int) -> int | None:

@@ -20,13 +20,13 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from delivery.models import Edition, Newsletter
-from delivery.monitoring.alarms import alarms_to_look_at, editions_to_look_at
-from delivery.monitoring.worker_heartbeat import warnings
+from delivery.monitoring.alarms import count_editions_with_unseen, load_unseen_by_edition
+from delivery.monitoring.worker_heartbeat import load_warnings
 from delivery.reports import health as health_lines
-from delivery.reports.active_editions import open_newsletters
-from delivery.reports.edition_counts import all_books
-from delivery.reports.health import Line
-from delivery.reports.read_health import health
+from delivery.reports.active_editions import load_open_newsletters
+from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.health import HealthLine
+from delivery.reports.read_health import read_health
 from delivery.rules.edition_state import EditionState
 from publishing.actions import start_scheduled
 from publishing.activity.activity_log import Deed, deeds_for, kinds_for
@@ -144,7 +144,7 @@ class Overview:
     figures: str
     strips: Sequence[Strip]
     unconfirmed: int
-    health: Sequence[Line]
+    health: Sequence[HealthLine]
     deeds: Sequence[Deed]
     has_log: bool
 
@@ -153,7 +153,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     """One reading for this viewer."""
     newsletter = Newsletter.objects.the_one()
     zone = newsletter.zone
-    open_ones = open_newsletters() if viewer.looks else []
+    open_ones = load_open_newsletters() if viewer.looks else []
     page = (
         page_of(looked_for, open_ones, sees_drafts=viewer.writes)
         if viewer.looks
@@ -162,7 +162,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     charted = reader_counts.newest_to_everyone()
     ended = reader_counts.ended_among(charted, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
-    books = {one.edition: one for one in all_books(among=sorted(read))} if read else {}
+    books = {one.edition: one for one in load_all_counts(among=sorted(read))} if read else {}
     statuses = [status_from(books[edition]) for edition in open_ones]
     going = going_out(statuses, zone)
     takes_two = newsletter.second_person
@@ -219,8 +219,8 @@ def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
     What the open page asks for again: what goes out, what the page has to have been made with, and
     when it was read. Three queries, none of which counts deliveries.
     """
-    open_ones = open_newsletters()
-    statuses = [status_from(one) for one in all_books(among=open_ones)] if open_ones else []
+    open_ones = load_open_newsletters()
+    statuses = [status_from(one) for one in load_all_counts(among=open_ones)] if open_ones else []
     going = going_out(statuses, newsletter.zone)
     return going, here_of(going, needs=len(statuses) - len(going)), _now()
 
@@ -232,13 +232,13 @@ def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> Asked:
     if not viewer.looks:
         return Asked()
     may_act = viewer.operates
-    alarms = todo_items.of_alarms(alarms_to_look_at(most=MOST_OF_A_KIND), may_act=may_act)
+    alarms = todo_items.of_alarms(load_unseen_by_edition(most=MOST_OF_A_KIND), may_act=may_act)
     return (
         first_of(todo_items.of_editions(statuses, may_act=may_act))
-        + first_of(alarms, count=editions_to_look_at())
+        + first_of(alarms, count=count_editions_with_unseen())
         + first_of(todo_items.of_no_worker(statuses, may_operate=may_act))
         + first_of(todo_items.of_mail_on_request(held_back_on_request(), may_act=may_act))
-        + first_of(todo_items.of_warnings(warnings()))
+        + first_of(todo_items.of_warnings(load_warnings()))
     )
 
 
@@ -310,9 +310,9 @@ def _address(draft: Draft) -> str:
     return reverse("desk:draft", args=[draft.pk])
 
 
-def _health(zone: Any) -> list[Line]:
-    found = health()
-    lines = health_lines.lines_of(
+def _health(zone: Any) -> list[HealthLine]:
+    found = read_health()
+    lines = health_lines.health_lines(
         found,
         zone,
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,
@@ -325,18 +325,18 @@ def _health(zone: Any) -> list[Line]:
     return [*lines, sender_domain.line_of(domain, kept, at, now=found.now, zone=zone), _imports()]
 
 
-def _imports() -> Line:
+def _imports() -> HealthLine:
     states = SubscriberImport.State
     running = SubscriberImport.objects.filter(
         state__in=(states.CHECKING, states.WAITING, states.RUNNING)
     ).order_by("pk")[: MOST_OF_A_KIND + 1]
     names = [one.filename for one in running.only("filename")]
     if not names:
-        return Line("Imports", "sent", "sent", "None is under way")
+        return HealthLine("Imports", "sent", "sent", "None is under way")
     count = "1 is" if len(names) == 1 else f"{len(names)} are"
     if len(names) > MOST_OF_A_KIND:
         count = f"More than {MOST_OF_A_KIND} are"
-    return Line("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))
+    return HealthLine("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))
 
 
 def _now() -> datetime:

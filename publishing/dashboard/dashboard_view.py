@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import clock
 from delivery.models import Edition, Newsletter
-from delivery.monitoring.alarms import look_at
+from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
 from publishing.dashboard.dashboard import Viewer, overview_of, reading_of
 from publishing.dashboard.issue_pages import LookedFor, Tab
@@ -70,7 +70,7 @@ def look_at_alarms(request: HttpRequest) -> HttpResponse:
     """Somebody has looked at the alarms of an edition, and says so. Twice is no more than once."""
     edition = Edition.objects.filter(pk=_number(request.POST.get("edition", ""))).first()
     up_to = _number(request.POST.get("up_to", ""))
-    looked = look_at(edition.pk, up_to, author_of(request)) if edition else 0
+    looked = mark_seen(edition.pk, up_to, author_of(request)) if edition else 0
     if edition and looked:
         record_activity.record_action(author_of(request), edition, "looked at the alarms")
         messages.success(request, "Noted. The alarms stay on the page of the issue.")

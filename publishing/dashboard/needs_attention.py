@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from delivery.mail.transactional_mail import edition_name
-from delivery.reports.active_editions import held_back_mail_on_request, open_newsletters
-from delivery.reports.edition_counts import open_books
+from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
+from delivery.reports.edition_counts import load_open_counts
 from delivery.rules.edition_state import waits_for_a_person
 from publishing.content.edition_content import Content
 from publishing.editions.status import Status, status_from
@@ -22,10 +22,10 @@ def waiting_for_a_person() -> list[Status]:
     How each of them stands, the oldest first, read from the batches that are not over: the state
     and the reason are whole, the counts are not.
     """
-    editions = [*open_newsletters(), *held_back_mail_on_request()]
+    editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
         status_from(books)
-        for books in sorted(open_books(among=editions), key=lambda books: books.edition)
+        for books in sorted(load_open_counts(among=editions), key=lambda books: books.edition)
         if waits_for_a_person(books)
     ]
 

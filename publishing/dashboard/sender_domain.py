@@ -6,7 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock_and_day
-from delivery.reports.health import Line
+from delivery.reports.health import HealthLine
 from publishing.external_checks.domain_records import DomainRecords, Said
 from publishing.preflight.link_address import is_for_examples
 
@@ -20,7 +20,7 @@ def line_of(
     *,
     now: datetime,
     zone: ZoneInfo,
-) -> Line:
+) -> HealthLine:
     """
     What is known of it. `found` is what was kept of the last look, None before the first.
 
@@ -28,20 +28,20 @@ def line_of(
     """
     if is_for_examples(domain):
         more = f"nobody can own {domain}; an operator sets FROM_EMAIL to an address of your own"
-        return Line(NAME, "waiting", "calm", "One for examples", more)
+        return HealthLine(NAME, "waiting", "calm", "One for examples", more)
     if found is None or looked_at is None:
         more = f"{domain} is looked at when an issue is checked before it is published"
-        return Line(NAME, "waiting", "calm", "Not looked at yet", more)
+        return HealthLine(NAME, "waiting", "calm", "Not looked at yet", more)
     at = f"{domain}, looked at {clock_and_day(looked_at, now, zone)}"
     if found.texts.said is Said.NO_SUCH_NAME:
-        return Line(NAME, "attention", "fault", "There is no such domain", at)
+        return HealthLine(NAME, "attention", "fault", "There is no such domain", at)
     if not found.dkim.is_known:
-        return Line(NAME, "unknown", "doubt", "No name server answered", at)
+        return HealthLine(NAME, "unknown", "doubt", "No name server answered", at)
     if not found.has_dkim_key:
         key = "Postmark’s key usually stands under a name that cannot be guessed"
         more = f"{key}; {_dmarc(found)}; {at}"
-        return Line(NAME, "waiting", "calm", "DKIM is not known", more)
-    return Line(NAME, "sent", "sent", "DKIM is found", f"{_dmarc(found)}; {at}")
+        return HealthLine(NAME, "waiting", "calm", "DKIM is not known", more)
+    return HealthLine(NAME, "sent", "sent", "DKIM is found", f"{_dmarc(found)}; {at}")
 
 
 def _dmarc(found: DomainRecords) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from delivery.models import Alarm
-from delivery.monitoring.alarms import ToLookAt
+from delivery.monitoring.alarms import UnseenAlarms
 from delivery.rules.edition_state import EditionState, waits_for_a_person
 from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
@@ -146,7 +146,7 @@ def of_warnings(warnings: Sequence[str]) -> list[Need]:
     ]
 
 
-def of_alarms(alarms: Sequence[ToLookAt], *, may_act: bool) -> list[Need]:
+def of_alarms(alarms: Sequence[UnseenAlarms], *, may_act: bool) -> list[Need]:
     """Alarms that nobody looked at, those of an edition together; the latest first."""
     needs = []
     for one in alarms:

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from delivery.models import Edition
-from delivery.reports.edition_counts import books_named, books_of, books_of_versions
+from delivery.reports.edition_counts import find_counts, load_counts, load_counts_of_versions
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 
@@ -117,7 +117,7 @@ def status_named(issue: uuid.UUID, version: int | None = None) -> Status:
 
     In one query, for pages that ask again and again.
     """
-    books = books_named(issue, version)
+    books = find_counts(issue, version)
     if books is None:
         raise _nothing_like(issue, version)
     return status_from(books)
@@ -129,7 +129,7 @@ def statuses_named(issue: uuid.UUID, version: int | None = None) -> tuple[Status
 
     Raises `NoSuchEditionError`.
     """
-    found = [status_from(books) for books in books_of_versions(issue, version)]
+    found = [status_from(books) for books in load_counts_of_versions(issue, version)]
     for status in found:
         if version in {None, status.books.version}:
             return status, found
@@ -146,7 +146,7 @@ def _nothing_like(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
 
 def status_of(edition: int) -> Status:
     """The status of one edition. Raises `LookupError` if there is none."""
-    return status_from(books_of(edition))
+    return status_from(load_counts(edition))
 
 
 def status_from(books: Books) -> Status:

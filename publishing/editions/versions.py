@@ -18,7 +18,7 @@ from delivery.humanise import counted, counted_copies
 from delivery.interface import enqueue, unreconciled_versions
 from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
-from delivery.reports.edition_counts import all_books
+from delivery.reports.edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import dropped_versions
 from delivery.rules.edition_counts import Books
 from publishing.editions.dropped_sentence import since_when
@@ -95,7 +95,7 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
     newest = versions_of(issue).first() if issue else None
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
-    (books,) = all_books(among=[newest.pk])
+    (books,) = load_all_counts(among=[newest.pk])
     return EVERYONE.value if books.is_called_back else UNREACHED.value
 
 
@@ -322,7 +322,7 @@ def choices_of(place: Place | None, everyone: int) -> list[Choice]:
 
 def _books_before(issue: uuid.UUID, version: int) -> list[Books]:
     earlier = versions_of(issue).filter(version__lt=version)
-    return all_books(among=list(earlier.values_list("pk", flat=True)))
+    return load_all_counts(among=list(earlier.values_list("pk", flat=True)))
 
 
 def _what_is_left(books: Books, goes_to: str) -> list[str]:

@@ -12,9 +12,9 @@ from django.db.models import Count, Max, Min, Sum
 
 from delivery.mail.compose import compose
 from delivery.models import Attempt, Delivery, Edition, Newsletter
-from delivery.reports.active_editions import open_newsletters
-from delivery.reports.edition_counts import all_books
-from delivery.reports.read_health import health
+from delivery.reports.active_editions import load_open_newsletters
+from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.read_health import read_health
 from publishing.approval import approval
 from publishing.content.draft_content import content_of
 from publishing.content.edition_content import Content
@@ -170,7 +170,7 @@ def _facts(
         site_url=settings.SITE_URL,
         preheader=content.preheader,
     )
-    sending = health()
+    sending = read_health()
     bare = needs_names(content.title, content.preheader, content.html, content.text)
     return Facts(
         content=content,
@@ -245,7 +245,7 @@ def _going(draft: Draft) -> tuple[Published, ...]:
             books.published_at,
             waiting=books.waiting,
         )
-        for books in all_books(among=open_newsletters())
+        for books in load_all_counts(among=load_open_newsletters())
         if books.waiting and books.control == "running" and books.issue != draft.issue_id
     )
 

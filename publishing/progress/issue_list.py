@@ -10,8 +10,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from delivery.mail.transactional_mail import edition_name
 from delivery.models import Edition
-from delivery.reports.active_editions import held_back_mail_on_request
-from delivery.reports.edition_counts import all_books
+from delivery.reports.active_editions import load_held_transactional
+from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import waits_for_a_person
 from publishing.actions.edition_actions import ACTIONS
@@ -70,7 +70,7 @@ def rows_of(editions: Iterable[Edition], books: Mapping[int, Books] | None = Non
     """Their rows, in the same order; one query for the books of them all, unless they are given."""
     wanted = list(editions)
     if books is None:
-        books = {read.edition: read for read in all_books(among=[one.pk for one in wanted])}
+        books = {read.edition: read for read in load_all_counts(among=[one.pk for one in wanted])}
     return [
         Row(
             edition=edition,
@@ -103,10 +103,10 @@ def held_back_on_request() -> list[HeldBack]:
 
     It is in no list of issues, and nobody would see otherwise that people who sign up hear nothing.
     """
-    editions = held_back_mail_on_request()
+    editions = load_held_transactional()
     if not editions:
         return []
-    statuses = map(status_from, all_books(among=editions, open_only=True))
+    statuses = map(status_from, load_all_counts(among=editions, open_only=True))
     return [
         HeldBack(
             issue=status.books.issue,

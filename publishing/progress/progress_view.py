@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
-from delivery.monitoring.alarms import alarms_of
-from delivery.monitoring.worker_heartbeat import warnings
+from delivery.monitoring.alarms import load_alarms
+from delivery.monitoring.worker_heartbeat import load_warnings
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import PUBLISH, desk_page, may_look
@@ -37,7 +37,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     status = status_of(edition.pk)
     counts = counts_of(status.books)
     versions = versions_of(issue).annotate(corrects=corrects()).select_related("author")
-    alarms = alarms_of(edition.pk, most=ALARMS_SHOWN + 1)
+    alarms = load_alarms(edition.pk, most=ALARMS_SHOWN + 1)
     zone = Newsletter.objects.the_one().zone
     live = reading_of(status, zone)
     may_open = any(map(request.user.has_perm, MAY_WRITE))
@@ -65,7 +65,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "versions": rows_of(versions) if edition.version > 1 or versions.count() > 1 else [],
             "has_reached": reached_someone(issue),
             "notes": notes_of(request),
-            "warnings": [] if live.at_rest else warnings(),
+            "warnings": [] if live.at_rest else load_warnings(),
             "may_publish": request.user.has_perm(PUBLISH),
             "alarms": alarms[:ALARMS_SHOWN],
             "more_alarms": len(alarms) > ALARMS_SHOWN,

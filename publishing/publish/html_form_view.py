@@ -24,7 +24,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
-from delivery.monitoring.worker_heartbeat import warnings
+from delivery.monitoring.worker_heartbeat import load_warnings
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError
@@ -191,7 +191,7 @@ def _form_page(
         {
             **_form_facts(request, form, key),
             "notes": notes_of(request),
-            "warnings": warnings(),
+            "warnings": load_warnings(),
             "notice": notice,
             "reason": reason,
             "others": others,

@@ -20,7 +20,7 @@ from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
 from delivery.reconcile import run
-from delivery.reports.edition_counts import books_of
+from delivery.reports.edition_counts import load_counts
 from delivery.rules import retries
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState, state_of
@@ -116,7 +116,7 @@ class Hands:
     def watch_over_the_queue(self) -> None:
         self._newsroom.sweep()
         event_inbox.apply_pending()
-        background_tasks.do_all()
+        background_tasks.run_all()
 
     def work(self) -> None:
         self.watch_over_the_queue()
@@ -192,7 +192,7 @@ class Hands:
 
     def books(self) -> Books:
         with watch.looking_away():
-            return books_of(self.the_edition.pk)
+            return load_counts(self.the_edition.pk)
 
     def state(self) -> EditionState:
         return state_of(self.books())

@@ -9,8 +9,8 @@ from typing import Any
 from django.db import connection
 
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import books_of
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_counts
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.models import Issue
 from tests.crash_points.actions import LETTER, Hands
@@ -21,10 +21,10 @@ Accepted = list[tuple[str, str]]
 def always(accepted: Accepted) -> Iterator[str]:
     """At any instant: the books balance, nobody was accepted twice, publishing is whole or not."""
     editions = list(Edition.objects.values_list("pk", flat=True))
-    yield from map(str, breaches_of(editions))
+    yield from map(str, find_violations(editions))
     for edition in editions:
-        if not books_of(edition).balanced:
-            yield f"the books of edition {edition} do not balance: {books_of(edition)}"
+        if not load_counts(edition).balanced:
+            yield f"the books of edition {edition} do not balance: {load_counts(edition)}"
     for key, copies in Counter(key for key, _ in accepted).items():
         if copies > 1:
             yield f"the provider accepted {copies} copies of {key}"

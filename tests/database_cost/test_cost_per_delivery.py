@@ -11,7 +11,7 @@ from django.db import connection
 
 from benchmarks.database_work import DatabaseWork
 from benchmarks.site.provider_process import a_provider
-from delivery.reports.edition_counts import books_of
+from delivery.reports.edition_counts import load_counts
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import OwnServer
 from tests.proofs.environment import manage
@@ -64,7 +64,7 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
 
     assert not work.had_a_checkpoint, "a checkpoint came in between, so this says nothing"
     assert json.loads(said.splitlines()[-1])["sent"] == COPIES
-    assert books_of(edition.pk).sent == COPIES
+    assert load_counts(edition.pk).sent == COPIES
     delivery, batch = work.changes["delivery"], work.changes["batch"]
     print(f"{work.wal_bytes / COPIES:.0f} B of WAL a copy, {delivery}")
     assert work.wal_bytes / COPIES <= 400

@@ -26,11 +26,16 @@ from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.record_findings import editions_to_walk
-from delivery.reports.active_editions import held_back_mail_on_request, open_newsletters
-from delivery.reports.edition_counts import all_books, books_of, open_batches_on_request, open_books
-from delivery.reports.queue_snapshot import Standing
-from delivery.reports.read_health import health
-from delivery.reports.read_queue_snapshot import standing
+from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
+from delivery.reports.edition_counts import (
+    load_all_counts,
+    load_counts,
+    load_open_counts,
+    load_open_transactional_batches,
+)
+from delivery.reports.queue_snapshot import QueueSnapshot
+from delivery.reports.read_health import read_health
+from delivery.reports.read_queue_snapshot import read_snapshot
 from delivery.retention import drop_deliveries, expire_details, provider_event_details
 from delivery.rules.settlement import Sent
 from idempotency.expire import expire
@@ -288,7 +293,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     assert ways_to_batches(sweep.plan_of(SWEEP)) == {"batch_in_hand"}
 
     with explained() as books:
-        books_of(edition.pk)
+        load_counts(edition.pk)
     assert books.read_whole() == []
 
     copy = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")[0]
@@ -361,12 +366,12 @@ def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: New
     edition = newsroom.publish(title="Now")
     looks: list[Callable[[], Any]] = [
         now_standing,
-        health,
-        open_newsletters,
-        held_back_mail_on_request,
-        open_batches_on_request,
-        lambda: all_books(open_only=True),
-        lambda: open_books(among=[edition.pk]),
+        read_health,
+        load_open_newsletters,
+        load_held_transactional,
+        load_open_transactional_batches,
+        lambda: load_all_counts(open_only=True),
+        lambda: load_open_counts(among=[edition.pk]),
         lambda: editions_to_walk(None, retention_days=45),
         lambda: pause(edition.pk),
         lambda: resume(edition.pk),
@@ -381,9 +386,9 @@ def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: New
         assert rows_read("batch") - before <= 100
 
 
-def now_standing() -> Standing:
+def now_standing() -> QueueSnapshot:
     with connection.cursor() as cursor:
-        return standing(cursor)
+        return read_snapshot(cursor)
 
 
 def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: Newsroom) -> None:

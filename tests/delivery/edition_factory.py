@@ -17,8 +17,8 @@ from django.test.utils import override_settings
 from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.lease_reaper import sweep
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import books_of
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_counts
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.step import Dispatcher
@@ -155,8 +155,8 @@ class Newsroom:
 
     def books(self, edition: Edition) -> Books:
         """The books of an edition; fails the test if they break any promise."""
-        assert breaches_of([edition.pk]) == []
-        books = books_of(edition.pk)
+        assert find_violations([edition.pk]) == []
+        books = load_counts(edition.pk)
         assert books.balanced
         return books
 

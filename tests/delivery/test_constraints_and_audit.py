@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.queue import control
 from delivery.reconcile import database_identity
-from delivery.reports.audit import breaches_of
+from delivery.reports.audit import find_violations
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import changed
 
@@ -28,7 +28,7 @@ def broken_by(statement: str, *parameters: object) -> str:
 
 
 def promises_broken(edition: Edition) -> list[str]:
-    return [breach.promise for breach in breaches_of([edition.pk])]
+    return [breach.promise for breach in find_violations([edition.pk])]
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Edition
 from delivery.queue import control
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import all_books
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 from publishing.content.edition_content import Content
 from publishing.editions.versions import VersionRefusedError
@@ -391,11 +391,11 @@ class Histories(RuleBasedStateMachine):
         ids = [edition.pk for edition in self.editions]
         alarmed = self._alarmed()
         wrong = [
-            str(breach) for breach in breaches_of(ids) if breach.promise != TWICE or not alarmed
+            str(breach) for breach in find_violations(ids) if breach.promise != TWICE or not alarmed
         ]
         if wrong:
             raise WrongError("; ".join(wrong))
-        for books in all_books(among=ids):
+        for books in load_all_counts(among=ids):
             assert books.balanced, books
         deliveries = rows()
         for row in deliveries:
@@ -483,7 +483,7 @@ class Histories(RuleBasedStateMachine):
         for row in self._look():
             self._is_accounted_for(row)
         by_edition = Counter((row.edition, row.outcome, row.missed) for row in self._look())
-        for books in all_books(among=[edition.pk for edition in self.editions]):
+        for books in load_all_counts(among=[edition.pk for edition in self.editions]):
             state = state_of(books)
             open_ends = [
                 key

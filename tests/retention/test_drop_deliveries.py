@@ -21,8 +21,8 @@ from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue.erasure_lock import MAKE_COPIES
 from delivery.reconcile import database_identity
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import books_of
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_counts
 from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import Answer, Standing, may_be_dropped
 from delivery.rules.delivery_key import DeliveryKey
@@ -103,13 +103,13 @@ def on_record() -> list[str]:
 
 
 def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
-    before = books_of(old.pk)
+    before = load_counts(old.pk)
 
     assert drop(old) == 5
 
     assert json.loads(receipt_of(old).text)["message_ids"] == 5
     assert not rows_of(old).exists()
-    after = books_of(old.pk)
+    after = load_counts(old.pk)
     assert after.copies_dropped_at is not None
     assert after.balanced
     names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
@@ -118,7 +118,7 @@ def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
     assert old.html_mail
     # Nobody else's copies go.
     assert Delivery.objects.count() == 5
-    assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
+    assert find_violations(list(Edition.objects.values_list("pk", flat=True))) == []
 
 
 def miss_one(edition: Edition) -> None:
@@ -216,7 +216,7 @@ class TestWhatIsRefused:
             drop_copies(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         assert drop(old) == 5
-        assert breaches_of([old.pk]) == []
+        assert find_violations([old.pk]) == []
 
     def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
         self, old: Edition, settings: Any, caplog: pytest.LogCaptureFixture
@@ -299,14 +299,14 @@ class TestHalfDropped:
     ) -> None:
         begin_to_drop(old)
 
-        books = books_of(old.pk)
+        books = load_counts(old.pk)
         assert books.audience == books.sent == 5
-        assert breaches_of([old.pk]) == []
+        assert find_violations([old.pk]) == []
         assert drop_deliveries.left_behind() == [old.pk]
         assert next(each.number for each in would_go() if each.kind.name == "copies") == 3
         assert pruned() == 3
         assert drop_deliveries.left_behind() == []
-        assert breaches_of([old.pk]) == []
+        assert find_violations([old.pk]) == []
 
     def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
         begin_to_drop(old)
@@ -447,9 +447,9 @@ class TestWhatIsToldLater:
 
         assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
         assert not Alarm.objects.exists()
-        assert breaches_of([old.pk]) == []
+        assert find_violations([old.pk]) == []
         assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 3
-        assert books_of(old.pk).sent == 5
+        assert load_counts(old.pk).sent == 5
 
     def test_what_is_told_of_somebody_who_was_erased_is_not_kept(self, old: Edition) -> None:
         copy = rows_of(old)[0]
@@ -470,7 +470,7 @@ class TestWhatIsToldLater:
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         drop(old)
         assert old.pk not in database_identity.declare_restored()
-        assert breaches_of([old.pk]) == []
+        assert find_violations([old.pk]) == []
 
 
 class TestWhatIsToldWhileTheyGo:
@@ -493,7 +493,7 @@ class TestWhatIsToldWhileTheyGo:
         assert not any(
             Batch.objects.filter(edition=half_dropped).values_list("complained", flat=True)
         )
-        assert breaches_of([half_dropped.pk]) == []
+        assert find_violations([half_dropped.pk]) == []
 
     def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them(
         self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]

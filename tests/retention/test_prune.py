@@ -19,8 +19,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from delivery.models import Attempt, Batch, Delivery, Edition, Errand, ProviderEvent, Worker
-from delivery.monitoring.worker_heartbeat import arrive
-from delivery.reports.audit import breaches_of
+from delivery.monitoring.worker_heartbeat import register_worker
+from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, piece
 from delivery.retention.expire_details import calls
 from idempotency.models import PostedForm
@@ -56,7 +56,7 @@ def one_of_each(newsroom: Newsroom) -> None:
     )
     Session.objects.create(session_key="a" * 32, session_data="", expire_date=timezone.now())
     take_a_try(of_a_network("nobody", "192.0.2.0/24"))
-    arrive(uuid.uuid4(), host="here", pid=1)
+    register_worker(uuid.uuid4(), host="here", pid=1)
     for name, after in (("ended", 1), ("lives", 4000)):
         ApiToken.objects.create(
             person=author,
@@ -150,7 +150,7 @@ class TestCalls:
         last = newsroom.attempts(six_newsletters)[-1]
         assert gone()["calls"] == 1
         assert newsroom.attempts(six_newsletters) == [last]
-        assert breaches_of([six_newsletters.pk]) == []
+        assert find_violations([six_newsletters.pk]) == []
         # All of the newest newsletters stay.
         assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
 

@@ -14,8 +14,8 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from delivery.models import Delivery, Edition
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import books_of
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_counts
 from newsletter_site.retention import prune
 from publishing.receipts.receipts import receipt_of
 from tests.delivery.edition_factory import Newsroom
@@ -80,11 +80,11 @@ def test_killed_after_it_said_that_copies_are_dropped_another_run_takes_all_of_t
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="DELETE FROM delivery")
         kill(process)
 
-    assert books_of(old.pk).copies_dropped_at is not None
+    assert load_counts(old.pk).copies_dropped_at is not None
     assert Delivery.objects.filter(issue=old.issue_id).count() == 5
-    assert breaches_of([old.pk]) == []
+    assert find_violations([old.pk]) == []
     assert gone()["copies"] == 5
-    assert breaches_of([old.pk]) == []
+    assert find_violations([old.pk]) == []
 
 
 def test_of_two_at_once_both_go_on_and_one_is_on_record(
@@ -109,4 +109,4 @@ def test_of_two_at_once_both_go_on_and_one_is_on_record(
     assert sum(json.loads(out.splitlines()[-1])["copies"] for out, _ in outs) == 5
     sentences = LogEntry.objects.filter(change_message__contains="copies")
     assert sentences.count() == 1
-    assert breaches_of([old.pk]) == []
+    assert find_violations([old.pk]) == []

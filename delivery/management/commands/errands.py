@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from delivery.tasks.periodic_tasks import Known, all_known
+from delivery.tasks.periodic_tasks import TaskStatus, load_all
 
 
 class Command(BaseCommand):
@@ -19,14 +19,14 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        errands = all_known()
+        errands = load_all()
         for errand in errands:
             self.stdout.write(f"{errand.name}: {_how_it_stands(errand)}")
         if not errands:
             self.stdout.write("No worker has gone on an errand yet.")
 
 
-def _how_it_stands(errand: Known) -> str:
+def _how_it_stands(errand: TaskStatus) -> str:
     well = f"went well at {_clock(errand.through_at)}" if errand.through_at else "never went well"
     if not errand.is_gone_on:
         # Perhaps because there is no worker at all; `health workers` knows that.

@@ -46,7 +46,7 @@ def withdraw_waiting(
     counted, withdrawn = cursor.fetchone()
     if counted != withdrawn:
         raise AssertionError(f"{withdrawn} of {counted} waiting copies could be withdrawn")
-    delivery_metrics.copies({"withdrawn": int(withdrawn)})
+    delivery_metrics.count_deliveries({"withdrawn": int(withdrawn)})
     return int(withdrawn)
 
 

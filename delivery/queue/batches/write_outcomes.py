@@ -71,7 +71,7 @@ def write_fates(
         written += _write_others(cursor, batch, others, was)
     if written != len(fates):
         raise AssertionError(f"{written} of {len(fates)} deliveries of batch {batch} were {was}")
-    delivery_metrics.copies(_outcomes_of(fates))
+    delivery_metrics.count_deliveries(_outcomes_of(fates))
 
 
 # Each copy looks up its own fate by its key. Were the fates rows to join with, the planner would

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from delivery.monitoring.worker_heartbeat import HEARD_FROM_WITHIN_S, Heard
+from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, WorkerActivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def of_migrations(missing: Sequence[str]) -> Verdict:
     )
 
 
-def of_workers(heard: Heard, host: str) -> Verdict:
+def of_workers(heard: WorkerActivity, host: str) -> Verdict:
     """Whether a worker was heard from, of this host where one is named."""
     if heard.lately:
         return WELL
@@ -64,7 +64,7 @@ def of_workers(heard: Heard, host: str) -> Verdict:
     else:
         since = heard.at.astimezone(UTC)
         said = (
-            f"No worker{of} was heard from in the last {HEARD_FROM_WITHIN_S} seconds; the last "
+            f"No worker{of} was heard from in the last {ACTIVE_WITHIN_S} seconds; the last "
             f"time was {since:%Y-%m-%d %H:%M:%S} UTC."
         )
     return Verdict((said,), (f"this host is {host}",) if host else ())

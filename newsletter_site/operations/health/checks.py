@@ -23,7 +23,7 @@ from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswe
 Check = Callable[[], Verdict]
 
 _missing_migrations = AskedInTime(pending_migrations.missing)
-_workers_anywhere = AskedInTime(lambda cursor: worker_heartbeat.heard(cursor))
+_workers_anywhere = AskedInTime(lambda cursor: worker_heartbeat.load_activity(cursor))
 
 
 def live() -> Verdict:
@@ -50,7 +50,7 @@ def workers() -> Verdict:
 def workers_of(host: str) -> Verdict:
     """A worker of this host was heard from lately."""
     try:
-        asked = AskedInTime(lambda cursor: worker_heartbeat.heard(cursor, host=host))
+        asked = AskedInTime(lambda cursor: worker_heartbeat.load_activity(cursor, host=host))
         return of_workers(asked.answer(), host)
     except NoAnswerError as error:
         return no_answer(str(error))

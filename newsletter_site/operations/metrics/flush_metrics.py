@@ -14,7 +14,7 @@ import time
 
 from django.db import connection
 
-from delivery.monitoring.metrics_buffer import tallies
+from delivery.monitoring.metrics_buffer import metrics_buffer
 from delivery.monitoring.metrics_table import flush
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def something_was_counted() -> None:
 
 def flush_at_the_end() -> None:
     """For a command: add what is left, once. A database that is away is no reason to fail."""
-    if tallies.is_empty:
+    if metrics_buffer.is_empty:
         return
     try:
         flush()

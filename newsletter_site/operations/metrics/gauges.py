@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import django
 
-from delivery.reports.queue_snapshot import Standing
+from delivery.reports.queue_snapshot import QueueSnapshot
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import state_of
 from newsletter_site.operations.metrics.database_metrics import DatabaseStanding
@@ -26,7 +26,7 @@ class Sample:
 
 
 def samples_of(
-    standing: Standing,
+    standing: QueueSnapshot,
     imports: StandingImports,
     database: DatabaseStanding,
     missing_migrations: Sequence[str],
@@ -59,7 +59,7 @@ def samples_of(
     ]
 
 
-def _of_delivery(standing: Standing) -> Iterator[Sample]:
+def _of_delivery(standing: QueueSnapshot) -> Iterator[Sample]:
     yield _one("homing_copies_waiting", standing.waiting)
     yield from _each("homing_batches", "state", standing.batches)
     yield _one("homing_oldest_due_batch_age_seconds", standing.due_age_s or 0)

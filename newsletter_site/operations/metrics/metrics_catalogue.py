@@ -91,7 +91,7 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge("homing_editions_unreconciled", "Editions that wait for ./homing reconcile."),
     # --- What became of copies ---
     _counter(
-        of_delivery.COPIES,
+        of_delivery.DELIVERIES,
         "How often a copy came to an outcome; one that was in doubt counts again when that ends, "
         "as waiting where a look-up did not find it. What never left is not counted as waiting.",
         outcome=tuple(Outcome.values),
@@ -101,7 +101,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "homing_oldest_doubt_age_seconds", "How long the oldest doubt lasts; 0 if there is none."
     ),
     _counter(
-        of_delivery.LOOK_UPS,
+        of_delivery.LOOKUPS,
         "Look-ups of attempts in doubt, by what the provider answered.",
         answer=("found", "absent", "no_information"),
     ),
@@ -132,7 +132,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Of these, the seconds of processor time of the workers themselves; the rest was waiting.",
         phase=tuple(Phase),
     ),
-    _counter(of_delivery.TOO_FAST, "Calls that the provider refused as too fast (429)."),
+    _counter(of_delivery.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
     _gauge("homing_slowed", "1 while the workers are slowed down after a 429."),
     _gauge(
         "homing_slowed_to_copies_per_second",
@@ -145,7 +145,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "How long ago a worker was last heard from; not there if none is known.",
     ),
     _counter(
-        of_delivery.CAME_BACK,
+        of_delivery.LEASES_RECOVERED,
         "Batches that came back from lost workers, by what those had them for.",
         state=("claimed", "sending", "looking_up"),
     ),

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from delivery.interface import database_identity
 from delivery.monitoring import metrics_table
-from delivery.reports.read_queue_snapshot import standing
+from delivery.reports.read_queue_snapshot import read_snapshot
 from newsletter_site.operations.health import pending_migrations
 from newsletter_site.operations.health.check_result import Verdict, no_answer, of_migrations
 from newsletter_site.operations.health.health_views import SAMPLES
@@ -42,9 +42,9 @@ def _read(cursor: CursorWrapper) -> bytes | Verdict:
 
 
 def _all_of_it(cursor: CursorWrapper, missing_migrations: Sequence[str]) -> bytes:
-    tallied, database = metrics_table.read(cursor), database_identity.short_name(cursor)
+    tallied, database = metrics_table.load_metrics(cursor), database_identity.short_name(cursor)
     gauges = samples_of(
-        standing(cursor),
+        read_snapshot(cursor),
         standing_imports(cursor),
         database_standing(cursor),
         missing_migrations,

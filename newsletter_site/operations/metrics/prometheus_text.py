@@ -14,7 +14,7 @@ from prometheus_client.core import (
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from delivery.monitoring.metrics_buffer import BEYOND, BUCKET, SUM
+from delivery.monitoring.metrics_buffer import BUCKET, INFINITY, SUM
 from newsletter_site.operations.metrics.gauges import Sample
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind, Metric
 
@@ -90,10 +90,10 @@ def _histogram(
     database: str,
 ) -> Family:
     """Tallied is how many fell into each bucket; Prometheus wants how many were at most as long."""
-    bounds = [*(f"{bound:g}" for bound in metric.bounds_s), BEYOND]
+    bounds = [*(f"{bound:g}" for bound in metric.bounds_s), INFINITY]
     fell: dict[tuple[str, ...], dict[str, float]] = {labels: {} for labels in _known(metric)}
     for labels, value in buckets:
-        fell.setdefault(_in_order(metric, labels), {})[labels.get("le", BEYOND)] = value
+        fell.setdefault(_in_order(metric, labels), {})[labels.get("le", INFINITY)] = value
     took = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in fell.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from delivery.monitoring.metrics_buffer import Histogram, tallies
+from delivery.monitoring.metrics_buffer import Histogram, metrics_buffer
 from idempotency.outcome_signal import Ended
 
 FORMS = "homing_forms_total"
@@ -30,16 +30,16 @@ class SignIn(StrEnum):
 
 def form(ended: Ended, **_: Any) -> None:
     """A posted form ended; a listener of `idempotency.outcome_signal`."""
-    tallies.add(FORMS, ended=ended.value)
+    metrics_buffer.add(FORMS, ended=ended.value)
 
 
 def sign_in(result: SignIn) -> None:
     """A try to sign in ended, or one to prove at an open session whose it is."""
-    tallies.add(SIGN_INS, result=result.value)
+    metrics_buffer.add(SIGN_INS, result=result.value)
 
 
 def request(route: str, status: int, seconds: float) -> None:
     """A request was answered. 503 is said apart: it says come again, and is no fault of a page."""
     of_a_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
-    tallies.add(REQUESTS, route=route, status=of_a_class)
-    tallies.observe(REQUEST_SECONDS, seconds, route=route)
+    metrics_buffer.add(REQUESTS, route=route, status=of_a_class)
+    metrics_buffer.observe(REQUEST_SECONDS, seconds, route=route)

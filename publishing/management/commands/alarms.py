@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from delivery.monitoring.alarms import all_to_look_at, look_at
+from delivery.monitoring.alarms import load_unseen, mark_seen
 from publishing.activity.record_activity import record_action_from_the_command_line
 
 
@@ -24,13 +24,13 @@ class Command(BaseCommand):
         parser.add_argument("--looked-at", metavar="ISSUE", help="the id of an issue")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        alarms = all_to_look_at()
+        alarms = load_unseen()
         if options["looked_at"]:
             issue = _issue(options["looked_at"])
             its = [alarm for alarm in alarms if alarm.edition.issue_id == issue]
             # The last of each edition stands for those before it.
             for last in {alarm.edition_id: alarm for alarm in its}.values():
-                look_at(last.edition_id, last.pk, None)
+                mark_seen(last.edition_id, last.pk, None)
                 record_action_from_the_command_line(last.edition, "alarms looked at")
             self.stdout.write(f"{len(its)} alarms of this issue were looked at.")
             return

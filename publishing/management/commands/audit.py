@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from delivery.humanise import counted
 from delivery.models import Edition
-from delivery.reports.audit import breaches_of
+from delivery.reports.audit import find_violations
 from publishing.editions.parse_edition_name import issue_id
 
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             if not editions:
                 raise CommandError(f"There is no issue {options['issue']}.")
         checked = list(editions.values_list("pk", flat=True))
-        breaches = breaches_of(checked)
+        breaches = find_violations(checked)
         for breach in breaches:
             self.stdout.write(str(breach))
         if breaches:

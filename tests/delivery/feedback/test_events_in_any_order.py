@@ -28,7 +28,7 @@ from delivery.models import Attempt, Edition, ProviderEvent
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
-from delivery.reports.audit import breaches_of
+from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.settlement import Next, Sent, Settlement
 from subscribers.models import Subscriber
@@ -285,7 +285,7 @@ LEFT = {
 
 def what_is_left(editions: list[Edition]) -> dict[str, list[Any]]:
     """Every row that an event may touch, told without the ids that differ from play to play."""
-    assert breaches_of([edition.pk for edition in editions]) == []
+    assert find_violations([edition.pk for edition in editions]) == []
     left: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
         for name, query in LEFT.items():

@@ -13,10 +13,10 @@ from django.db import connection
 
 from delivery.feedback import polling
 from delivery.models import Delivery, Edition, Errand
-from delivery.reports.read_health import health
-from delivery.reports.read_queue_snapshot import standing
+from delivery.reports.read_health import read_health
+from delivery.reports.read_queue_snapshot import read_snapshot
 from delivery.tasks import periodic_tasks
-from delivery.tasks.periodic_tasks import have_a_row
+from delivery.tasks.periodic_tasks import ensure_exists
 from newsletter_site.logs.format import LineFormatter
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never
@@ -72,14 +72,14 @@ def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: 
 
 
 def test_it_is_due_when_its_time_has_come_and_after_each_publication(newsroom: Newsroom) -> None:
-    periodic_tasks.have_a_row("poll broadcast")
+    periodic_tasks.ensure_exists("poll broadcast")
 
     def take() -> bool:
-        mine = periodic_tasks.take(
+        mine = periodic_tasks.acquire(
             "poll broadcast", uuid.uuid4(), lease_s=60, after_publications=True
         )
         if mine is not None:
-            periodic_tasks.done(mine, again_in_s=3600)
+            periodic_tasks.finish(mine, again_in_s=3600)
         return mine is not None
 
     assert [take(), take()] == [True, False]
@@ -90,21 +90,21 @@ def test_it_is_due_when_its_time_has_come_and_after_each_publication(newsroom: N
 
 
 def test_two_workers_never_ask_at_once(newsroom: Newsroom) -> None:
-    periodic_tasks.have_a_row("poll broadcast")
+    periodic_tasks.ensure_exists("poll broadcast")
     taken = at_once(
-        5, lambda: periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+        5, lambda: periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None
     )
     assert sorted(taken) == [False] * 4 + [True]
 
 
 def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: Newsroom) -> None:
-    periodic_tasks.have_a_row("poll broadcast")
-    lost = periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60)
+    periodic_tasks.ensure_exists("poll broadcast")
+    lost = periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60)
     assert lost is not None
     Errand.objects.update(lease_until="2000-01-01T00:00:00Z")
-    assert periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
-    assert not periodic_tasks.hold_on(lost, lease_s=60)
-    periodic_tasks.done(lost, again_in_s=0)
+    assert periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+    assert not periodic_tasks.extend_lease(lost, lease_s=60)
+    periodic_tasks.finish(lost, again_in_s=0)
     assert Errand.objects.get().lease_until is not None
 
 
@@ -137,7 +137,7 @@ def listed() -> list[str]:
 
 def told() -> dict[str, int]:
     with connection.cursor() as cursor:
-        return dict(standing(cursor).errands)
+        return dict(read_snapshot(cursor).errands)
 
 
 def leave_alone(name: str, hours: int) -> None:
@@ -189,14 +189,14 @@ def test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer(mistyped: str)
     assert told()[mistyped] == 3
     leave_alone(mistyped, hours=2)
     assert told() == {"poll broadcast": 0, "poll outbound": 0}
-    assert health().asked_in_vain == 0
+    assert read_health().asked_in_vain == 0
     [line] = [line for line in listed() if line.startswith(mistyped)]
     assert "Nobody has gone on it since it was due at" in line
 
 
 def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) -> None:
-    have_a_row("poll broadcast")
+    ensure_exists("poll broadcast")
     Errand.objects.update(failures=3)
     leave_alone("poll broadcast", hours=0)
     assert told() == {"poll broadcast": 3}
-    assert health().asked_in_vain == 3
+    assert read_health().asked_in_vain == 3

@@ -9,8 +9,8 @@ import pytest
 from django.db import DatabaseError, connection
 from prometheus_client.parser import text_string_to_metric_families
 
-from delivery.monitoring.metrics_buffer import Histogram, Tallies
-from delivery.monitoring.metrics_table import flush, read
+from delivery.monitoring.metrics_buffer import Histogram, MetricsBuffer
+from delivery.monitoring.metrics_table import flush, load_metrics
 from newsletter_site.operations.metrics.prometheus_text import exposition
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,11 +20,11 @@ WAIT = Histogram("wait_seconds", (0.1, 1.0))
 
 def in_the_table() -> Any:
     with connection.cursor() as cursor:
-        return read(cursor)
+        return load_metrics(cursor)
 
 
 def test_two_processes_add_to_the_same_rows() -> None:
-    one, other = Tallies(), Tallies()
+    one, other = MetricsBuffer(), MetricsBuffer()
     one.add("calls", result="answered")
     other.add("calls", 2, result="answered")
     other.add("calls", result="refused")
@@ -34,7 +34,7 @@ def test_two_processes_add_to_the_same_rows() -> None:
 
 
 def test_what_was_added_is_added_once(django_assert_num_queries: Any) -> None:
-    counted = Tallies()
+    counted = MetricsBuffer()
     counted.add("calls", 0)
     with django_assert_num_queries(0):
         flush(counted)
@@ -46,7 +46,7 @@ def test_what_was_added_is_added_once(django_assert_num_queries: Any) -> None:
 
 
 def test_what_could_not_be_added_waits_for_the_next_time() -> None:
-    counted = Tallies()
+    counted = MetricsBuffer()
     counted.add("calls", 3)
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE tally RENAME TO tally_away")
@@ -62,7 +62,7 @@ def test_what_could_not_be_added_waits_for_the_next_time() -> None:
 
 
 def test_threads_that_count_at_once_lose_nothing() -> None:
-    counted = Tallies()
+    counted = MetricsBuffer()
 
     def count() -> None:
         for _ in range(2000):
@@ -79,7 +79,7 @@ def test_threads_that_count_at_once_lose_nothing() -> None:
 
 
 def test_labels_are_one_row_in_whatever_order_they_are_named() -> None:
-    counted = Tallies()
+    counted = MetricsBuffer()
     counted.add("calls", one="1", two="2")
     counted.add("calls", two="2", one="1")
     assert list(counted.take().values()) == [2]

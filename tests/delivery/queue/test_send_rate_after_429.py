@@ -13,8 +13,8 @@ from delivery.models import Attempt, Batch, Edition, Pace
 from delivery.queue.claim import Claim, claim
 from delivery.queue.send_rate import have_a_row, slow_down, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
-from delivery.reports.read_health import health
-from delivery.reports.read_queue_snapshot import standing
+from delivery.reports.read_health import read_health
+from delivery.reports.read_queue_snapshot import read_snapshot
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.http_responses import http
 from tests.delivery.run_in_threads import Beside, at_once
@@ -56,9 +56,9 @@ def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object
     # At the ceiling again, the slowing has ended; without a ceiling it would last longer.
     Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
     assert newsroom.books(edition).slowed_to_per_s is None
-    assert health().slowed_to_per_s is None
+    assert read_health().slowed_to_per_s is None
     with connection.cursor() as cursor:
-        assert standing(cursor).slowed_to_per_s is None
+        assert read_snapshot(cursor).slowed_to_per_s is None
 
 
 def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settings: object) -> None:

@@ -16,8 +16,8 @@ from delivery.queue.batches.split import lock_edition, split_off
 from delivery.queue.control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.reconcile.run import run
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import books_of
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_counts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.worker.drain import Watch
 from subscribers.models import Subscriber
@@ -82,7 +82,7 @@ def test_many_requests_are_cut_into_batches(newsroom: Newsroom, settings: object
     edition = request(sign_up(10), ahead=False)
     sizes = Batch.objects.filter(edition=edition).order_by("pos").values_list("size", "pos")
     assert list(sizes) == [(4, 1), (4, 2), (2, 3)]
-    assert breaches_of([edition.pk]) == []
+    assert find_violations([edition.pk]) == []
 
 
 def test_two_first_requests_at_once_share_one_edition(newsroom: Newsroom) -> None:
@@ -196,7 +196,7 @@ def test_confirmations_go_before_a_huge_newsletter(newsroom: Newsroom, settings:
     dispatcher = newsroom.dispatcher()
     while Batch.objects.filter(pos=0, waiting__gt=0).exists():
         assert dispatcher.step()
-    assert books_of(huge.pk).sent == 5
+    assert load_counts(huge.pk).sent == 5
     assert Delivery.objects.filter(issue_id=CONFIRMATION_ISSUE, outcome="sent").count() == 30
 
 
@@ -205,11 +205,11 @@ def test_imported_requests_take_turns_with_a_letter(newsroom: Newsroom, settings
     letter = newsroom.publish(readers=50)
     imported = request(sign_up(200), ahead=False)
     dispatcher = newsroom.dispatcher()
-    while books_of(letter.pk).waiting:
+    while load_counts(letter.pk).waiting:
         assert dispatcher.step()
     # For every batch of the letter at most one of the import's.
-    assert books_of(imported.pk).sent <= 50
-    assert books_of(imported.pk).sent >= 45
+    assert load_counts(imported.pk).sent <= 50
+    assert load_counts(imported.pk).sent >= 45
 
 
 def test_a_request_to_a_paused_edition_waits_without_a_call(newsroom: Newsroom) -> None:
@@ -217,13 +217,13 @@ def test_a_request_to_a_paused_edition_waits_without_a_call(newsroom: Newsroom) 
     edition = request([first])
     assert pause(edition.pk)
     request([second])
-    assert breaches_of([edition.pk]) == []
+    assert find_violations([edition.pk]) == []
     newsroom.deliver_all()
     assert not Attempt.objects.exists()
     assert Counter(Batch.objects.values_list("state", flat=True)) == {"paused": 2}
     assert resume(edition.pk)
     newsroom.deliver_all()
-    assert books_of(edition.pk).sent == 2
+    assert load_counts(edition.pk).sent == 2
 
 
 @pytest.mark.parametrize("end", ["cancelled", "closed"])
@@ -244,14 +244,14 @@ def test_split_batches_are_numbered_above_all_drawn_numbers(newsroom: Newsroom) 
             ids.append(split_off(cursor, batch, edition.pk, [person.pk]))
     above = first_batch_id(edition.pk) + DRAWN_NUMBERS
     assert ids == [above, above + 1]
-    assert breaches_of([edition.pk]) == []
+    assert find_violations([edition.pk]) == []
 
 
 def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom: Newsroom) -> None:
     edition = request(sign_up(3))
     newsroom.sandbox.set_fault("whole_422", calls=1, code=412)
     newsroom.deliver_all()
-    books = books_of(edition.pk)
+    books = load_counts(edition.pk)
     assert state_of(books) is EditionState.NEEDS_ATTENTION
     assert "approved" in reason_of(books)
     assert books.waiting == 3
@@ -260,7 +260,7 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     assert totals.reasons[0].startswith("Confirmation mail: ")
     assert resume(edition.pk)
     newsroom.deliver_all()
-    assert state_of(books_of(edition.pk)) is EditionState.SUCCEEDED
+    assert state_of(load_counts(edition.pk)) is EditionState.SUCCEEDED
 
 
 def test_missed_mail_on_request_needs_no_operator(newsroom: Newsroom, settings: object) -> None:
@@ -268,7 +268,7 @@ def test_missed_mail_on_request_needs_no_operator(newsroom: Newsroom, settings: 
     edition = request(sign_up(1))
     newsroom.sandbox.set_fault("item_error", code=100, calls=1)
     newsroom.deliver_all()
-    books = books_of(edition.pk)
+    books = load_counts(edition.pk)
     assert (books.missed, books.failed) == (1, 1)
     assert state_of(books) is EditionState.SUCCEEDED
 
@@ -292,13 +292,13 @@ def test_a_confirmation_sent_unheard_is_found(newsroom: Newsroom, reconciled: bo
     edition = request(sign_up(2))
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
-    assert books_of(edition.pk).unknown == 2
+    assert load_counts(edition.pk).unknown == 2
     if reconciled:
         # Under the tag of its kind.
         assert run(CONFIRMATION_ISSUE, waits=False, tell=len).recorded == 2
     else:
         # On the stream that it went over.
         newsroom.deliver_after(60)
-    assert books_of(edition.pk).sent == 2
+    assert load_counts(edition.pk).sent == 2
     assert {copy.evidence for copy in newsroom.copies(edition)} == {"lookup"}
     assert newsroom.sandbox.outbox.counts()["accepted"] == 2

@@ -55,18 +55,18 @@ def test_another_database_gives_out_no_batch(newsroom: Newsroom, other: dict[str
 @pytest.mark.parametrize("declared", [True, False])
 def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
     database_identity.notice()
-    periodic_tasks.have_a_row("poll broadcast", due_in_s=3600)
-    periodic_tasks.have_a_row("poll brodcast", due_in_s=3600)
-    periodic_tasks.have_a_row("prune", due_in_s=3600)
+    periodic_tasks.ensure_exists("poll broadcast", due_in_s=3600)
+    periodic_tasks.ensure_exists("poll brodcast", due_in_s=3600)
+    periodic_tasks.ensure_exists("prune", due_in_s=3600)
     if declared:
         database_identity.declare_restored()
     else:
         DatabaseIdentity.objects.update(timeline="0000000A")
         database_identity.notice()
-    assert periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+    assert periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
     # Of a stream that no setting names any more nobody would: it must not look as if one did.
-    assert periodic_tasks.take("poll brodcast", uuid.uuid4(), lease_s=5) is None
-    assert periodic_tasks.take("prune", uuid.uuid4(), lease_s=5) is None
+    assert periodic_tasks.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
+    assert periodic_tasks.acquire("prune", uuid.uuid4(), lease_s=5) is None
 
 
 def test_the_log_names_the_known_database_and_the_present_one(

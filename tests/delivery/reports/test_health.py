@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Edition, Errand, Pace
 from delivery.monitoring import worker_heartbeat
-from delivery.reports.active_editions import open_newsletters
-from delivery.reports.health import Health, Line, lines_of
-from delivery.reports.read_health import health
+from delivery.reports.active_editions import load_open_newsletters
+from delivery.reports.health import Health, HealthLine, health_lines
+from delivery.reports.read_health import read_health
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter
@@ -32,9 +32,11 @@ NOTHING = Health(
 )  # fmt: skip
 
 
-def line(name: str, *, ceiling: float | None = None, hooks: bool = True, **found: Any) -> Line:
+def line(
+    name: str, *, ceiling: float | None = None, hooks: bool = True, **found: Any
+) -> HealthLine:
     facts = {field: getattr(NOTHING, field) for field in NOTHING.__slots__} | found
-    lines = lines_of(Health(**facts), LISBON, ceiling_per_s=ceiling, takes_webhooks=hooks)
+    lines = health_lines(Health(**facts), LISBON, ceiling_per_s=ceiling, takes_webhooks=hooks)
     return next(line for line in lines if line.name == name)
 
 
@@ -100,14 +102,14 @@ def an_attempt(edition: Edition, result: str, seconds_ago: float, took_s: float)
 
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_there_to_be_read_before_anything_was_sent() -> None:
-    found = health()
+    found = read_health()
     assert (found.workers, found.work, found.unknown, found.last_result) == (0, False, 0, "")
     assert (found.webhook_at, found.asked_at, found.slowed_to_per_s) == (None, None, None)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition: Edition) -> None:
-    assert health().work
+    assert read_health().work
     first, second, third = Batch.objects.order_by("pk")
     Batch.objects.filter(pk=first.pk).update(
         state="sending", owner=uuid.uuid4(), lease_until=Now(), attempt=uuid.uuid4()
@@ -117,7 +119,7 @@ def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition
     )
     Batch.objects.filter(pk=third.pk).update(state="done", waiting=0, sent=20)
 
-    found = health()
+    found = read_health()
     assert (found.calls, found.unknown, found.work) == (1, 20, True)
     assert found.doubt_since is not None
     assert found.asks_at is not None
@@ -125,7 +127,7 @@ def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition
     Batch.objects.update(
         state="done", waiting=0, unknown=0, sent=20, owner=None, lease_until=None, doubt_since=None
     )
-    assert not health().work
+    assert not read_health().work
 
 
 @pytest.mark.django_db(transaction=True)
@@ -135,40 +137,40 @@ def test_what_is_scheduled_is_work_and_open_once_its_time_has_come(edition: Edit
         control="scheduled", audience=0, scheduled_for=Now() + timedelta(hours=1),
         scheduled_local="2026-09-24T07:00", scheduled_zone="Europe/Lisbon",
     )  # fmt: skip
-    assert (health().work, open_newsletters()) == (False, [])
+    assert (read_health().work, load_open_newsletters()) == (False, [])
     Edition.objects.update(unreconciled_since=Now())
-    assert (health().work, open_newsletters()) == (False, [edition.pk])
+    assert (read_health().work, load_open_newsletters()) == (False, [edition.pk])
 
     Edition.objects.update(unreconciled_since=None, scheduled_for=Now() - timedelta(seconds=1))
-    assert (health().work, open_newsletters()) == (True, [edition.pk])
+    assert (read_health().work, load_open_newsletters()) == (True, [edition.pk])
     # Until it is reconciled no worker starts it.
     Edition.objects.update(unreconciled_since=Now())
-    assert (health().work, open_newsletters()) == (False, [edition.pk])
+    assert (read_health().work, load_open_newsletters()) == (False, [edition.pk])
 
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> None:
-    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=1)
-    worker_heartbeat.arrive(silent := uuid.uuid4(), host="letterbox", pid=2)
+    worker_heartbeat.register_worker(uuid.uuid4(), host="letterbox", pid=1)
+    worker_heartbeat.register_worker(silent := uuid.uuid4(), host="letterbox", pid=2)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE worker SET heard_at = heard_at - interval '61 s' WHERE id = %s", [silent]
         )
-    found = health()
+    found = read_health()
     assert found.workers == 1
     assert found.heard_at is not None
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong() -> None:
-    worker_heartbeat.arrive(
+    worker_heartbeat.register_worker(
         worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing."
     )
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker")
-    worker_heartbeat.heard_from(worker, host="letterbox", pid=1, warning="A stream is missing.")
-    assert health().workers == 1
-    assert worker_heartbeat.warnings() == ["A stream is missing."]
+    worker_heartbeat.beat(worker, host="letterbox", pid=1, warning="A stream is missing.")
+    assert read_health().workers == 1
+    assert worker_heartbeat.load_warnings() == ["A stream is missing."]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -176,7 +178,7 @@ def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) ->
     for seconds_ago, took_s in ((50, 0.2), (40, 0.4), (30, 9.0)):
         an_attempt(edition, "answered", seconds_ago, took_s)
     an_attempt(edition, "unknown", 60, 120)
-    found = health()
+    found = read_health()
     assert found.answers_in_s == pytest.approx(0.4)
     assert found.last_result == "answered"
     assert found.last_fault_at is not None
@@ -184,15 +186,15 @@ def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) ->
     assert found.last_fault_at < found.last_call_at
 
     Attempt.objects.update(finished_at=Now() - timedelta(hours=25))
-    assert health().last_result == ""
+    assert read_health().last_result == ""
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_asked_for_is_no_webhook() -> None:
     event_inbox.keep(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
-    assert health().webhook_at is None
+    assert read_health().webhook_at is None
     event_inbox.keep(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
-    assert health().webhook_at is not None
+    assert read_health().webhook_at is not None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -202,24 +204,24 @@ def test_the_errand_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
     Pace.objects.update_or_create(
         pk=1, defaults={"too_fast_per_s": 200.0, "slowed_to_per_s": 100.0, "slowed_at": Now()}
     )
-    found = health()
+    found = read_health()
     assert (found.asked_at, found.asked_in_vain) == (NOW, 3)
     assert found.slowed_to_per_s is not None
     assert found.slowed_to_per_s < 200
     # Without a worker for it, the time of its last success is still known.
     Errand.objects.update(due_at="2000-01-01T00:00:00Z")
-    found = health()
+    found = read_health()
     assert (found.asked_at, found.asked_in_vain) == (NOW, 0)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_edition_is_open_until_nothing_of_it_waits_or_was_missed(edition: Edition) -> None:
-    assert open_newsletters() == [edition.pk]
+    assert load_open_newsletters() == [edition.pk]
     Batch.objects.update(state="done", waiting=0, sent=20)
-    assert open_newsletters() == []
+    assert load_open_newsletters() == []
     last = Batch.objects.order_by("pk").last()
     assert last is not None
     Batch.objects.filter(pk=last.pk).update(sent=18, failed=2, missed=2)
-    assert open_newsletters() == [edition.pk]
+    assert load_open_newsletters() == [edition.pk]
     Edition.objects.update(control="closed")
-    assert open_newsletters() == []
+    assert load_open_newsletters() == []

@@ -12,17 +12,17 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Batch, Edition
 from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.enqueue_transactional import request_mail
-from delivery.reports.queue_snapshot import Standing
-from delivery.reports.read_queue_snapshot import MOST_EDITIONS, MOST_NAMED, standing
+from delivery.reports.queue_snapshot import QueueSnapshot
+from delivery.reports.read_queue_snapshot import MAX_EDITIONS, MAX_NAMED, read_snapshot
 from delivery.rules.edition_state import EditionState, state_of
 from tests.delivery.edition_factory import Newsroom
 
 OVER = 30_000
 
 
-def now_standing() -> Standing:
+def now_standing() -> QueueSnapshot:
     with connection.cursor() as cursor:
-        return standing(cursor)
+        return read_snapshot(cursor)
 
 
 def states() -> list[EditionState]:
@@ -109,7 +109,7 @@ def test_failed_test_letters_do_not_hide_an_issue_that_stopped(newsroom: Newsroo
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")
     missed = newsroom.publish(title="Missed")
     Batch.objects.filter(edition=missed).update(state="done", waiting=0, failed=1, missed=1)
-    for number in range(MOST_EDITIONS):
+    for number in range(MAX_EDITIONS):
         test = Edition.objects.get(pk=missed.pk)
         test.pk, test.issue_id, test.idempotency_key = None, uuid.uuid4(), None
         test.kind, test.title = Edition.Kind.TEST, f"Test letter {number}"
@@ -130,8 +130,8 @@ def test_what_is_held_back_comes_before_the_newest(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     stopped = newsroom.publish(title="Stopped")
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")
-    letters = [newsroom.publish(title=f"Letter {number}").pk for number in range(MOST_EDITIONS)]
+    letters = [newsroom.publish(title=f"Letter {number}").pk for number in range(MAX_EDITIONS)]
     now = now_standing()
     assert stopped.pk in {books.edition for books in now.editions}
     # Summing up all batches of an issue is expensive, so only the newest issues are named.
-    assert {books.edition for books in now.letters} == set(letters[-MOST_NAMED:])
+    assert {books.edition for books in now.letters} == set(letters[-MAX_NAMED:])

@@ -105,12 +105,12 @@ def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
     worker = start_worker("--until-empty", **settings)
     held(provider)
     # Pages show the warning while the worker runs.
-    (warning,) = worker_heartbeat.warnings()
+    (warning,) = worker_heartbeat.load_warnings()
     newsroom.sandbox.gate.release()
     assert worker.end() == 0, worker.said
     assert "UNSUBSCRIBE_HANDLING is 'postmark'" in warning
     assert warning in worker.said
-    assert worker_heartbeat.warnings() == []
+    assert worker_heartbeat.load_warnings() == []
 
 
 @pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])

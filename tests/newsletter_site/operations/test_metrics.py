@@ -21,9 +21,9 @@ from delivery.feedback import event_inbox
 from delivery.models import Alarm, Batch, Edition, Tally
 from delivery.monitoring import metrics_table, worker_heartbeat
 from delivery.monitoring.alarms import raise_alarm
-from delivery.monitoring.metrics_buffer import BEYOND, key_of, tallies
+from delivery.monitoring.metrics_buffer import INFINITY, metric_key, metrics_buffer
 from delivery.reconcile import database_identity
-from delivery.reports.read_queue_snapshot import standing
+from delivery.reports.read_queue_snapshot import read_snapshot
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind
@@ -43,9 +43,9 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 def nothing_counted_before(settings: Any) -> Iterator[None]:
     """What other tests of this process counted is not counted here. Batches are of two."""
     settings.DELIVERY_BATCH_SIZE = 2
-    tallies.take()
+    metrics_buffer.take()
     yield
-    tallies.take()
+    metrics_buffer.take()
 
 
 def scraped() -> Samples:
@@ -104,7 +104,7 @@ def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
             name: max(routes if name == "route" else map(str, values), key=len, default="")
             for name, values in metric.labels.items()
         }
-        assert len(key_of(metric.name, labels | {"le": BEYOND})[1]) <= most, metric.name
+        assert len(metric_key(metric.name, labels | {"le": INFINITY})[1]) <= most, metric.name
 
 
 def test_what_became_of_copies_and_calls_is_counted_once(
@@ -249,7 +249,7 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
 def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
     assert ("homing_worker_heard_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
-    worker_heartbeat.arrive(worker, host="mail-1", pid=7)
+    worker_heartbeat.register_worker(worker, host="mail-1", pid=7)
     assert value("homing_workers") == 1
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")
@@ -401,7 +401,7 @@ GROWS = ("batch", "edition", "provider_event", "attempt", "delivery", "evidence"
 
 def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None:
     with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
-        found = standing(cursor)
+        found = read_snapshot(cursor)
     assert (found.waiting, found.batches) == (4, {"ready": 2})
     assert [books.waiting for books in found.editions] == [4]
     assert len(asked.captured_queries) == 9

@@ -50,7 +50,7 @@ def publish_one(author: Any) -> Callable[..., Edition]:
 
 
 def a_worker() -> None:
-    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=4711)
+    worker_heartbeat.register_worker(uuid.uuid4(), host="letterbox", pid=4711)
 
 
 def section(page: Page, name: str) -> str:

@@ -19,8 +19,8 @@ from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
 from delivery.queue import scheduled_editions
 from delivery.reconcile import database_identity
 from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import all_books
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState
 from delivery.worker.drain import Watch
@@ -73,7 +73,7 @@ def rows_of(edition: Edition) -> int:
 
 
 def books(edition: Edition) -> Books:
-    assert breaches_of([edition.pk]) == []
+    assert find_violations([edition.pk]) == []
     return status(edition).books
 
 
@@ -514,7 +514,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     assert f"./homing reconcile {edition.issue_id}" in found.reason
-    assert [books.edition for books in all_books(open_only=True)] == [edition.pk]
+    assert [books.edition for books in load_all_counts(open_only=True)] == [edition.pk]
     for name in ("send-now", "call-back", "cancel"):
         with pytest.raises(CannotDoThatError, match=r"run \./homing reconcile first"):
             perform(name, edition, found)

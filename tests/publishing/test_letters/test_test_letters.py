@@ -18,8 +18,8 @@ from delivery.feedback import event_inbox
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.reconcile.database_identity import declare_restored
-from delivery.reports.audit import breaches_of
-from delivery.reports.edition_counts import all_books
+from delivery.reports.audit import find_violations
+from delivery.reports.edition_counts import load_all_counts
 from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
@@ -130,7 +130,7 @@ def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
     for lists in (f"{FORM}issues/", "/archive/"):
         assert LETTER["title"] not in window.get(lists).words
     # The books balance, and neither command finds anything.
-    assert not breaches_of([sent_as_tests().get().pk])
+    assert not find_violations([sent_as_tests().get().pk])
     for command in ("reconcile", "audit"):
         call_command(command, stdout=io.StringIO(), stderr=io.StringIO())
 
@@ -458,9 +458,9 @@ def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
 
     assert (the_letter().outcome, the_letter().is_settled) == ("failed", True)
     assert sent_as_tests().get().control == "running"
-    assert not all_books(open_only=True)
+    assert not load_all_counts(open_only=True)
     assert not held_back_on_request()
-    assert not breaches_of([sent_as_tests().get().pk])
+    assert not find_violations([sent_as_tests().get().pk])
 
 
 def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, provider, settings):
@@ -520,7 +520,7 @@ def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
     assert ProviderEvent.objects.get().applied_at is not None
     assert the_letter().sentence != before
     assert sent_as_tests().get().control == "running"
-    assert not breaches_of([edition.pk])
+    assert not find_violations([edition.pk])
 
 
 def test_a_delivery_is_told_of_the_test(window, worker):
@@ -576,7 +576,7 @@ def test_one_that_waits_does_not_go_to_somebody_who_was_erased(window, worker, p
 
     assert not items(provider)
     assert the_letter().sentence == "Not sent: No longer held here when it was to go."
-    assert not breaches_of([sent_as_tests().get().pk])
+    assert not find_violations([sent_as_tests().get().pk])
 
 
 def test_what_is_told_of_it_after_an_erasure_brings_nothing_back(window, worker):

@@ -134,10 +134,10 @@ def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptur
     assert answer_waiting() == 1
     assert mails_to(other) == [1]
     assert not ConsentRecord.objects.filter(subscriber=reader).exists()
-    assert background_tasks.something_is_due()
+    assert background_tasks.is_any_due()
     for _ in range(MOST_FAILURES - 1):
         assert answer_waiting() == 0
-    assert not background_tasks.something_is_due()
+    assert not background_tasks.is_any_due()
     assert "failed 5 times and is set aside" in caplog.text
     assert ADA not in caplog.text
 
@@ -242,7 +242,7 @@ def test_a_slip_in_the_address_or_a_form_without_its_token_mails_nobody() -> Non
 def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
     reader = SubscriberFactory(email=ADA)
     post(ADA)
-    background_tasks.do_all()
+    background_tasks.run_all()
     newsroom.deliver_all()
 
     (message,) = [

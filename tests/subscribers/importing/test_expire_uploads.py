@@ -158,7 +158,7 @@ def test_they_go_one_at_a_time_and_every_worker_does_it(window: WindowOf) -> Non
         uploaded(window, FAIR + extra)
     days_pass(7.5)
     assert [expire_file(), expire_file()] == [True, True]
-    background_tasks.do_all()
+    background_tasks.run_all()
     assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
     assert not expire_file()
 

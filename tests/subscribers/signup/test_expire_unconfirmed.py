@@ -92,5 +92,5 @@ def test_every_worker_does_it(settings: LazySettings) -> None:
     settings.PENDING_EXPIRES_DAYS = 2
     sign_up()
     days_pass(3)
-    background_tasks.do_all()
+    background_tasks.run_all()
     assert not Subscriber.objects.exists()

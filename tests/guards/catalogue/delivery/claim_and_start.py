@@ -115,7 +115,7 @@ an acceptance that is on record raises no alarm about a bare mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
     test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
 what bears a provider's id is never sent again by itself
-    look_up: «and not doubt.bears_an_id»
+    count_lookup: «and not doubt.bears_an_id»
     test_an_id_without_a_time_is_never_sent_again_by_itself
 
 # --- The edition's lock ---

@@ -17,16 +17,18 @@ silence that later mail does not confirm says nothing
     _after_looking_up: if «not convincing → False»:
     test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
 silence is held against later mail
-    look_up: = «witness is None or (isinstance(witness, LookedUp) and bool(witness.found)) → True»
+    count_lookup: = «witness is None or (isinstance(witness, LookedUp) and bool(witness.found)) →
+        True»
     test_silence_of_a_search_that_lags_does_not_count
 later mail is asked for first
-    look_up: «→ answer = _ask(claim.attempt, doubt, search)¶» witness = search("attempt",
+    count_lookup: «→ answer = _ask(claim.attempt, doubt, search)¶» witness = search("attempt",
         doubt.witness.hex) if doubt.witness else None convincing = witness is None or
         (isinstance(witness, LookedUp) and bool(witness.found)) «answer = _ask(claim.attempt, doubt,
         search)»
     test_a_search_that_catches_up_proves_nothing_early
 later mail that could not be asked for confirms nothing
-    look_up: (isinstance«(witness, LookedUp) and → (witness, NoInformation) or» bool(witness.found))
+    count_lookup: (isinstance«(witness, LookedUp) and → (witness, NoInformation) or»
+        bool(witness.found))
     test_a_failed_search_for_later_mail_proves_nothing
 only mail that was accepted later is later mail
     doubt_of: WHERE stream = %s AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
@@ -35,7 +37,7 @@ silence says nothing about what the provider has forgotten
     _after_looking_up: if «forgotten → False»:
     test_forgotten_doubt_waits_for_an_operator
 it is known what the provider has forgotten
-    look_up: forgotten=«doubt.is_forgotten → False»,
+    count_lookup: forgotten=«doubt.is_forgotten → False»,
     test_doubt_that_postmark_forgot_waits_for_an_operator
 by the policy to hold a person decides
     _after_looking_up: if «not policy.resend_when_absent → False»:

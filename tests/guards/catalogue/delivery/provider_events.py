@@ -22,7 +22,8 @@ the provider says when to ask again
     _poll_stream: «max(error.again_in_s or 0.0, _pause_s(mine.failures)) → _pause_s(mine.failures)»
     test_it_comes_back_when_the_provider_says_so
 a worker that lost its errand takes nothing more in
-    _Walk._go_on: if self._is_stopping() «or not errand.hold_on(self._mine, lease_s=lease_s)»:
+    _Walk._go_on: if self._is_stopping() «or not periodic_tasks.extend_lease(self._mine,
+        lease_s=lease_s)»:
     test_a_worker_that_lost_its_errand_takes_nothing_more_in
 whoever finds nothing new looks up all the same
     _Walk._take_in: «self._go_on()» return len(kept)
@@ -122,7 +123,7 @@ only the last wish about an address is sent
     _send_all: «suppression_change.supersede()»
     test_only_the_last_wish_about_an_address_is_sent
 two workers are never on one errand
-    take: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
+    acquire: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
     test_two_workers_never_ask_at_once
 a worker that lost its errand ends it for nobody else
     _end: WHERE name = %s AND «owner = %s → (owner = %s OR true)» ", [*

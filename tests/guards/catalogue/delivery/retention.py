@@ -27,7 +27,7 @@ an event that could not be applied stays until somebody has looked
     applied_events: received_at", days«, "applied_at IS NOT NULL"»)
     test_what_is_set_aside_or_not_ended_stays_however_old
 who has lost the lease of the daily errand stops
-    prune_if_due: =lambda: not is_stopping() «and errand.hold_on(mine, lease_s=LEASE_S)»
+    prune_if_due: not is_stopping() «and periodic_tasks.extend_lease(mine, lease_s=LEASE_S)»
     test_one_that_lost_its_lease_stops
 a kind that breaks off keeps no other from going
     _let_go: except «Exception → OperationalError» as error: trouble
@@ -67,7 +67,7 @@ copies stay while what was told of them waits to be applied
     may_be_dropped: «and not standing.is_told_of»
     test_it_says_why_in_one_sentence
 an issue that was called back takes nobody's place as the newest
-    _STANDING: WHERE batch.edition_id = later.id «AND sent > 0»)
+    _STATE: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back
 who was a moment slower goes on
     say_dropped: return Answer.«WAS_SAID_BEFORE → THEY_STAY»
@@ -98,7 +98,7 @@ rows are counted once more before they go
     _say_dropped: «recount_before_dropping(edition)»
     test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago
 a call whose end was never told counts by its deadline
-    _STANDING: max(«greatest(finished_at, deadline_at) → finished_at»)
+    _STATE: max(«greatest(finished_at, deadline_at) → finished_at»)
     test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end
 a correction goes to nobody rather than to some of those who were reached
     why_not: unknown = «why_not_reached(issue, version) if goes_to in (REACHED, UNREACHED) else» ""

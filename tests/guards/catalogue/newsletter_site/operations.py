@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a worker whose row went is there again as soon as it is heard from
-    heard_from: «INSERT INTO worker (id, started_at, heard_at, host, pid, warning) VALUES (%s,
+    beat: «INSERT INTO worker (id, started_at, heard_at, host, pid, warning) VALUES (%s,
         clock_timestamp(), clock_timestamp(), %s, %s, %s) ON CONFLICT (id) DO UPDATE → UPDATE
         worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [worker«, host, pid, warning»
     test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong
@@ -24,7 +24,7 @@ a migration that lacks makes a site not ready
     of_migrations: if «not missing → True»:
     test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which
 a worker that fell silent does not count
-    heard: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
+    load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
     test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when
 only the doors of operators are open whatever name is asked for
     OperatorsDoors.__call__: «→ request.META['HTTP_HOST'] = 'localhost'¶» return self.get_response(
@@ -42,8 +42,8 @@ what could not be added to the tallies waits for the next time
     flush: «counted.give_back(counts)»
     test_what_could_not_be_added_waits_for_the_next_time
 what is rolled back is not counted
-    add_when_committed: «transaction.on_commit(lambda: tallies.add(name, by, **labels)) →
-        tallies.add(name, by, **labels)»
+    add_on_commit: «transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels)) →
+        metrics_buffer.add(name, by, **labels)»
     test_what_is_rolled_back_is_not_counted
 a page that misses the database is answered 503
     why: the page for faults looks as well, because faults between middlewares come there alone
@@ -54,7 +54,7 @@ a fault of another kind stays a fault
     _says_so: return «sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION) → True»
     test_a_statement_that_took_too_long_stays_a_fault
 a scrape reads no mail on request that is over
-    open_books: , «f"AND {NOT_OVER}" → ""»)
+    load_open_counts: , «f"AND {NOT_OVER}" → ""»)
     test_finished_mail_on_request_is_not_read_while_one_waits
 failed test letters do not hide an issue that stopped
     EDITIONS: ELSE «is_open OR kind = 'newsletter' → true» END
@@ -64,7 +64,7 @@ of many open editions those that are held back are told
     EDITIONS: ORDER BY «is_held_back DESC,» is_letter DESC, id DESC
     test_what_is_held_back_comes_before_the_newest
 an errand that nobody goes on any more is told no longer
-    IS_GONE_ON: «due_at > clock_timestamp() - interval '1 hour' → true»)
+    IS_ACTIVE: «due_at > clock_timestamp() - interval '1 hour' → true»)
     test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer
 the log says why the provider could not be asked
     _poll_stream: , error«.reason», wait_s
@@ -112,7 +112,7 @@ whoever comes in a rush waits for a place
     Places.enter: lambda: self._free or self.is_stuck, «self._patience_s → 0»
     test_whoever_finds_no_place_waits_for_one
 mail on request that stopped is listed for a person
-    waiting_for_a_person: editions = [*open_newsletters()«, *held_back_mail_on_request()»]
+    waiting_for_a_person: editions = [*load_open_newsletters()«, *load_held_transactional()»]
     test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name
 counters that go back with a restored database are others
     short_name: this.database«, stored.since»)::bytea

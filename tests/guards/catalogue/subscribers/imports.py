@@ -6,7 +6,7 @@ GUARDS = guards(r"""
 
 # --- One process at a time ---
 nobody takes an import while its lease lasts
-    take: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
+    acquire: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
     test_nobody_else_takes_an_import_while_its_lease_lasts
 
 # Owner and epoch say the same of processes that draw an owner for every hold.
@@ -14,7 +14,7 @@ whoever lost their hold to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
     test_whoever_lost_their_hold_to_another_writes_nothing_more
 each time an import is taken up counts
-    take: epoch = epoch «+ 1», setbacks
+    acquire: epoch = epoch «+ 1», setbacks
     test_two_workers_on_one_import_do_the_work_once
 whoever let their lease run out writes nothing
     guard: «AND lease_until >= clock_timestamp()»
@@ -205,7 +205,7 @@ a file goes in by pieces
     _run: list(«islice(rows, PIECE) → rows»)
     test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
 a line is read past in pieces, however long it is
-    lines_of: line = take(«_CUT → -1»)
+    health_lines: line = take(«_CUT → -1»)
     test_a_line_of_20_mb_takes_no_more_memory_than_others
 a line that is too long is no row
     _fault: if «len(line) > LONGEST_LINE → False»: return

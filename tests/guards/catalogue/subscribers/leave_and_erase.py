@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 who has left leaves once, and the ledger says so once
-    leave: filter(id=subscriber_id«, unsubscribed_at=None»)
+    remove_worker: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_the_ledger_has_one_line_however_often_they_press
     test_an_earlier_time_of_leaving_is_kept
 whoever is erased loses address and name on every copy

@@ -68,7 +68,7 @@ a request that fails too often is set aside
     are_waiting: filter(«failures__lt=MOST_FAILURES»)
     test_a_request_that_fails_waits_and_holds_up_nobody
 a worker that ends when nothing is left answers requests first
-    something_is_due: return «any(short) or»
+    is_any_due: return «any(short) or»
     test_a_request_that_fails_waits_and_holds_up_nobody
 a request that waits is erased with its address
     erase: «DataRequest.objects.filter(email_key=key).delete()»
