@@ -64,10 +64,7 @@ def fingerprint_of(request: HttpRequest, names: Sequence[str]) -> bytes:
 
 def fingerprints_of(request: HttpRequest, names: Sequence[str]) -> list[bytes]:
     """Of a posted form: the fingerprint to write, and then each that may have been written."""
-    plain = fingerprint_of(request, names)
-    # 0.9 wrote it without a key. IDEMPOTENCY_TTL_DAYS after its last process ended none of its rows
-    # is left, and the plain one need not be known any more.
-    return [*keyed(plain), plain]
+    return keyed(fingerprint_of(request, names))
 
 
 def keyed(fingerprint: bytes) -> list[bytes]:

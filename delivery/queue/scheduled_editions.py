@@ -18,10 +18,6 @@ from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.scheduled_time import Moment
 
-# A trigger lets nobody else start an edition for the unreached or nobody: code of a release before
-# would mail it to others.
-KNOWS_GOES_TO = "SELECT set_config('homing.knows_goes_to', 'on', true)"
-
 IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
              AND scheduled_for <= clock_timestamp()"""
 
@@ -72,7 +68,6 @@ def begin_what_went_out(cursor: CursorWrapper, edition: int) -> Begun | None:
 def _begin(
     cursor: CursorWrapper, edition: int, control: str, guard: str, *, at_once: bool = False
 ) -> Begun | None:
-    cursor.execute(KNOWS_GOES_TO)
     cursor.execute(
         f"""
         UPDATE edition SET control = %(control)s, control_reason = '', control_at = moment.now,

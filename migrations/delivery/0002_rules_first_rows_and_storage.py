@@ -137,22 +137,6 @@ CREATE TRIGGER who_is_unreached_is_known
     EXECUTE FUNCTION who_was_reached_is_known();
 """
 
-STARTED = """
-CREATE FUNCTION whom_it_goes_to_is_known() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'this code does not know how to publish to: %', NEW.goes_to
-        USING ERRCODE = 'integrity_constraint_violation',
-              CONSTRAINT = 'whom_it_goes_to_is_known',
-              HINT = 'A worker of the newest release starts it.';
-END $$;
-CREATE TRIGGER whom_it_goes_to_is_known
-    BEFORE UPDATE OF control ON edition FOR EACH ROW
-    WHEN (OLD.control = 'scheduled' AND NEW.control NOT IN ('scheduled', 'cancelled')
-          AND NEW.goes_to IN ('unreached', 'nobody')
-          AND current_setting('homing.knows_goes_to', true) IS DISTINCT FROM 'on')
-    EXECUTE FUNCTION whom_it_goes_to_is_known();
-"""
-
 # Read where the server is asked, never from a table: a backup brings its tables along. The timeline
 # is the one that is written now; pg_control_checkpoint() names the one of the last checkpoint,
 # which lags after a promotion. Some managed servers refuse one of the functions: then the value is
@@ -252,7 +236,6 @@ class Migration(migrations.Migration):
                 DROPPED,
                 REACHED,
                 UNREACHED,
-                STARTED,
                 IDENTITY,
                 SEQUENCES,
             ),

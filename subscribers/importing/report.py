@@ -81,7 +81,7 @@ def statuses_in_words(statuses: Mapping[str, int]) -> str:
 
 
 def read_as(record: SubscriberImport) -> Description | None:
-    """How the file was understood; None for imports of before that was kept."""
+    """How the file was understood; None for an expired import."""
     if record.read_as is None:
         return None
     return Description(**{name: _as_tuples(value) for name, value in record.read_as.items()})

@@ -82,11 +82,6 @@ def _run(
         ReaderFile(spool, record.filename, mapping) as file,
     ):
         if file.import_hash != bytes(record.content_hash):
-            if file.content_hash == bytes(record.content_hash):
-                raise UnreadableFileError(
-                    "An earlier release of Homing received this file and did not read its "
-                    "statuses. Import it again."
-                )
             raise UnreadableFileError("What was kept of the file is not all of it; bring it again.")
         rows = file.rows()
         _leave_out(rows, record.rows, hold)

@@ -11,7 +11,6 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -170,38 +169,6 @@ def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upg
     assert "who was sent version 1 is not kept any more" in refused.stderr
     corrected = of_release.last_line(*correct, *of_issue, "--goes-to=everyone")
     assert corrected["audience"] == READERS
-
-
-@pytest.mark.parametrize("goes_to", ["nobody", "unreached"])
-def test_workers_of_a_release_start_no_edition_for(
-    code: Path, empty_database: str, provider: SandboxServer, tmp_path: Path, goes_to: str
-) -> None:
-    homings = Homings(code, empty_database, provider)
-    of_release, of_today = homings.of_release, homings.of_today
-    issue = homings.published(tmp_path)
-    of_release.run("deliver", "--until-empty")
-    of_today.run("migrate", "--noinput")
-    correct = ("publish", "--title=Put right", f"--text-file={tmp_path / 'issue.txt'}")
-    at = (f"--at={datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}", "--zone=UTC")
-    of_today.run(*correct, f"--issue={issue}", "--version=2", f"--goes-to={goes_to}", *at)
-    with psycopg.connect(empty_database) as session:
-        session.execute(
-            "UPDATE edition SET (scheduled_for, published_at, held_until) = (now(), now(), now())"
-            " WHERE control = 'scheduled'"
-        )
-
-    with ExitStack() as stack:
-        old = homings.worker(code)
-        stack.callback(old.kill)
-        old.wait_for("edition 2 was to start and could not")
-        old.stop()
-    assert f"publish to: {goes_to}" in old.said
-
-    of_today.run("deliver", "--until-empty")
-    of_today.run("audit")
-    status = of_today.last_line("issue_status", issue)
-    assert (status["version"], status["state"], status["audience"]) == (2, "succeeded", 0)
-    assert len(provider.sandbox.outbox.copies(lambda size: size > 0)) == READERS
 
 
 def _pages_of_the_release_answer(author: Browser, stranger: Browser, issue: str) -> None:

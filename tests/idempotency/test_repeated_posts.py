@@ -14,7 +14,6 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeData, mark_safe
 
 from idempotency.claim import seats
-from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
 from idempotency.response_store import BrokenClaimError, save_answer
 from idempotency.saved_response import Answer, CannotBeReplayedError
@@ -51,20 +50,6 @@ def test_a_form_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fal
     settings.SECRET_KEY = "another key, made after the first one leaked"
     assert window.post().content == first.content
     assert window.post(title="Goodbye").status_code == 422
-    assert titles() == ["Hello"]
-
-
-def test_a_form_that_was_posted_before_the_upgrade_is_known_after_it(window):
-    first = window.post()
-    [row] = PostedForm.objects.all()
-    plain = fingerprint(
-        "POST", "/leaflets/", {"title": ["Hello"], "text": ["World"], "picture": []}
-    )
-    assert bytes(row.request_fingerprint) != plain
-    PostedForm.objects.update(request_fingerprint=plain)  # as 0.9 wrote it
-
-    assert window.another().post().content == first.content
-    assert window.another().post(title="Goodbye").status_code == 422
     assert titles() == ["Hello"]
 
 

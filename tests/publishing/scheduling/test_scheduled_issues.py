@@ -578,21 +578,6 @@ def test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled(
     assert start_due()
 
 
-@pytest.mark.parametrize("goes_to", ["nobody", "unreached"])
-def test_code_of_an_older_release_starts_no_edition_for(
-    newsroom: Newsroom, provider: SandboxServer, goes_to: str
-) -> None:
-    first = newsroom.publish(1)
-    newsroom.deliver_all()
-    edition = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
-    its_time_came(edition)
-
-    with pytest.raises(IntegrityError, match=f"publish to: {goes_to}"):
-        Edition.objects.filter(pk=edition.pk).update(control="running")
-
-    Edition.objects.filter(pk=edition.pk).update(control="cancelled")
-
-
 def test_schedule_older_than_postmarks_memory_stays_unreconciled(
     newsroom: Newsroom, provider: SandboxServer, settings: Any
 ) -> None:

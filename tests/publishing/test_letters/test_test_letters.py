@@ -252,20 +252,6 @@ def test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a
     assert PostedForm.objects.get().idempotency_key == row.idempotency_key
 
 
-def test_one_that_was_sent_before_the_upgrade_is_not_sent_again_after_it(window):
-    first = window.post(TEST, **form())
-    plain = plain_fingerprint()
-    PostedForm.objects.update(  # as 0.9 wrote it
-        idempotency_key=f"test-{hashlib.sha256(b'a form' + plain).hexdigest()[:40]}",
-        request_fingerprint=plain,
-    )
-
-    assert window.post(TEST, **form()).answer["Location"] == first.answer["Location"]
-    assert sent_as_tests().count() == 1
-    assert window.post(TEST, **form(title="Swallows")).status == 303
-    assert sent_as_tests().count() == 2
-
-
 def plain_fingerprint():
     """What anybody can work out who knows the letter and guesses the address."""
     return fingerprint_of(RequestFactory().post(TEST, form()), FIELDS)

@@ -30,12 +30,9 @@ an hour has only so many tests
     _keep_to_the_limit: if «sent.count() >= settings.TESTS_PER_HOUR → False»:
     test_test_letters::test_an_hour_has_only_so_many
 what is kept of a form cannot be tried out with guessed addresses
-    fingerprints_of: return [«*keyed(plain), plain → plain, *keyed(plain)»]
+    fingerprints_of: return «keyed(fingerprint_of(request, names)) →
+        [fingerprint_of(request, names)]»
     test_test_letters::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
-a form of before the upgrade is known after it
-    fingerprints_of: return «[*keyed(plain), plain] → keyed(plain)»
-    test_one_that_was_sent_before_the_upgrade_is_not_sent_again_after_it
-    test_a_form_that_was_posted_before_the_upgrade_is_known_after_it
 a test that was sent is known though its key would be another by now
     _key_of_this_form: if «len(different) > 1 → False»:
     test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a_fallback

@@ -36,9 +36,6 @@ the provider's memory is compared with when an issue was scheduled
     editions_to_walk: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
         published_at»
     test_schedule_older_than_postmarks_memory_stays_unreconciled
-the database itself holds: old code starts no edition for the unreached or nobody
-    sql: DROP TRIGGER whom_it_goes_to_is_known ON edition
-    test_code_of_an_older_release_starts_no_edition_for[unreached]
 a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,13 +22,11 @@ from subscribers.models import (
     ConsentRecord,
     LeftOutRow,
     Subscriber,
-    SubscriberImport,
     Suppression,
 )
 from subscribers.suppression.manual_suppression import let_in, shut_out
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
-from tests.subscribers.importing.import_browser import kept_in_waiting, run_workers
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
 
@@ -118,16 +115,6 @@ def test_another_name_that_says_another_status_is_another_import(import_rows: Im
     for name, created in (("readers.csv", True), ("list.csv", False), (MAILCHIMP.name, True)):
         printed = import_rows(content=content, name=name, options=CONFIRMED)
         assert printed.summary["created"] is created
-
-
-def test_a_file_of_an_earlier_release_is_refused(file_of: FileOf) -> None:
-    record = kept_in_waiting(file_of(f"{ADA},unsubscribed", header="email,status"))
-    content = record.pieces.get().content
-    SubscriberImport.objects.update(content_hash=hashlib.sha256(content).digest())
-    run_workers()
-    record.refresh_from_db()
-    assert record.refusal.startswith("An earlier release of Homing received this file")
-    assert the_list() == {}
 
 
 class TestWhoIsKnown:
