@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from delivery.interface import without_nested_loops
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.models import Subscriber, Suppression
 
 
@@ -22,9 +25,9 @@ class Audience(QuerySet[Subscriber]):
             return super().count()
 
 
-def confirmed() -> QuerySet[Subscriber, tuple[int, str, str]]:
+def confirmed() -> QuerySet[Subscriber, tuple[Any, ...]]:
     """
-    Every reader who is confirmed and not suppressed, as rows of exactly (id, email, name).
+    Select confirmed, unsuppressed readers as rows of exactly (id, email, *reader fields).
 
     Unordered and unevaluated: publishing numbers them inside one `INSERT … SELECT`.
     """
@@ -33,5 +36,5 @@ def confirmed() -> QuerySet[Subscriber, tuple[int, str, str]]:
         Audience(Subscriber)
         .filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
         .order_by()
-        .values_list("id", "email", "name")
+        .values_list("id", "email", *FIELD_NAMES)
     )

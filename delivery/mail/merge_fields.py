@@ -13,8 +13,11 @@ from difflib import get_close_matches
 from html import escape
 from typing import NamedTuple
 
-BODY_FIELDS = ("name", "email", "unsubscribe_url", "archive_url")
-TITLE_FIELDS = ("name", "email")
+from delivery.reader_fields import FIELD_NAMES
+
+TITLE_FIELDS = (*FIELD_NAMES, "email")
+TITLE_FIELDS_SHOWN = ", ".join(f"{{{{ {name} }}}}" for name in TITLE_FIELDS)
+BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "archive_url")
 
 # Blanks around a name are taken off afterwards: left to the expression, a long run of them would
 # be tried in every division. Beginning with its braces, it is looked for by them alone.

@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import parseaddr
+from operator import not_
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_template import MessageTemplate, ValueMarkers
 from delivery.mail.transactional_mail import provider_tag
+from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import stem_of
 
 # Postmark fills this in itself where it handles unsubscribes.
@@ -44,11 +46,16 @@ class Envelope:
 
 
 class Recipient(NamedTuple):
-    """Whose copy it is."""
+    """Whose copy it is. `fields` are the values of `READER_FIELDS`, in that order."""
 
     recipient: int
     address: str
-    name: str
+    fields: tuple[str, ...]
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The values of the merge fields that hold a reader's own words."""
+        return {**dict(zip(FIELD_NAMES, self.fields, strict=True)), "email": self.address}
 
 
 class NewsletterRenderer:
@@ -71,7 +78,7 @@ class NewsletterRenderer:
             html_mail=html_mail,
             text_mail=text_mail,
             values={"archive_url": envelope.archive_url},
-            own={"name": "name", "email": "email", "unsubscribe_url": "link"},
+            own={name: name for name in (*FIELD_NAMES, "email")} | {"unsubscribe_url": "link"},
             headers=self._headers,
         )
         self._list_id = {
@@ -141,7 +148,7 @@ class _MessageBuilder:
     What the messages of one edition have in common, and the places where they differ.
 
     `values` are those of the merge fields that are the same for every reader; `own` names the
-    fields that are not, and which of a reader's own values (`name`, `email`, `link`) each holds.
+    fields that are not, and which of a reader's own values (such as `name`, `link`) each holds.
     `headers` makes what stands beside the headers of every mail, of the reader's link.
     """
 
@@ -174,7 +181,7 @@ class _MessageBuilder:
         if envelope.reply_to:
             self._common["ReplyTo"] = envelope.reply_to
         self._texts = (title, html_mail, text_mail, repr(envelope), repr(sorted(values.items())))
-        self._cuts: dict[tuple[bool, bool], MessageTemplate] = {}
+        self._cuts: dict[tuple[bool, ...], MessageTemplate] = {}
 
     def filled(
         self, copies: Sequence[Recipient], links: Sequence[str], attempt: UUID
@@ -184,9 +191,7 @@ class _MessageBuilder:
         messages = []
         for copy, link in zip(copies, links, strict=True):
             values["recipient"] = str(copy.recipient)
-            values["name"] = copy.name
-            values["email"] = copy.address
-            values["link"] = link
+            values.update(copy.values, link=link)
             if self._title.has_fields:
                 own = {field: values[name] for field, name in self._own.items()}
                 values["subject"] = _as_subject(self._title.fill({**self._values, **own}))
@@ -199,16 +204,16 @@ class _MessageBuilder:
 
         Where a value is missing, what stands in its fields is the author's own words.
         """
-        lacks = (not copy.name, not copy.address)
+        lacks = tuple(map(not_, (*copy.fields, copy.address)))
         if lacks not in self._cuts:
-            self._cuts[lacks] = self._cut(*lacks)
+            self._cuts[lacks] = self._cut(lacks)
         return self._cuts[lacks]
 
-    def _cut(self, lacks_name: bool, lacks_address: bool) -> MessageTemplate:
+    def _cut(self, lacks: tuple[bool, ...]) -> MessageTemplate:
         marks = ValueMarkers(*self._texts)
         key = self._stem + marks.of("recipient")
 
-        lacking = {"name": lacks_name, "email": lacks_address}
+        lacking = dict(zip((*FIELD_NAMES, "email"), lacks, strict=True))
 
         def values(*, in_html: bool) -> dict[str, str]:
             own = {

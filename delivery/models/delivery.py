@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from delivery.models.reader_columns import ReaderColumns
+
 
 class Outcome(models.TextChoices):
     """What became of a copy. Explained for readers of the code in docs/states.md."""
@@ -17,12 +19,12 @@ class Outcome(models.TextChoices):
     FAILED = "failed", "refused address, or all tries used up"
 
 
-class Delivery(models.Model):
+class Delivery(ReaderColumns):
     """
     One reader's copy of one edition; its key is (issue, recipient, version).
 
     Inserted once and updated once in the normal case. Only the key and the batch are indexed, so
-    that the update stays within the page (docs/decisions/0005). Address and name are those at the
+    that the update stays within the page (docs/decisions/0005). Address and fields are those at the
     time of publishing, so that a second try is the same mail. `sent` needs the provider's id; a
     time without an id stays representable, because it has to be found and asked about.
     """
@@ -47,7 +49,7 @@ class Delivery(models.Model):
         "delivery.Batch", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     address = models.CharField(max_length=254)
-    name = models.CharField(max_length=256, blank=True)
+    name = models.CharField(max_length=256, blank=True)  # until the migrations begin anew
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING)
     sent_at = models.DateTimeField(null=True, help_text="When the provider took it, by its clock.")
     provider_message_id = models.CharField(max_length=100, null=True)

@@ -14,6 +14,7 @@ from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_ids import first_batch_id
 from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.reader_fields import FIELD_COLUMNS
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.
@@ -51,12 +52,12 @@ def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
     cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")
 
 
-def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, most: int) -> int:
+def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int:
     """
     Enqueue one delivery for each row of `audience`; return how many there are.
 
-    `audience` is a query of exactly (recipient id, address, name). `most` is the largest batch
-    wanted. Runs inside the caller's transaction: all of it is there after commit, or nothing.
+    `audience` is a query of exactly (recipient id, address, *reader fields), `most` the largest
+    batch wanted. Runs inside the caller's transaction: all of it is there after commit, or nothing.
     The edition must be new. Raises `LookupError` if the audience needs more batches than fit.
     """
     size = batch_size_for(edition, most)
@@ -68,11 +69,11 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
         with without_nested_loops(cursor):
             cursor.execute(
                 f"""
-                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name,
-                                      outcome)
+                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address,
+                                      {FIELD_COLUMNS}, outcome)
                 SELECT %s, recipient, %s, %s + (row_number() OVER (ORDER BY recipient) - 1) / %s,
-                       address, name, 'waiting'
-                FROM ({rows}) AS audience (recipient, address, name)
+                       address, {FIELD_COLUMNS}, 'waiting'
+                FROM ({rows}) AS audience (recipient, address, {FIELD_COLUMNS})
                 """,  # noqa: S608 -- the sub-query is compiled by the ORM, its values are parameters
                 [edition.issue_id, edition.version, first, size, *parameters],
             )

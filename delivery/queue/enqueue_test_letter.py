@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from delivery.models import Edition
 from delivery.queue.batches.batch_ids import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.reader_fields import FIELD_COLUMNS
 
 # No two backups of one database are restored so close that both land on the same place.
 NUMBERS_APART = 1_000
@@ -60,11 +62,12 @@ def leave_a_gap_in_numbers() -> None:
         )
 
 
-def enqueue_test(edition: Edition, address: str, name: str) -> None:
+def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
     """
     Have the one copy of a test letter sent to `address`, before every newsletter.
 
-    `edition` is new and of the kind `test`. Must be called inside the transaction that makes it.
+    `edition` is new and of the kind `test`, `fields` are the values of `READER_FIELDS`. Must be
+    called inside the transaction that makes the edition.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
@@ -75,11 +78,12 @@ def enqueue_test(edition: Edition, address: str, name: str) -> None:
         # Whoever has themselves erased meanwhile waits for this, or this sees that they are gone.
         cursor.execute(MAKE_COPIES)
         cursor.execute(
-            """
-            INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome)
-            VALUES (%s, %s, %s, %s, %s, %s, 'waiting')
+            f"""
+            INSERT INTO delivery (issue_id, recipient_id, version, batch_id, outcome, address,
+                                  {FIELD_COLUMNS})
+            SELECT %s, %s, %s, %s, 'waiting', %s{", %s" * len(fields)}
             """,
-            [edition.issue_id, TEST_RECIPIENT, edition.version, batch, address, name],
+            [edition.issue_id, TEST_RECIPIENT, edition.version, batch, address, *fields],
         )
         cursor.execute(
             """

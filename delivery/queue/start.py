@@ -24,6 +24,7 @@ from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine import BEARS_A_MARK, set_aside
 from delivery.queue.short_transaction import short_transaction
+from delivery.reader_fields import FIELD_COLUMNS
 from delivery.rules.settlement import Fate, Suppressed, Withdrawn
 
 
@@ -49,13 +50,13 @@ def copies_of(claim: Claim) -> list[Recipient]:
     """The copies of a claimed batch that wait, to be rendered before the call starts."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT recipient_id, address, name FROM delivery
+            f"""
+            SELECT recipient_id, address, {FIELD_COLUMNS} FROM delivery
             WHERE batch_id = %s AND outcome = 'waiting' ORDER BY recipient_id
-            """,
+            """,  # noqa: S608 -- a constant
             [claim.batch],
         )
-        return list(map(Recipient._make, cursor.fetchall()))
+        return [Recipient(row[0], row[1], row[2:]) for row in cursor.fetchall()]
 
 
 class _EditionIsNeededError(Exception):

@@ -17,30 +17,34 @@ from delivery.feedback import provider_suppressions, suppression_changes
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import Edition
+from delivery.reader_fields import FIELD_NAMES
 from delivery.retention import provider_event_details
 
 ERASED = "The reader had themselves erased."
 NEVER_CONFIRMED = "The reader never confirmed, and is forgotten."
 
 
+_NO_VALUES = ", ".join(f"{name} = ''" for name in ("address", *FIELD_NAMES))
+_HAS_VALUES = " OR ".join(f"{name} <> ''" for name in ("address", *FIELD_NAMES))
+
 # The reason is the provider's own sentence, and may quote the address.
-_BLANK = """
-    UPDATE delivery SET address = '', name = '',
+_BLANK = f"""
+    UPDATE delivery SET {_NO_VALUES},
            reason = CASE WHEN strpos(lower(reason), address_key) > 0 THEN %s ELSE reason END
     FROM unnest(%s::bigint[], %s::text[]) AS gone (recipient, address_key)
-    WHERE issue_id = ANY(%s) AND recipient_id = recipient AND (address <> '' OR name <> '')
-"""
+    WHERE issue_id = ANY(%s) AND recipient_id = recipient AND ({_HAS_VALUES})
+"""  # noqa: S608 -- a constant
 
-_BLANK_TESTS = """
-    UPDATE delivery SET address = '', name = '',
+_BLANK_TESTS = f"""
+    UPDATE delivery SET {_NO_VALUES},
            reason = CASE WHEN strpos(lower(reason), %s) > 0 THEN %s ELSE reason END
     WHERE issue_id = %s AND recipient_id = %s AND lower(address) = %s
-"""
+"""  # noqa: S608 -- a constant
 
 
 def forget_recipient(recipient: int, address_key: str) -> None:
     """
-    Blank address and name on every copy of this reader. `address_key` is the case-folded address.
+    Blank address and fields on every copy of this reader. `address_key` is the case-folded address.
 
     Runs in the caller's transaction. One look into the primary key for each issue there is.
     """

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from api.schema import Posted, Told
+from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 
@@ -56,7 +57,7 @@ class Words(Clock):
 
     title: str = Field(
         max_length=LONGEST_TITLE,
-        description="The subject. `{{ name }}` and `{{ email }}` may stand in it.",
+        description=f"The subject. You can use {TITLE_FIELDS_SHOWN} in it.",
         examples=["Tide tables for October"],
     )
     html: str = Field(

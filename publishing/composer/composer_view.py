@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import clock
 from delivery.models import Edition, Newsletter
+from delivery.reader_fields import READER_FIELDS
 from idempotency.key import FIELD, BadKey, fresh_key, key_given
 from publishing.composer.composer_stats import beside
 from publishing.content.draft_content import HTML, MARKDOWN, Written
@@ -52,7 +53,11 @@ from subscribers.audience import confirmed
 from subscribers.links.see_other import see_other
 
 SHOWN = ("desktop", "phone", "text", "dark")
-MERGE_FIELDS = ("{{ name }}", "{{ name|reader }}", "{{ email }}", "{{ archive_url }}")
+MERGE_FIELDS = (
+    *(f"{{{{ {name} }}}}" for field in READER_FIELDS for name in (field.name, field.with_fallback)),
+    "{{ email }}",
+    "{{ archive_url }}",
+)
 EMPTY = Wording(Written("", "", MARKDOWN, "", ""))
 
 

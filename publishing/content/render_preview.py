@@ -19,10 +19,13 @@ from delivery.mail.compose import compose
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
 from delivery.models import Newsletter
+from delivery.reader_fields import READER_FIELDS
 from publishing.content.edition_content import Content
 from subscribers.audience import confirmed
 
-ADA = Recipient(0, "ada.whitlock@posthouse.example", "Ada Whitlock")
+ADA = Recipient(
+    0, "ada.whitlock@posthouse.example", tuple(field.example for field in READER_FIELDS)
+)
 # A token that was never given out; the page there says so and offers nothing to press.
 NOBODYS_TOKEN = "preview"  # noqa: S105
 
@@ -51,7 +54,7 @@ def sample_reader(*, sees_readers: bool) -> Recipient:
     Ada is shown if nobody is confirmed, and to an author who may not see readers.
     """
     first = confirmed().order_by("id").first() if sees_readers else None
-    return ADA if first is None else Recipient(*first)
+    return ADA if first is None else Recipient(first[0], first[1], first[2:])
 
 
 def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
@@ -84,12 +87,11 @@ def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Previ
         unsubscribe_urls=_nobodys_links,
     )
     message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
-    values = {"name": reader.name, "email": reader.address}
     return Preview(
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
         reader=reader.address,
         subject=message["Subject"],
-        preheader=FieldTemplate(content.preheader, html=False).fill(values),
+        preheader=FieldTemplate(content.preheader, html=False).fill(reader.values),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
         size=mail.size,

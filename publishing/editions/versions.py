@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -57,9 +57,9 @@ def corrects() -> Exists:
 
 def audience_of(
     issue: uuid.UUID, version: int, goes_to: str
-) -> QuerySet[Subscriber, tuple[int, str, str]]:
+) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """
-    Whom a version goes to, as rows of exactly (id, email, name), unevaluated.
+    Whom a version goes to, as rows of exactly (id, email, *reader fields), unevaluated.
 
     Everyone confirmed now, or those of them who were sent an earlier version, or who certainly were
     not. The latter two are joins with the ledger, whose key begins with issue and recipient. They

@@ -33,7 +33,7 @@ from publishing.preflight.link_address import is_for_examples
 from publishing.preflight.links import to_be_opened
 from publishing.preflight.parse_letter import Letter, read_letter
 from publishing.preflight.run_checks import Findings, findings_of
-from publishing.preflight.words import needs_names
+from publishing.preflight.words import fields_without_fallback
 from subscribers.audience import confirmed
 from subscribers.consent.consent_since import acts_since
 from subscribers.models import Subscriber
@@ -171,7 +171,7 @@ def _facts(
         preheader=content.preheader,
     )
     sending = read_health()
-    bare = needs_names(content.title, content.preheader, content.html, content.text)
+    bare = fields_without_fallback(content.title, content.preheader, content.html, content.text)
     return Facts(
         content=content,
         letter=letter,
@@ -191,7 +191,9 @@ def _facts(
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
         would_stand=where_it_stands(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
-        nameless=confirmed().filter(name="").count() if bare else 0,
+        without_value={
+            field.name: confirmed().filter(**{field.name: ""}).count() for field in bare
+        },
         same_lately=_same_lately(draft, content, sending.now),
         going=_going(draft),
         earlier_versions_going=tuple(

@@ -65,7 +65,8 @@ class Facts:
 
     readers: int
     would_stand: str
-    nameless: int
+    # Readers without a value, by merge field that is used without a fallback.
+    without_value: Mapping[str, int]
 
     is_mailed: bool = True
     same_lately: tuple[Published, ...] = ()

@@ -8,6 +8,7 @@ from itertools import islice
 
 from delivery.humanise import enumerated, so_many
 from delivery.mail import merge_fields
+from delivery.reader_fields import READER_FIELDS, ReaderField
 from publishing.content.edition_content import flaws_of
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, stop
@@ -184,30 +185,38 @@ def _where(passage: Passage) -> Where:
     return Where.TEXT if passage.place.endswith("of the text part") else Where.LETTER
 
 
-def needs_names(*parts: str) -> bool:
-    """Whether a reader without a name would find a hole in one of these."""
-    return any(
-        found.name == "name" and not found.fallback
+def fields_without_fallback(*parts: str) -> list[ReaderField]:
+    """The reader's fields that leave a hole in one of these parts if a reader has no value."""
+    bare = {
+        found.name
         for part in parts
         for found in merge_fields.iter_fields(part)
-    )
+        if not found.fallback
+    }
+    return [field for field in READER_FIELDS if field.name in bare]
 
 
 def _fields_without_a_value(facts: Facts) -> Iterator[Finding]:
     content = facts.content
-    if not needs_names(content.title, content.preheader, content.html, content.text):
+    bare = fields_without_fallback(content.title, content.preheader, content.html, content.text)
+    if not bare:
         used = (field for _, part, _ in _parts(facts) for field in merge_fields.iter_fields(part))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
             yield in_order("Every merge field has a value for every reader.")
-        return
-    if not facts.nameless:
-        yield in_order("Every reader has a name.")
-        return
-    where = next(_PLACES[field] for field, part, _ in _parts(facts) if needs_names(part))
-    have = "has" if facts.nameless == 1 else "have"
-    yield advice(
-        f"{so_many(facts.nameless, 'reader')} {have} no name, and there is no fallback for",
-        "They find nothing in its place. With {{ name|reader }} they are called “reader”.",
-        where,
-        code="{{ name }}",
-    )
+    for field in bare:
+        readers = facts.without_value[field.name]
+        if not readers:
+            yield in_order(f"Every reader has a {field.label.lower()}.")
+            continue
+        yield advice(
+            f"{so_many(readers, 'reader')} {'has' if readers == 1 else 'have'} no "
+            f"{field.label.lower()}, and there is no fallback for",
+            f"They find nothing in its place. With {{{{ {field.with_fallback} }}}} they read "
+            f"“{field.fallback}”.",
+            next(
+                _PLACES[place]
+                for place, part, _ in _parts(facts)
+                if field in fields_without_fallback(part)
+            ),
+            code=f"{{{{ {field.name} }}}}",
+        )

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from delivery.models import Delivery
+from delivery.reader_fields import FIELD_NAMES
 from publishing.progress.outcome_sentences import address_of, why_of
 from subscribers.files.safe_csv import csv_line
 
 HEADER = (
     "reader",
     "address",
-    "name",
+    *FIELD_NAMES,
     "outcome",
     "missed",
     "sent_at",
@@ -35,7 +36,7 @@ def lines_of(copies: Iterable[Delivery], *, held_until: datetime | None = None) 
         yield csv_line(
             copy.recipient_id,
             address_of(copy),
-            copy.name,
+            *(getattr(copy, name) for name in FIELD_NAMES),
             copy.outcome,
             "yes" if copy.missed else "",
             _time(copy.sent_at),

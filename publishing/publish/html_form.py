@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundField
 
+from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from delivery.rules.edition_counts import WORDS_FOR
 from publishing.content.edition_content import Content, flaws_of
 from publishing.drafts.unsent_forms import WORDS
@@ -30,7 +31,7 @@ class PublishForm(forms.Form):
         strip=False,
         label="Title and subject",
         widget=forms.TextInput(attrs={"class": "title-in"}),
-        help_text="{{ name }} and {{ email }} may stand in it.",
+        help_text=f"You can use {TITLE_FIELDS_SHOWN}.",
     )
     preheader = forms.CharField(
         required=False,

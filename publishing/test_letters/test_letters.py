@@ -25,6 +25,7 @@ from delivery.mail.compose import compose
 from delivery.mail.test_letter import TEST_ISSUE, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
+from delivery.reader_fields import FIELD_NAMES
 from publishing.content.edition_content import Content
 from publishing.permissions import TAKE_READERS_AWAY, may
 from subscribers.models import Subscriber
@@ -97,7 +98,8 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
             content_hash=content.sha256,
             archive_url=settings.SITE_URL + reverse("archive:index"),
         )
-        enqueue_test(edition, *_whoever_has(to, author))
+        address, *fields = _reader_of(to, author)
+        enqueue_test(edition, address, fields)
         return edition.version
 
 
@@ -120,16 +122,17 @@ def _keep_to_the_limit(author: uuid.UUID) -> None:
         )
 
 
-def _whoever_has(address: str, author: uuid.UUID) -> tuple[str, str]:
+def _reader_of(address: str, author: uuid.UUID) -> tuple[str, ...]:
     """
-    Address and name as a reader's copy has them; without a reader no name.
+    Address and fields as a reader's copy has them; without a reader the fields are empty.
 
     An author who may not see readers does not learn that there is one with this address.
     """
+    without_reader = (address, *[""] * len(FIELD_NAMES))
     if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
-        return address, ""
+        return without_reader
     readers = Subscriber.objects.filter(email_key=address.lower())
-    return readers.values_list("email", "name").first() or (address, "")
+    return readers.values_list("email", *FIELD_NAMES).first() or without_reader
 
 
 def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:

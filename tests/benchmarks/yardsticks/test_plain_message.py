@@ -12,7 +12,7 @@ from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.yardsticks.plain_message import plain_message
 from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
 
-READER = Recipient(4711, "reader4711@example.net", "Ada Marlow")
+READER = Recipient(4711, "reader4711@example.net", ("Ada Marlow",))
 
 
 def shape(value: Any) -> Any:
@@ -28,7 +28,7 @@ def shape(value: Any) -> Any:
 
 def test_a_yardstick_sends_a_message_of_2_kb_like_the_workers() -> None:
     issue, attempt = uuid.uuid4(), uuid.uuid4()
-    plain = plain_message(issue.hex, attempt.hex, *READER)
+    plain = plain_message(issue.hex, attempt.hex, *READER[:2], *READER.fields)
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
     link = headers["List-Unsubscribe"].strip("<>")
     envelope = Envelope(issue, 1, SENDER, "", "broadcast", "The Homing Letter", "", True)

@@ -52,7 +52,7 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
         "adds_unsubscribe_link": True,
         "readers": 52_418,
         "would_stand": "It would stand in the archive.",
-        "nameless": 0,
+        "without_value": {"name": 0},
         "test": TestSent("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
         "domain": domain(),
         "domain_looked_at": NOW,

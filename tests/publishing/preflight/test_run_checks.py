@@ -91,9 +91,11 @@ def test_what_only_looks_like_it_is_left_alone(letter):
 
 
 def test_readers_without_a_name_are_counted_where_a_field_has_no_fallback():
-    assert advised("<p>Dear {{ name }},</p>", nameless=312)[0].startswith("312 readers")
-    assert advised("<p>Dear {{ name }},</p>", nameless=0) == []
-    assert advised("<p>Dear {{ name|reader }},</p>", nameless=312) == []
+    assert advised("<p>Dear {{ name }},</p>", without_value={"name": 312})[0].startswith(
+        "312 readers"
+    )
+    assert advised("<p>Dear {{ name }},</p>", without_value={"name": 0}) == []
+    assert advised("<p>Dear {{ name|reader }},</p>", without_value={"name": 312}) == []
 
 
 @pytest.mark.parametrize(

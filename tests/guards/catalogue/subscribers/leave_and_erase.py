@@ -8,7 +8,7 @@ who has left leaves once, and the ledger says so once
     test_the_ledger_has_one_line_however_often_they_press
     test_an_earlier_time_of_leaving_is_kept
 whoever is erased loses address and name on every copy
-    _BLANK: _BLANK = " UPDATE delivery SET address = «'' → address», name = '',
+    _NO_VALUES: for name in («"address", *FIELD_NAMES → FIELD_NAMES»)
     test_the_copies_of_every_issue_and_version_lose_address_and_name
 erasing waits for what is being published
     erase: «wait_for_copies_being_made()» forget_recipient
