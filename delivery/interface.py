@@ -18,11 +18,17 @@ from delivery.postmark.provider_events import (
 )
 from delivery.queue import control, scheduled_editions
 from delivery.queue.enqueue import batch_size_for, enqueue, without_nested_loops
-from delivery.queue.enqueue_test_letter import Fate, enqueue_test, fate_of, next_number, sent_to
+from delivery.queue.enqueue_test_letter import (
+    Fate,
+    enqueue_test,
+    load_test_letter,
+    next_number,
+    sent_to,
+)
 from delivery.queue.enqueue_transactional import request_mail
-from delivery.queue.erasure_lock import MAKE_COPIES, wait_for_copies_being_made
-from delivery.queue.scheduled_editions import Begun
-from delivery.queue.short_transaction import joining_the_callers, short_transaction, together
+from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
+from delivery.queue.scheduled_editions import StartedEdition
+from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
 from delivery.reconcile.record_findings import time_now, unreconciled_versions
 from delivery.reconcile.run import Outcome as ReconcileOutcome
@@ -34,9 +40,8 @@ from delivery.worker.phases import Phase
 from delivery.worker.provider_tasks import PROVIDER_TASKS
 
 __all__ = [
-    "MAKE_COPIES",
+    "LOCK_ENQUEUE",
     "PROVIDER_TASKS",
-    "Begun",
     "Bounced",
     "Fact",
     "Fate",
@@ -46,6 +51,7 @@ __all__ = [
     "ReasonCode",
     "ReconcileOutcome",
     "SearchUnavailableError",
+    "StartedEdition",
     "Suppressed",
     "ask_provider",
     "batch_size_for",
@@ -55,9 +61,9 @@ __all__ = [
     "enqueue",
     "enqueue_test",
     "event_inbox",
-    "fate_of",
-    "joining_the_callers",
+    "join_transaction",
     "last_words",
+    "load_test_letter",
     "next_number",
     "reconcile",
     "request_mail",
@@ -69,6 +75,6 @@ __all__ = [
     "together",
     "types_that_mean",
     "unreconciled_versions",
-    "wait_for_copies_being_made",
+    "wait_for_enqueues",
     "without_nested_loops",
 ]

@@ -21,7 +21,7 @@ from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details, provider_event_details
 from delivery.retention.batched_delete import OldRows
-from delivery.rules.provider_retention import days_of_details
+from delivery.rules.provider_retention import details_retention_days
 from idempotency import expire
 from newsletter_site.logs.exceptions import fault_of
 from publishing.drafts import unsent_forms
@@ -70,7 +70,7 @@ class Gone:
 def kinds() -> list[Kind]:
     """Everything that goes with time, by the settings of this moment."""
     details = f"{_days(settings.DETAILS_KEEP_DAYS)} (DETAILS_KEEP_DAYS)"
-    of_sending = days_of_details()
+    of_sending = details_retention_days()
     if of_sending > settings.DETAILS_KEEP_DAYS:
         asked = f"{_days(of_sending)}, while Postmark may be asked (POSTMARK_RETENTION_DAYS)"
     else:

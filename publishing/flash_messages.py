@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from delivery.models import Edition
-from delivery.rules.edition_counts import ARCHIVE_ONLY, WORDS_FOR
+from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
 from publishing.editions.listing import where_it_stands
 from publishing.editions.status import status_of
 from publishing.editions.versions import REACHED, UNREACHED
@@ -79,7 +79,7 @@ def there_already(edition: Edition) -> str:
     taken_back = status_of(edition.pk).taken_back
     return (
         f"Version {edition.version} was {done} before, with these same words, {when}to "
-        f"{WORDS_FOR[edition.goes_to]}{f', and {taken_back} since' if taken_back else ''}. "
+        f"{AUDIENCE_WORDS[edition.goes_to]}{f', and {taken_back} since' if taken_back else ''}. "
         "Nothing was sent now and nothing was changed."
     )
 

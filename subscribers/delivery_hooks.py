@@ -152,6 +152,6 @@ class RegisteredReaders:
             return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"
         return f"{settings.SITE_URL}/record/{token}/"
 
-    def leave_a_gap_in_ids(self) -> None:
+    def reserve_ids(self) -> None:
         """Have what is given out to readers jump (`subscribers/reserve_ids.py`)."""
-        reserve_ids.leave_a_gap_in_ids()
+        reserve_ids.reserve_ids()

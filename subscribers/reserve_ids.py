@@ -25,7 +25,7 @@ PLACES = 1_000
 REQUESTS_APART = 1_000
 
 
-def leave_a_gap_in_ids() -> None:
+def reserve_ids() -> None:
     """
     Have the ids of new readers jump. Kept even if the caller's transaction is undone.
 

@@ -15,8 +15,8 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Alarm
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue.control import pause_by_itself
-from delivery.rules.bounce_threshold import Counts, Limits, surge_in
+from delivery.queue.control import pause_automatically
+from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
 
 
 def limits_from_settings() -> Limits:
@@ -52,10 +52,10 @@ def pause_a_surge(cursor: CursorWrapper, edition: int) -> bool:
     if row is None:
         return False
     left, bounced, complained, waiting, since = map(int, row)
-    surge = surge_in(Counts(left, bounced, complained, waiting), limits_from_settings())
+    surge = find_exceeded_rate(Counts(left, bounced, complained, waiting), limits_from_settings())
     if surge is None:
         return False
-    pause_by_itself(cursor, edition, surge.sentence)
+    pause_automatically(cursor, edition, surge.sentence)
     raise_alarm(
         cursor, edition, Alarm.Kind.SURGE, f"{surge.what} after {since} copies", surge.sentence
     )

@@ -59,7 +59,7 @@ class Readers(Protocol):
         """Where each of these readers leaves with one click; absolute addresses, in their order."""
         ...
 
-    def leave_a_gap_in_ids(self) -> None:
+    def reserve_ids(self) -> None:
         """
         Give no id again that a database may have given out after its backup was taken.
 

@@ -20,7 +20,7 @@ from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_template import MessageTemplate, ValueMarkers
 from delivery.mail.transactional_mail import provider_tag
 from delivery.reader_fields import FIELD_NAMES
-from delivery.rules.delivery_key import stem_of
+from delivery.rules.delivery_key import key_prefix
 
 # Postmark fills this in itself where it handles unsubscribes.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
@@ -169,7 +169,7 @@ class _MessageBuilder:
         self._values = values
         self._own = own
         self._headers = headers
-        self._stem = stem_of(envelope.issue, envelope.version)
+        self._stem = key_prefix(envelope.issue, envelope.version)
         self.domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
         self._common: dict[str, Any] = {
             "From": envelope.sender,

@@ -41,11 +41,11 @@ from delivery.postmark.suppression_responses import (
     why_no_list,
 )
 from delivery.rules.outcomes import (
-    CallAnswer,
+    CallResult,
     CallUnanswered,
     Found,
     LookedUp,
-    LookUpAnswer,
+    LookupResult,
     NoInformation,
     NotSent,
     Page,
@@ -233,7 +233,7 @@ class Postmark:
         """Close the idle connection."""
         self._session.close()
 
-    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallAnswer:
+    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
         """
         Send one batch. `body` is the JSON array of the messages to `addresses`, in that order.
 
@@ -251,7 +251,7 @@ class Postmark:
 
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
-    ) -> LookUpAnswer:
+    ) -> LookupResult:
         """
         Everything on `stream` whose metadata `field_name` is `value`, over all pages.
 

@@ -21,14 +21,14 @@ from delivery.rules.outcomes import (
     Accepted,
     Answered,
     Blocked,
-    CallAnswer,
     CallFault,
+    CallResult,
     CallUnanswered,
     Fault,
     Found,
     Inactive,
     Listed,
-    MessageAnswer,
+    MessageResult,
     NoInformation,
     NotNow,
     Page,
@@ -156,7 +156,7 @@ def _names(to: str, address: str) -> bool:
     return told == wanted or told.endswith(f"<{wanted}>")
 
 
-def classify_message(item: object, address: str) -> MessageAnswer:
+def classify_message(item: object, address: str) -> MessageResult:
     """What one item of a batch answer says about the message to `address`."""
     if not isinstance(item, dict):
         return Unanswered("Postmark's answer held something else than a result.")
@@ -191,7 +191,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def classify_call(
     status: int, headers: Mapping[str, str], body: bytes, addresses: Sequence[str]
-) -> CallAnswer:
+) -> CallResult:
     """
     What the whole answer to `POST /email/batch` says; `addresses` are those of its messages.
 
@@ -245,7 +245,7 @@ def _error_of(parsed: object) -> tuple[int | None, str]:
     return _as_code(parsed.get("ErrorCode")), _as_text(parsed.get("Message"))
 
 
-def _classify_success(parsed: object, addresses: Sequence[str]) -> CallAnswer:
+def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
     if not isinstance(parsed, list):
         return CallUnanswered("Postmark's answer could not be read.")
     if len(parsed) != len(addresses):
@@ -270,7 +270,7 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallAnswer:
     )
 
 
-def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallAnswer:
+def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallResult:
     """An error body with a 4xx: it concerns the request as a whole."""
     if code == MAINTENANCE:
         return PutOff("Postmark is under maintenance (code 100).")

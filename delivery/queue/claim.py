@@ -85,7 +85,7 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
     )
 
 
-def claim_look_up(worker: UUID, *, lease_s: float) -> Claim | None:
+def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:
     """Take the next batch in doubt whose look-up is due, or None."""
     return _claim(
         f"""

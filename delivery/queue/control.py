@@ -11,13 +11,13 @@ from __future__ import annotations
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches import withdraw
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
 from delivery.queue.batches.batch_state import pause_batches
 from delivery.queue.batches.split import lock_edition
-from delivery.queue.enqueue import SERVED_NOW
+from delivery.queue.enqueue import CURRENT_POS
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.quarantine import BEARS_A_MARK, set_marked_aside
+from delivery.queue.quarantine import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules import edition_counts
 
@@ -71,7 +71,7 @@ def stop_after_restore(cursor: CursorWrapper, edition: int, reason: str) -> None
     pause_batches(cursor, edition)
 
 
-def pause_by_itself(cursor: CursorWrapper, edition: int, reason: str) -> None:
+def pause_automatically(cursor: CursorWrapper, edition: int, reason: str) -> None:
     """
     Hold a running edition back until a person has looked; `reason` says at what. Runs in the
     caller's transaction, which has locked the edition.
@@ -113,7 +113,7 @@ def resume(edition: int) -> bool:
                                      (SELECT held_until FROM edition WHERE id = %(edition)s))
             WHERE id = ANY (ARRAY(
                 SELECT id FROM batch
-                WHERE edition_id = %(edition)s AND {NOT_OVER} AND state = 'paused'
+                WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'paused'
                 ORDER BY pos, id LIMIT CASE WHEN %(probe)s THEN 1 END))
             """,  # noqa: S608 -- a constant
             {"edition": edition, "probe": probe},
@@ -149,12 +149,12 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
         f"""
         UPDATE batch SET state = 'ready', due_at = clock_timestamp()
         WHERE id = (SELECT id FROM batch
-                    WHERE edition_id = %(edition)s AND {NOT_OVER} AND state = 'paused'
+                    WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'paused'
                     ORDER BY pos, id LIMIT 1)
           AND EXISTS (SELECT FROM edition
                       WHERE id = %(edition)s AND probing AND control = 'running')
           AND NOT EXISTS (SELECT FROM batch
-                          WHERE edition_id = %(edition)s AND {NOT_OVER} AND state IN
+                          WHERE edition_id = %(edition)s AND {IS_OPEN} AND state IN
                                 ('ready', 'claimed', 'sending', 'unknown', 'looking_up'))
         """,  # noqa: S608 -- a constant
         {"edition": edition},
@@ -175,7 +175,7 @@ def end_probe(cursor: CursorWrapper, edition: int) -> None:
         cursor.execute(
             f"""
             UPDATE batch SET state = 'ready', due_at = clock_timestamp()
-            WHERE edition_id = %s AND {NOT_OVER} AND state = 'paused'
+            WHERE edition_id = %s AND {IS_OPEN} AND state = 'paused'
             """,  # noqa: S608 -- a constant
             [edition],
         )
@@ -197,7 +197,7 @@ def send_now(edition: int) -> bool:
         cursor.execute(
             f"""
             UPDATE batch SET due_at = clock_timestamp()
-            WHERE edition_id = %s AND {NOT_OVER} AND state = 'ready'
+            WHERE edition_id = %s AND {IS_OPEN} AND state = 'ready'
             """,  # noqa: S608 -- a constant
             [edition],
         )
@@ -244,7 +244,7 @@ def call_back(edition: int) -> int | None:
                 f"""
                 SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
                     OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
-                                                   AND {NOT_OVER} AND state <> 'done')
+                                                   AND {IS_OPEN} AND state <> 'done')
                 """,  # noqa: S608 -- a constant
                 {"edition": edition},
             )
@@ -282,7 +282,7 @@ def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -
     if cursor.rowcount == 0:
         return None
     pause_batches(cursor, edition)
-    set_marked_aside(cursor, edition)
+    quarantine_marked(cursor, edition)
     return withdraw.withdraw_waiting(cursor, edition, because=because)
 
 
@@ -301,7 +301,7 @@ def close(edition: int) -> bool:
                    control_at = clock_timestamp()
             WHERE id = %(edition)s AND control IN ('running', 'paused', 'stopped')
               AND unreconciled_since IS NULL
-              AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND {NOT_OVER}
+              AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND {IS_OPEN}
                                                   AND state NOT IN ('done', 'parked'))
             """,  # noqa: S608 -- a constant
             {"edition": edition},
@@ -345,7 +345,7 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
                        + (row_number() OVER (ORDER BY recipient_id) - 1) / %(most)s AS new_batch
                 FROM delivery
                 WHERE batch_id IN (SELECT id FROM batch
-                                   WHERE edition_id = %(edition)s AND {NOT_OVER}
+                                   WHERE edition_id = %(edition)s AND {IS_OPEN}
                                      AND batch.missed > 0)
                   AND {_WAS_MISSED}
             ), moved AS (
@@ -362,7 +362,7 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
                 SELECT new_batch, %(edition)s, line.served + new_batch - min(new_batch) OVER (),
                        CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END, 0, clock_timestamp(),
                        0, 0, 0, 0, '', count(*), count(*), 0, 0, 0, 0, 0, 0
-                FROM moved, ({SERVED_NOW}) AS line (served)
+                FROM moved, ({CURRENT_POS}) AS line (served)
                 GROUP BY new_batch, line.served
             ), left_behind AS (
                 SELECT old_batch, count(*) AS copies FROM moved GROUP BY old_batch
@@ -402,7 +402,7 @@ def ask_again(edition: int, *, silences: int) -> int | None:
             WITH asked AS (
                 UPDATE batch SET state = 'unknown', lookups = %s, due_at = clock_timestamp(),
                        reason = 'A person had Postmark asked again.'
-                WHERE edition_id = %s AND {NOT_OVER} AND state = 'parked'
+                WHERE edition_id = %s AND {IS_OPEN} AND state = 'parked'
                 RETURNING unknown
             )
             SELECT coalesce(sum(unknown), 0) FROM asked
@@ -413,7 +413,7 @@ def ask_again(edition: int, *, silences: int) -> int | None:
     return int(copies)
 
 
-def send_doubtful(edition: int) -> int | None:
+def resend_unknown(edition: int) -> int | None:
     """
     A person decides that doubt which was left to them is to be sent again; how many copies.
 
@@ -432,10 +432,10 @@ def send_doubtful(edition: int) -> int | None:
                        waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
                        doubt_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
                        reason = 'A person had them sent again.'
-                WHERE edition_id = %(edition)s AND {NOT_OVER} AND state = 'parked'
+                WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'parked'
                   AND NOT EXISTS (SELECT FROM delivery
                                   WHERE delivery.batch_id = batch.id
-                                    AND delivery.outcome = 'unknown' AND {BEARS_A_MARK})
+                                    AND delivery.outcome = 'unknown' AND {HAS_SENT_MARK})
                 RETURNING id
             ), moved AS (
                 UPDATE delivery SET outcome = 'waiting', reason = NULL

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_ids import first_batch_id
-from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
@@ -22,7 +22,7 @@ MESSAGE_OVERHEAD_BYTES = 2_000
 
 # The place in line: behind nobody's back and nobody's front. What is enqueued now begins where the
 # line is being served now, so it goes one for one with what is already under way.
-SERVED_NOW = """
+CURRENT_POS = """
     SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0
 """
@@ -65,7 +65,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int
     first = first_batch_id(edition.pk)
     with connection.cursor() as cursor:
         # A statement of its own: the next one must see who was erased while this one waited.
-        cursor.execute(MAKE_COPIES)
+        cursor.execute(LOCK_ENQUEUE)
         with without_nested_loops(cursor):
             cursor.execute(
                 f"""
@@ -90,7 +90,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int
                    %(held_until)s, 0, 0, 0, 0, '', copies, copies, 0, 0, 0, 0, 0, 0
             FROM generate_series(0, (%(count)s - 1) / %(size)s) AS number,
                  LATERAL (SELECT least(%(size)s, %(count)s - number * %(size)s)) AS cut (copies),
-                 ({SERVED_NOW}) AS line (served)
+                 ({CURRENT_POS}) AS line (served)
             WHERE %(count)s > 0
             """,  # noqa: S608 -- a constant
             {

@@ -12,7 +12,7 @@ from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
-from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 
 # No two backups of one database are restored so close that both land on the same place.
@@ -76,7 +76,7 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
     batch = first_batch_id(edition.pk)
     with connection.cursor() as cursor:
         # Whoever has themselves erased meanwhile waits for this, or this sees that they are gone.
-        cursor.execute(MAKE_COPIES)
+        cursor.execute(LOCK_ENQUEUE)
         cursor.execute(
             f"""
             INSERT INTO delivery (issue_id, recipient_id, version, batch_id, outcome, address,
@@ -97,7 +97,7 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
         )
 
 
-def fate_of(number: int) -> Fate | None:
+def load_test_letter(number: int) -> Fate | None:
     """How the test letter of this number stands; None if there is none."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -17,7 +17,7 @@ from delivery.mail.compose import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
-from delivery.queue.enqueue import SERVED_NOW, batch_size_for
+from delivery.queue.enqueue import CURRENT_POS, batch_size_for
 
 AHEAD_OF_ALL = 0
 
@@ -93,7 +93,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
 
 
 def _served_now(cursor: CursorWrapper) -> int:
-    cursor.execute(SERVED_NOW)
+    cursor.execute(CURRENT_POS)
     return int(cursor.fetchone()[0])
 
 

@@ -7,12 +7,12 @@ from django.db import connection
 _TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
 
 # Held to the end of the transaction, so that both also hold behind a connection pooler.
-MAKE_COPIES = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
+LOCK_ENQUEUE = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
 
 FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
 
 
-def wait_for_copies_being_made() -> None:
+def wait_for_enqueues() -> None:
     """
     Have no edition be published and no piece of a list imported until the caller's transaction
     ends, and wait for those that are.

@@ -225,7 +225,7 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
 # --- The books follow -----------------------------------------------------------------------------
 
 
-def unheeded_in(cursor: CursorWrapper, batch: int) -> list[int]:
+def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
     """
     The recipients in a batch whose evidence says something that their delivery's row does not.
 
@@ -242,8 +242,8 @@ def unheeded_in(cursor: CursorWrapper, batch: int) -> list[int]:
     return sorted({row[0] for row in cursor.fetchall()})
 
 
-def heed(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
-    """Have what `unheeded_in` found take effect. The caller has locked the edition."""
+def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
+    """Have what `unapplied_evidence` found take effect. The caller has locked the edition."""
     raise_second_copies(cursor, edition, recipients)
     settle_by_evidence(cursor, edition, recipients)
 
@@ -254,7 +254,7 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
 
     Whatever they were: in doubt, waiting, given up, withdrawn. What was accepted was accepted, and
     must not be asked about or sent again. A batch under a lease is left to its holder, which asks
-    `unheeded_in` when it is done. The caller has locked the edition.
+    `unapplied_evidence` when it is done. The caller has locked the edition.
     """
     cursor.execute(
         f"""

@@ -19,11 +19,11 @@ from psycopg.errors import LockNotAvailable
 from delivery import log_context
 from delivery.monitoring import delivery_metrics
 from delivery.queue.batches.split import halve, lock_edition
-from delivery.queue.batches.write_outcomes import counts_changed_by, write_fates
+from delivery.queue.batches.write_outcomes import counts_changed_by, write_outcomes
 from delivery.queue.control import pass_probe_on
-from delivery.queue.evidence import heed, unheeded_in
+from delivery.queue.evidence import apply_evidence, unapplied_evidence
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.retries import AfterCrash, after_crash, parked_fate
+from delivery.rules.retries import AfterCrash, after_crash, parked_outcome
 
 logger = logging.getLogger(__name__)
 
@@ -132,9 +132,9 @@ def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:
                 came_back = _looking_up(cursor, lost)
         if came_back:
             # What came meanwhile was left to the worker that held the batch.
-            unheeded = unheeded_in(cursor, lost.batch)
-            if unheeded:
-                heed(cursor, lost.edition, unheeded)
+            unapplied = unapplied_evidence(cursor, lost.batch)
+            if unapplied:
+                apply_evidence(cursor, lost.edition, unapplied)
     return came_back
 
 
@@ -169,9 +169,9 @@ def _park(cursor: CursorWrapper, batch: int, crashes: int) -> None:
     cursor.execute(
         "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'", [batch]
     )
-    fates = {row[0]: parked_fate(crashes) for row in cursor.fetchall()}
+    fates = {row[0]: parked_outcome(crashes) for row in cursor.fetchall()}
     change = counts_changed_by(fates, was="waiting")
-    write_fates(cursor, batch, fates, was="waiting", evidence="")
+    write_outcomes(cursor, batch, fates, was="waiting", evidence="")
     cursor.execute(
         """
         UPDATE batch SET waiting = waiting + %s, failed = failed + %s, missed = missed + %s,

@@ -15,9 +15,9 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Alarm
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.split import split_off
-from delivery.queue.batches.write_outcomes import write_fates
+from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.settlement import Unknown
 
@@ -32,7 +32,7 @@ _IS_PROVED = """EXISTS (
 
 # What says that a waiting copy may have gone: the provider's id, a time, or an acceptance that came
 # after its worker had lost its claim.
-BEARS_A_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
+HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
 
 
 def set_aside(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
@@ -52,7 +52,7 @@ def set_aside(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[
     _raise_alarms(cursor, batch, edition, marked)
     for recipient in marked:
         aside = split_off(cursor, batch, edition, [recipient])
-        write_fates(cursor, aside, {recipient: Unknown()}, was="waiting", evidence="")
+        write_outcomes(cursor, aside, {recipient: Unknown()}, was="waiting", evidence="")
         cursor.execute(
             """
             UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
@@ -83,7 +83,7 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
         )
 
 
-def set_marked_aside(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
+def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
     """
     Set aside every marked copy in the paused batches of an edition, or in one batch; how many.
 
@@ -95,9 +95,9 @@ def set_marked_aside(cursor: CursorWrapper, edition: int, *, batch: int | None =
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)
         FROM delivery JOIN batch ON batch.id = batch_id
         WHERE batch.edition_id = %(edition)s AND outcome = 'waiting'
-          AND CASE WHEN %(batch)s::bigint IS NULL THEN {NOT_OVER} AND batch.state = 'paused'
+          AND CASE WHEN %(batch)s::bigint IS NULL THEN {IS_OPEN} AND batch.state = 'paused'
                    ELSE batch.id = %(batch)s END
-          AND {BEARS_A_MARK}
+          AND {HAS_SENT_MARK}
         GROUP BY batch_id
         """,  # noqa: S608 -- constants
         {"edition": edition, "batch": batch},

@@ -30,14 +30,14 @@ def due() -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedEdition:
     """When an edition began, and when it was meant to."""
 
     at: datetime
     scheduled_for: datetime
 
 
-def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Begun | None:
+def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> StartedEdition | None:
     """
     Make a scheduled edition run, because its time has come or a person will have it `at_once`.
 
@@ -55,7 +55,7 @@ def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Begu
     )
 
 
-def begin_what_went_out(cursor: CursorWrapper, edition: int) -> Begun | None:
+def begin_what_went_out(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
     """
     Make a scheduled edition one that waits for a person, because the provider has copies of it.
 
@@ -67,7 +67,7 @@ def begin_what_went_out(cursor: CursorWrapper, edition: int) -> Begun | None:
 
 def _begin(
     cursor: CursorWrapper, edition: int, control: str, guard: str, *, at_once: bool = False
-) -> Begun | None:
+) -> StartedEdition | None:
     cursor.execute(
         f"""
         UPDATE edition SET control = %(control)s, control_reason = '', control_at = moment.now,
@@ -79,7 +79,7 @@ def _begin(
         {"edition": edition, "control": control, "at_once": at_once},
     )
     row = cursor.fetchone()
-    return Begun(*row) if row else None
+    return StartedEdition(*row) if row else None
 
 
 def move(edition: int, at: Moment, *, before: datetime) -> bool:

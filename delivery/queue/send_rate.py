@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.send_rate import Slowing, after_too_fast, breath_s, is_over, pace_of
+from delivery.rules.send_rate import Slowing, after_too_fast, is_over, pace_of, quiet_s
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ def slow_down(
         cursor.execute(
             "UPDATE pace SET next_claim_at = greatest(next_claim_at, "
             "clock_timestamp() + make_interval(secs => %s))",
-            [breath_s(retry_after_s)],
+            [quiet_s(retry_after_s)],
         )
         # The row is locked by now: of two that are refused together the second reads what the
         # first has written.
@@ -142,7 +142,7 @@ def slow_down(
         cursor.execute(
             "UPDATE pace SET too_fast_per_s = %s, slowed_to_per_s = %s, "
             "slowed_at = clock_timestamp() + make_interval(secs => %s)",
-            [slowing.too_fast_per_s, slowing.to_per_s, breath_s(retry_after_s)],
+            [slowing.too_fast_per_s, slowing.to_per_s, quiet_s(retry_after_s)],
         )
     logger.warning(
         "Postmark asked for a slower pace: all workers together send %g copies a second for now",

@@ -17,11 +17,16 @@ from delivery.hooks import readers
 from delivery.models import Attempt, Evidence
 from delivery.queue.batches.split import halve, lock_edition, split_off
 from delivery.queue.batches.withdraw import withdraw_waiting
-from delivery.queue.batches.write_outcomes import counts_changed_by, write_fates
+from delivery.queue.batches.write_outcomes import counts_changed_by, write_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, pass_probe_on, stop
-from delivery.queue.evidence import heed, record_acceptances, settle_by_evidence, unheeded_in
-from delivery.queue.quarantine import set_marked_aside
+from delivery.queue.evidence import (
+    apply_evidence,
+    record_acceptances,
+    settle_by_evidence,
+    unapplied_evidence,
+)
+from delivery.queue.quarantine import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.settlement import Failed, Next, Sent, Settlement, Suppressed
 
@@ -55,7 +60,7 @@ def settle_call(
     return False
 
 
-def settle_look_up(claim: Claim, settlement: Settlement) -> bool:
+def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
     """Write down what a look-up found. False if the claim was lost meanwhile."""
 
     def add_what_was_found(cursor: CursorWrapper) -> None:
@@ -101,11 +106,11 @@ def _settled(
                 if probing and not lock:
                     raise _EditionIsNeededError
                 and_then(cursor)
-                unheeded = unheeded_in(cursor, claim.batch)
-                if unheeded and not lock:
+                unapplied = unapplied_evidence(cursor, claim.batch)
+                if unapplied and not lock:
                     raise _EditionIsNeededError
-                if unheeded:
-                    heed(cursor, claim.edition, unheeded)
+                if unapplied:
+                    apply_evidence(cursor, claim.edition, unapplied)
                 return True
         except _EditionIsNeededError:
             continue
@@ -139,7 +144,7 @@ def _settle(
     if probing is None:
         return None
     looked_up = was == "looking_up"
-    write_fates(
+    write_outcomes(
         cursor,
         claim.batch,
         settlement.fates,
@@ -157,7 +162,7 @@ def _settle(
     if control == "cancelled":
         # It was in the air or in doubt when the edition ended; what was not accepted never goes.
         if settlement.next is not Next.ASK:
-            set_marked_aside(cursor, claim.edition, batch=claim.batch)
+            quarantine_marked(cursor, claim.edition, batch=claim.batch)
             withdraw_waiting(cursor, claim.edition, batch=claim.batch)
     elif settlement.next is Next.HALVE:
         halve(cursor, claim.batch, claim.edition)

@@ -44,7 +44,7 @@ def together() -> Iterator[None]:
 
 
 @contextmanager
-def joining_the_callers() -> Iterator[None]:
+def join_transaction() -> Iterator[None]:
     """
     What the queue does in here belongs to the transaction that is open already: for work whose
     answer is saved with it. Whoever opened it bounds how long it may be silent.

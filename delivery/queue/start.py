@@ -19,10 +19,10 @@ from delivery.mail.message import Recipient
 from delivery.models import Edition
 from delivery.queue.batches.recount import recount
 from delivery.queue.batches.split import lock_edition
-from delivery.queue.batches.write_outcomes import counts_changed_by, write_fates
+from delivery.queue.batches.write_outcomes import counts_changed_by, write_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
-from delivery.queue.quarantine import BEARS_A_MARK, set_aside
+from delivery.queue.quarantine import HAS_SENT_MARK, set_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.reader_fields import FIELD_COLUMNS
 from delivery.rules.settlement import Fate, Suppressed, Withdrawn
@@ -151,7 +151,7 @@ def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[in
     """
     cursor.execute(
         f"""
-        SELECT recipient_id, outcome = 'unknown', {BEARS_A_MARK} FROM delivery
+        SELECT recipient_id, outcome = 'unknown', {HAS_SENT_MARK} FROM delivery
         WHERE batch_id = %s AND outcome IN ('waiting', 'unknown') ORDER BY recipient_id
         """,  # noqa: S608 -- a constant
         [claim.batch],
@@ -235,7 +235,7 @@ def _take_out(cursor: CursorWrapper, claim: Claim, gone: Mapping[int, str], kind
         else Suppressed("On the list of addresses that may not be mailed.")
         for recipient, verdict in gone.items()
     }
-    write_fates(cursor, claim.batch, fates, was="waiting", evidence="")
+    write_outcomes(cursor, claim.batch, fates, was="waiting", evidence="")
     change = counts_changed_by(fates, was="waiting")
     cursor.execute(
         """

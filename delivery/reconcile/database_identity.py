@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.polled_streams import polling_tasks_by_stream
 from delivery.hooks import readers
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import skip_epochs
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.control import stop
@@ -175,7 +175,7 @@ def _store(cursor: CursorWrapper) -> None:
 
 def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
     """What a restored database needs, whoever says that it is one; the editions that stopped."""
-    readers.registered().leave_a_gap_in_ids()
+    readers.registered().reserve_ids()
     leave_a_gap_in_numbers()
     # Who left since the backup stands on the provider's list: it is read at once.
     make_due(cursor, polling_tasks_by_stream().values())
@@ -214,7 +214,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         f"""
         SELECT id, issue_id FROM edition
         WHERE copies_dropped_at IS NULL
-              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND {NOT_OVER})
+              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND {IS_OPEN})
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
            OR control = 'scheduled'
         ORDER BY id

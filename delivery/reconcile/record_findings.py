@@ -17,12 +17,12 @@ from django.db import connection
 
 from delivery.models import Alarm, Evidence
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.quarantine import set_marked_aside
+from delivery.queue.quarantine import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.compare import Recorded
 from delivery.rules.edition_state import stopped_because
@@ -77,7 +77,7 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
                OR %(issue)s::uuid IS NULL
                   AND (unreconciled_since IS NOT NULL
                        OR EXISTS (SELECT FROM batch WHERE edition_id = edition.id
-                                                      AND {NOT_OVER} AND state <> 'done')
+                                                      AND {IS_OPEN} AND state <> 'done')
                        OR EXISTS (SELECT FROM attempt WHERE edition_id = edition.id
                                     AND started_at > clock_timestamp()
                                                      - make_interval(days => %(days)s))))
@@ -263,7 +263,7 @@ def set_bare_marks_aside(walked: Walked) -> int:
         batches = [row[0] for row in cursor.fetchall()]
         aside = 0
         for batch in batches:
-            aside += set_marked_aside(cursor, walked.edition, batch=batch)
+            aside += quarantine_marked(cursor, walked.edition, batch=batch)
             end_settled_batch(cursor, batch)
     return aside
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from django.db import connection
 
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.scheduled_editions import IS_DUE
 
 _IS_NOT_OVER = f"""
     EXISTS (SELECT FROM batch
-            WHERE batch.edition_id = edition.id AND {NOT_OVER}
+            WHERE batch.edition_id = edition.id AND {IS_OPEN}
               AND CASE control WHEN 'cancelled' THEN state <> 'done'
                                WHEN 'closed' THEN state NOT IN ('done', 'parked')
                                ELSE true END)
@@ -46,7 +46,7 @@ def load_held_transactional() -> list[int]:
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"
-        f" AND {NOT_OVER} AND state IN ('parked', 'paused')))"
+        f" AND {IS_OPEN} AND state IN ('parked', 'paused')))"
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND copies_dropped_at IS NOT NULL
           AND (state NOT IN ('done', 'parked')
-               OR control = 'running' AND {NOT_OVER})
+               OR control = 'running' AND {IS_OPEN})
         """,  # noqa: S608 -- a constant
     ),
     (

@@ -15,9 +15,9 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.send_rate import SLOWING, slowing_in
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.scheduled_time import Moment
 from delivery.rules.send_rate import slowed_to
 
@@ -76,14 +76,14 @@ def _books(of_batches: str = "") -> str:
     """  # noqa: S608 -- the names are constants
 
 
-def load_counts(edition: int) -> Books:
+def load_counts(edition: int) -> EditionCounts:
     """The books of one edition. Raises `LookupError` if there is none with this id."""
     for books in load_all_counts(among=[edition]):
         return books
     raise LookupError(f"There is no edition {edition}.")
 
 
-def find_counts(issue: uuid.UUID, version: int | None = None) -> Books | None:
+def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts | None:
     """The books of an edition by its issue and version, the newest unless named; None if none."""
     rows = _read(
         """
@@ -95,7 +95,7 @@ def find_counts(issue: uuid.UUID, version: int | None = None) -> Books | None:
     return rows[0] if rows else None
 
 
-def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Books]:
+def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
     """
     The books of all versions of an issue, the newest first, in one query.
 
@@ -111,7 +111,9 @@ def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> lis
     )
 
 
-def load_all_counts(*, among: Sequence[int] | None = None, open_only: bool = False) -> list[Books]:
+def load_all_counts(
+    *, among: Sequence[int] | None = None, open_only: bool = False
+) -> list[EditionCounts]:
     """
     The books of the editions with the ids `among`, or of all of them, oldest first.
 
@@ -126,7 +128,7 @@ def load_all_counts(*, among: Sequence[int] | None = None, open_only: bool = Fal
                                              OR unreconciled_since IS NOT NULL)
                OR EXISTS (
                 SELECT FROM batch
-                WHERE batch.edition_id = edition.id AND {NOT_OVER}
+                WHERE batch.edition_id = edition.id AND {IS_OPEN}
                   AND CASE control WHEN 'cancelled' THEN state <> 'done'
                                    WHEN 'closed' THEN state NOT IN ('done', 'parked')
                                    ELSE state <> 'done' OR kind = 'newsletter' END))
@@ -136,17 +138,17 @@ def load_all_counts(*, among: Sequence[int] | None = None, open_only: bool = Fal
     )
 
 
-def load_open_counts(*, among: Sequence[int]) -> list[Books]:
+def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
     """
     The books of the editions with the ids `among`, of their batches that are not over.
 
     All that `state_of` reads is true, at the same cost however much was sent before; of what was
     sent and the like these books know only a part.
     """
-    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {NOT_OVER}")
+    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {IS_OPEN}")
 
 
-def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[Books]:
+def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:
     """The books of the editions that the clauses `which`, with their `values`, leave over."""
     with connection.cursor() as cursor:
         cursor.execute(f"{_books(of_batches)} {which}", values)
@@ -154,7 +156,7 @@ def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[B
     return [_with_the_pace(row) for row in rows]
 
 
-def _with_the_pace(row: Sequence[Any]) -> Books:
+def _with_the_pace(row: Sequence[Any]) -> EditionCounts:
     """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
     at, local, zone, goes_to, dropped_at, being_sent, doubt, kind, bounced, complained, *rest = row
     *cells, too_fast, to, for_s = rest
@@ -162,7 +164,7 @@ def _with_the_pace(row: Sequence[Any]) -> Books:
     moment = Moment(at, local, zone) if at else None
     counts = map(_whole, cells)
     known = [slowed, kind, int(bounced), int(complained), moment, goes_to, dropped_at]
-    return Books(*[*counts, *known, int(being_sent), int(doubt)])
+    return EditionCounts(*[*counts, *known, int(being_sent), int(doubt)])
 
 
 def _whole(cell: Any) -> Any:
@@ -179,7 +181,7 @@ def load_open_transactional_batches() -> list[int]:
         cursor.execute(
             f"""
             SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id
-            WHERE kind <> 'newsletter' AND {NOT_OVER} AND state <> 'done'
+            WHERE kind <> 'newsletter' AND {IS_OPEN} AND state <> 'done'
             """  # noqa: S608 -- a constant
         )
         return [row[0] for row in cursor.fetchall()]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from delivery.monitoring.worker_heartbeat import WorkerActivity
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class QueueSnapshot:
     unknown: int
     due_age_s: float | None
     doubt_age_s: float | None
-    editions: tuple[Books, ...]
-    letters: tuple[Books, ...]
+    editions: tuple[EditionCounts, ...]
+    letters: tuple[EditionCounts, ...]
     editions_due: int
     unreconciled: int
     identity_differs: bool

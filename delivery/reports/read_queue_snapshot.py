@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.event_inbox import TRIES
 from delivery.monitoring.worker_heartbeat import load_activity
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWING, slowing_in
@@ -33,7 +33,7 @@ BATCHES = f"""
                FILTER (WHERE state = 'ready' AND due_at <= clock_timestamp()))::float8,
            extract(epoch FROM clock_timestamp() - min(doubt_since))::float8
     FROM batch JOIN edition ON edition.id = edition_id
-    WHERE {NOT_OVER} AND state <> 'done'
+    WHERE {IS_OPEN} AND state <> 'done'
       AND NOT (state = 'parked' AND control IN ('closed', 'cancelled'))
     GROUP BY state
 """  # noqa: S608 -- a constant
@@ -45,7 +45,7 @@ EDITIONS = f"""
     WITH not_over AS (
         SELECT edition_id AS id, bool_or(state <> 'done') AS is_open,
                bool_or(state <> 'done' AND state <> 'parked') AS moves
-        FROM batch WHERE {NOT_OVER} GROUP BY edition_id
+        FROM batch WHERE {IS_OPEN} GROUP BY edition_id
     )
     SELECT id, kind = 'newsletter' AS is_letter, control IN ('paused', 'stopped') AS is_held_back
     FROM not_over,

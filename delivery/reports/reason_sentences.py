@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from delivery.rules.reason import Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
 from delivery.rules.scheduled_time import LOCAL, Moment
@@ -226,13 +226,13 @@ def _scheduled(params: Params, zone: tzinfo) -> str:
     when = params["moment"].words
     if params["goes_to"] == "nobody":
         return f"Appears in the archive {when}. It is not mailed."
-    return f"Goes out {when}, to {WORDS_FOR[params['goes_to']]} by then."
+    return f"Goes out {when}, to {AUDIENCE_WORDS[params['goes_to']]} by then."
 
 
 def _due(params: Params, zone: tzinfo) -> str:
     return (
         f"Its time has come: {params['moment'].words}. A worker starts it now, to "
-        f"{WORDS_FOR[params['goes_to']]}."
+        f"{AUDIENCE_WORDS[params['goes_to']]}."
     )
 
 

@@ -19,9 +19,9 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.split import lock_edition
-from delivery.queue.erasure_lock import MAKE_COPIES, wait_for_copies_being_made
+from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.retention.batched_delete import piece
 
 # Copies in one transaction: long enough to be worth its while, short enough to be in nobody's way.
@@ -83,7 +83,7 @@ _STANDING = f"""
         SELECT coalesce(bool_or(state <> 'done'), false) AS any,
                coalesce(bool_or(state NOT IN ('done', 'parked')), false) AS moving,
                coalesce(bool_or(missed > 0), false) AS missed
-        FROM batch WHERE batch.edition_id = edition.id AND {NOT_OVER}
+        FROM batch WHERE batch.edition_id = edition.id AND {IS_OPEN}
     ) AS open ON true
     LEFT JOIN LATERAL (
         SELECT greatest(published_at, held_until, control_at,
@@ -158,7 +158,7 @@ def say_dropped(edition: int, *, days: float) -> Answer:
     who they are, or finds that it is not known any more.
     """
     with piece() as cursor:
-        wait_for_copies_being_made()
+        wait_for_enqueues()
         lock_edition(cursor, edition)
         standing = _standing(cursor, edition, days)
         if standing.dropped_at is not None:
@@ -178,7 +178,7 @@ def dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
     """
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
-            cursor.execute(MAKE_COPIES)
+            cursor.execute(LOCK_ENQUEUE)
         cursor.execute(
             """
             SELECT version, copies_dropped_at FROM edition

@@ -15,7 +15,7 @@ from django.db import connection
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.monitoring.worker_heartbeat import EXPIRES_AFTER
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.retention.batched_delete import AT_ONCE, OldRows, piece
 
 # Of as many of the newest newsletters all calls stay: from these a page says how long sending
@@ -30,7 +30,7 @@ _CALL_MAY_GO = f"""
               AND later.finished_at > coalesce(attempt.finished_at, '-infinity'))
     AND NOT EXISTS (
         SELECT FROM batch JOIN edition ON edition.id = batch.edition_id
-        WHERE batch.edition_id = attempt.edition_id AND {NOT_OVER}
+        WHERE batch.edition_id = attempt.edition_id AND {IS_OPEN}
           AND (kind = 'newsletter'
                    AND (state <> 'done' OR control NOT IN ('cancelled', 'closed'))
                OR state <> 'done' AND (batch.id = attempt.batch_id OR batch.attempt = attempt.id)))
@@ -54,7 +54,7 @@ _TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = %s
     AND published_at < statement_timestamp() - make_interval(secs => %s)
     AND NOT EXISTS (SELECT FROM batch
-                    WHERE edition_id = edition.id AND {NOT_OVER} AND state <> 'done')
+                    WHERE edition_id = edition.id AND {IS_OPEN} AND state <> 'done')
     AND NOT EXISTS (SELECT FROM alarm WHERE edition_id = edition.id)
 """  # noqa: S608 -- a constant
 

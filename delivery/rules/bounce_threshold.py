@@ -46,7 +46,7 @@ class Surge:
     sentence: str
 
 
-def surge_in(counts: Counts, limits: Limits) -> Surge | None:
+def find_exceeded_rate(counts: Counts, limits: Limits) -> Surge | None:
     """Whether the edition should be held back, or None. Complaints weigh more and come first."""
     if not counts.waiting or not counts.left:
         return None

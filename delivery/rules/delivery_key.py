@@ -23,10 +23,10 @@ class DeliveryKey:
     recipient: int
 
     def __str__(self) -> str:
-        return f"{stem_of(self.issue, self.version)}{self.recipient}"
+        return f"{key_prefix(self.issue, self.version)}{self.recipient}"
 
 
-def stem_of(issue: uuid.UUID, version: int) -> str:
+def key_prefix(issue: uuid.UUID, version: int) -> str:
     """What the keys of all copies of an edition begin with; the recipient follows."""
     return f"{issue.hex}.{version}."
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from delivery.rules.scheduled_time import Moment
 
 # Whom an edition goes to, in words.
-WORDS_FOR = {
+AUDIENCE_WORDS = {
     "everyone": "everyone confirmed",
     "reached": "those who were sent an earlier version",
     "unreached": "those whom no version has reached",
@@ -28,7 +28,7 @@ CALLED_BACK = "Called back"
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class EditionCounts:
     """
     The counts of one edition, all from one reading.
 
@@ -93,14 +93,14 @@ class Books:
         return self.waiting - self.being_sent
 
     @property
-    def is_on_request(self) -> bool:
+    def is_transactional(self) -> bool:
         """Whether it is no newsletter, but mail that its readers asked for one by one."""
         return self.kind != "newsletter"
 
     @property
     def whom(self) -> str:
         """Whom it goes to, in words."""
-        return WORDS_FOR[self.goes_to]
+        return AUDIENCE_WORDS[self.goes_to]
 
     @property
     def has_started(self) -> bool:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from delivery.humanise import clock, counted
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 
 
 class EditionState(StrEnum):
@@ -33,10 +33,10 @@ class EditionState(StrEnum):
 
 
 # A person has to do something, or has done the last thing there is to do.
-WAITS_FOR_A_PERSON = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
+AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
 
 
-def state_of(books: Books) -> EditionState:
+def state_of(books: EditionCounts) -> EditionState:
     """
     The state of an edition.
 
@@ -62,16 +62,16 @@ def state_of(books: Books) -> EditionState:
     if books.in_work or books.in_line:
         return EditionState.SENDING
     # Who was missed by mail on request asks again; nobody has to decide.
-    if is_open or (books.missed and not books.is_on_request):
+    if is_open or (books.missed and not books.is_transactional):
         return EditionState.NEEDS_ATTENTION
     return EditionState.SUCCEEDED
 
 
-def waits_for_a_person(books: Books) -> bool:
+def awaits_decision(books: EditionCounts) -> bool:
     """Whether nothing more happens to it until a person does something."""
     if state_of(books) is EditionState.CANCELLED:
         return books.unknown > 0 and not (books.in_line or books.in_work)
-    return state_of(books) in WAITS_FOR_A_PERSON
+    return state_of(books) in AWAITS_DECISION
 
 
 def _clock(at: datetime, zone: tzinfo) -> str:
@@ -79,7 +79,7 @@ def _clock(at: datetime, zone: tzinfo) -> str:
     return f"{clock(at, zone)}{' UTC' if zone is UTC else ''}"
 
 
-def reason_of(books: Books, zone: tzinfo = UTC) -> str:
+def reason_of(books: EditionCounts, zone: tzinfo = UTC) -> str:
     """
     What the edition waits for, in one sentence; empty when it waits for nothing.
 
@@ -90,7 +90,7 @@ def reason_of(books: Books, zone: tzinfo = UTC) -> str:
             return books.control_reason
         case EditionState.NEEDS_ATTENTION if books.unreconciled:
             return stopped_because(books.issue)
-        case EditionState.NEEDS_ATTENTION if books.missed and not books.is_on_request:
+        case EditionState.NEEDS_ATTENTION if books.missed and not books.is_transactional:
             doubt = (
                 f" {counted(books.unknown, 'copy is', 'copies are')} in doubt: a person has to "
                 "decide."
@@ -122,7 +122,7 @@ def reason_of(books: Books, zone: tzinfo = UTC) -> str:
             return ""
 
 
-def _when_it_goes_out(books: Books, zone: tzinfo) -> str:
+def _when_it_goes_out(books: EditionCounts, zone: tzinfo) -> str:
     moment = books.scheduled
     if moment is None:
         raise AssertionError(f"edition {books.edition} is scheduled for no time")
@@ -136,7 +136,7 @@ def _when_it_goes_out(books: Books, zone: tzinfo) -> str:
     return f"{due} {_no_worker(books, zone)}"
 
 
-def _what_an_ended_edition_still_waits_for(books: Books, zone: tzinfo) -> str:
+def _what_an_ended_edition_still_waits_for(books: EditionCounts, zone: tzinfo) -> str:
     """After its end only what had left before it is of interest."""
     if books.waiting:
         return (
@@ -157,7 +157,7 @@ def _what_an_ended_edition_still_waits_for(books: Books, zone: tzinfo) -> str:
     return ""
 
 
-def _what_a_pause_holds(books: Books) -> str:
+def _what_a_pause_holds(books: EditionCounts) -> str:
     sentences = []
     if books.waiting or not books.unknown:
         sentences.append(f"{counted(books.queued, 'copy waits', 'copies wait')} until you resume.")
@@ -176,13 +176,13 @@ def _what_a_pause_holds(books: Books) -> str:
     return " ".join(sentences)
 
 
-def _asks_again(books: Books, zone: tzinfo) -> str:
+def _asks_again(books: EditionCounts, zone: tzinfo) -> str:
     if books.next_lookup_at is None or books.next_lookup_at <= books.now:
         return ""
     return f" Asks again at {_clock(books.next_lookup_at, zone)}."
 
 
-def _no_worker(books: Books, zone: tzinfo) -> str:
+def _no_worker(books: EditionCounts, zone: tzinfo) -> str:
     heard = (
         f"The last one was heard from at {_clock(books.worker_heard_at, zone)}."
         if books.worker_heard_at
@@ -194,7 +194,7 @@ def _no_worker(books: Books, zone: tzinfo) -> str:
     )
 
 
-def _why_it_is_not_done(books: Books, zone: tzinfo) -> str:
+def _why_it_is_not_done(books: EditionCounts, zone: tzinfo) -> str:
     if not books.worker_is_there:
         return _no_worker(books, zone)
     if books.unknown:

@@ -63,7 +63,7 @@ class Fault:
     remedy: str
 
 
-MessageAnswer = Accepted | Inactive | Refused | NotNow | Unanswered | Fault
+MessageResult = Accepted | Inactive | Refused | NotNow | Unanswered | Fault
 
 # --- The whole call ---------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ MessageAnswer = Accepted | Inactive | Refused | NotNow | Unanswered | Fault
 class Answered:
     """One answer for each message, in the order they were sent."""
 
-    messages: Sequence[MessageAnswer]
+    messages: Sequence[MessageResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,10 @@ class CallUnanswered:
     reason: str
 
 
-CallAnswer = Answered | NotSent | PutOff | Blocked | TooLarge | CallFault | CallUnanswered
+CallResult = Answered | NotSent | PutOff | Blocked | TooLarge | CallFault | CallUnanswered
 
 
-def was_too_fast(answer: CallAnswer) -> bool:
+def was_too_fast(answer: CallResult) -> bool:
     """Whether the provider asked for a slower pace, for the call or for any message of it."""
     match answer:
         case PutOff():
@@ -164,7 +164,7 @@ class NoInformation:
     retry_after_s: float | None = None
 
 
-LookUpAnswer = LookedUp | NoInformation
+LookupResult = LookedUp | NoInformation
 
 
 # --- What the provider's record of an edition lists -------------------------------------------

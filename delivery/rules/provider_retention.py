@@ -13,11 +13,11 @@ from django.conf import settings
 MARGIN_DAYS = 7
 
 
-def days_until_forgotten() -> int:
+def provider_retention_days() -> int:
     """Days after which surely nothing can be asked of the provider any more."""
     return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
 
 
-def days_of_details() -> int:
+def details_retention_days() -> int:
     """Days that the details of sending are kept: DETAILS_KEEP_DAYS, or longer if need be."""
-    return max(int(settings.DETAILS_KEEP_DAYS), days_until_forgotten())
+    return max(int(settings.DETAILS_KEEP_DAYS), provider_retention_days())

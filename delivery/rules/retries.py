@@ -59,7 +59,7 @@ def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
 
 
 def after_call(
-    answer: outcomes.CallAnswer,
+    answer: outcomes.CallResult,
     recipients: Sequence[int],
     *,
     tries: int,
@@ -138,7 +138,7 @@ def _stop(fault: outcomes.Fault) -> Settlement:
 
 
 def _after_messages(
-    messages: Sequence[outcomes.MessageAnswer],
+    messages: Sequence[outcomes.MessageResult],
     recipients: Sequence[int],
     tries: int,
     setbacks: int,
@@ -196,8 +196,8 @@ def _after_messages(
     )
 
 
-def after_look_up(
-    answer: outcomes.LookUpAnswer,
+def after_lookup(
+    answer: outcomes.LookupResult,
     in_doubt: Mapping[str, int],
     *,
     convincing: bool,
@@ -331,7 +331,7 @@ def _absent(
         used_up = {recipient: Failed(why, refused=False) for recipient in absent}
         return Settlement(fates=fates | used_up, next=Next.DONE, said_absent=True)
     if suspected and alone:
-        parked = {recipient: parked_fate(crashes) for recipient in absent}
+        parked = {recipient: parked_outcome(crashes) for recipient in absent}
         return Settlement(fates=fates | parked, next=Next.DONE, said_absent=True)
     waits: dict[int, Fate] = {recipient: Waiting() for recipient in absent}
     return Settlement(
@@ -343,7 +343,7 @@ def _absent(
     )
 
 
-def parked_fate(crashes: int) -> Failed:
+def parked_outcome(crashes: int) -> Failed:
     """The fate of a delivery that is alone in its batch and lost its worker again and again."""
     return Failed(
         f"Parked: {crashes} workers in a row were lost with it, the last with it alone.",

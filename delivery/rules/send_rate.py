@@ -89,6 +89,6 @@ def after_too_fast(
     return Slowing(too_fast_per_s=too_fast, to_per_s=max(pace / 2, floor))
 
 
-def breath_s(retry_after_s: float | None) -> float:
+def quiet_s(retry_after_s: float | None) -> float:
     """Seconds after a 429 in which nobody calls."""
     return max(SHORTEST_BREATH_S, retry_after_s or 0.0)

@@ -10,15 +10,15 @@ from uuid import UUID
 from delivery.monitoring import delivery_metrics
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
-from delivery.queue.settle import settle_look_up
+from delivery.queue.settle import settle_lookup
 from delivery.rules import retries
-from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
+from delivery.rules.outcomes import Found, LookedUp, LookupResult, NoInformation
 from delivery.rules.settlement import Sent
-from delivery.unknown.lookup_context import Doubt, doubt_of
+from delivery.unknown.lookup_context import LookupContext, load_lookup_context
 
 logger = logging.getLogger(__name__)
 
-Search = Callable[[str, str], LookUpAnswer]
+Search = Callable[[str, str], LookupResult]
 
 
 def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter: float) -> None:
@@ -27,11 +27,11 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
 
     No transaction is open while the provider is asked.
     """
-    doubt = doubt_of(claim)
+    doubt = load_lookup_context(claim)
     # All searches of a look-up share the time of one call, which is what its lease is made for.
     deadline_at_s = now_s() + postmark.deadline_s
 
-    def search(field_name: str, value: str) -> LookUpAnswer:
+    def search(field_name: str, value: str) -> LookupResult:
         return postmark.search(field_name, value, stream=doubt.stream, deadline_at_s=deadline_at_s)
 
     # The witness is asked for first: if the search shows it now, it shows what came earlier from
@@ -40,7 +40,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
     convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
     answer = _ask(claim.attempt, doubt, search)
     delivery_metrics.count_lookup(_named(answer))
-    settlement = retries.after_look_up(
+    settlement = retries.after_lookup(
         answer,
         doubt.in_doubt,
         convincing=convincing,
@@ -60,7 +60,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
     )
     if doubt.is_test:
         settlement = retries.without_a_person(settlement, list(doubt.in_doubt.values()))
-    if settle_look_up(claim, settlement):
+    if settle_lookup(claim, settlement):
         logger.info(
             "looked up batch %d: %d of %d found; next: %s",
             claim.batch,
@@ -70,7 +70,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
         )
 
 
-def _ask(attempt: UUID | None, doubt: Doubt, search: Search) -> LookUpAnswer:
+def _ask(attempt: UUID | None, doubt: LookupContext, search: Search) -> LookupResult:
     """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
     if attempt is not None:
         answer = search("attempt", attempt.hex)
@@ -84,7 +84,7 @@ def _ask(attempt: UUID | None, doubt: Doubt, search: Search) -> LookUpAnswer:
     return _merged(found, doubt.kept)
 
 
-def _named(answer: LookUpAnswer) -> str:
+def _named(answer: LookupResult) -> str:
     """How the answer is counted."""
     match answer:
         case LookedUp(found):

@@ -15,7 +15,7 @@ from delivery.rules.outcomes import Found
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class LookupContext:
     """
     What is in doubt, on which stream, and how the provider's silence can be tested.
 
@@ -38,7 +38,7 @@ class Doubt:
     is_test: bool = False
 
 
-def doubt_of(claim: Claim) -> Doubt:
+def load_lookup_context(claim: Claim) -> LookupContext:
     """Everything about the doubt of a batch that was claimed for a look-up."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -86,7 +86,7 @@ def doubt_of(claim: Claim) -> Doubt:
             Found(str(DeliveryKey(issue, version, recipient)), message_id, at)
             for recipient, message_id, at in cursor.fetchall()
         ]
-    return Doubt(
+    return LookupContext(
         stream=stream,
         in_doubt={str(DeliveryKey(issue, version, recipient)): recipient for recipient, _ in rows},
         witness=witness[0] if witness else None,

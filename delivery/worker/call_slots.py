@@ -34,7 +34,7 @@ def threads_for(calls: int) -> int:
     return calls + calls // 2
 
 
-class CallsInFlight:
+class CallSlots:
     """The places of one worker's calls, `most` at a time; shared by its threads."""
 
     def __init__(self, most: int) -> None:
@@ -106,7 +106,7 @@ class CallsInFlight:
 class Place:
     """The place of one batch among the calls of its worker: held, or still to be waited for."""
 
-    def __init__(self, calls: CallsInFlight) -> None:
+    def __init__(self, calls: CallSlots) -> None:
         self._calls = calls
         self.is_held = False
 

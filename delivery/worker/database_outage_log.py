@@ -14,7 +14,7 @@ import threading
 from django.db import Error, connection
 
 from delivery.postmark.client import now_s
-from delivery.worker.retry_write import is_trouble
+from delivery.worker.retry_write import is_transient
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Outage:
         To be asked from within the `except`, with no transaction open. Asks the database, on a new
         connection, so it may take as long as connecting may.
         """
-        if not isinstance(fault, Error) or not is_trouble(fault):
+        if not isinstance(fault, Error) or not is_transient(fault):
             return False
         with self._deciding:
             if self._since_s is None:

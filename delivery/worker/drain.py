@@ -15,8 +15,8 @@ from delivery.reports.edition_counts import (
     load_open_transactional_batches,
     sum_batches,
 )
-from delivery.rules.edition_counts import Books
-from delivery.rules.edition_state import reason_of, waits_for_a_person
+from delivery.rules.edition_counts import EditionCounts
+from delivery.rules.edition_state import awaits_decision, reason_of
 from delivery.tasks import background_tasks
 
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
@@ -36,7 +36,7 @@ class Totals:
 
     editions: int
     counts: Counter[str]
-    waits_for_a_person: bool
+    awaits_decision: bool
     reasons: tuple[str, ...]
 
     def by_outcome(self) -> dict[str, int | bool]:
@@ -49,8 +49,8 @@ class Totals:
 
 
 def totals_of(
-    all_of_them: list[Books],
-    open_now: list[Books],
+    all_of_them: list[EditionCounts],
+    open_now: list[EditionCounts],
     *,
     editions_on_request: int = 0,
     on_request: Mapping[str, int] | None = None,
@@ -65,17 +65,17 @@ def totals_of(
     for books in all_of_them:
         counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
     counts.update(on_request or {})
-    waiting = [books for books in open_now if waits_for_a_person(books)]
+    waiting = [books for books in open_now if awaits_decision(books)]
     return Totals(
         editions=len(all_of_them) + editions_on_request,
         counts=counts,
-        waits_for_a_person=bool(waiting),
+        awaits_decision=bool(waiting),
         reasons=tuple(f"{_name_of(books)}: {reason_of(books)}" for books in waiting),
     )
 
 
-def _name_of(books: Books) -> str:
-    return edition_name(books.kind, books.version) if books.is_on_request else books.title
+def _name_of(books: EditionCounts) -> str:
+    return edition_name(books.kind, books.version) if books.is_transactional else books.title
 
 
 class Watch:
@@ -89,8 +89,8 @@ class Watch:
         self._output = output
         self._is_terminal = is_terminal
         open_now = load_all_counts(open_only=True)
-        self._editions = [books.edition for books in open_now if not books.is_on_request]
-        self._editions_on_request = sum(books.is_on_request for books in open_now)
+        self._editions = [books.edition for books in open_now if not books.is_transactional]
+        self._editions_on_request = sum(books.is_transactional for books in open_now)
         self._batches_on_request = load_open_transactional_batches()
         self._last_line_at = -LINE_EVERY_S
 
@@ -113,7 +113,7 @@ class Watch:
             self._output.write(f"Waits for a person. {reason}")
         return totals
 
-    def _totals_with(self, open_now: list[Books]) -> Totals:
+    def _totals_with(self, open_now: list[EditionCounts]) -> Totals:
         return totals_of(
             load_all_counts(among=self._editions),
             open_now,

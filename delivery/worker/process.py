@@ -26,7 +26,7 @@ from delivery.queue.lease_reaper import sweep
 from delivery.reconcile import database_identity
 from delivery.rules import retries
 from delivery.tasks import background_tasks
-from delivery.worker.call_slots import CallsInFlight, threads_for
+from delivery.worker.call_slots import CallSlots, threads_for
 from delivery.worker.database_outage_log import Outage
 from delivery.worker.step import Dispatcher
 
@@ -52,7 +52,7 @@ class Worker:
         self.warning = ""
         self._host = socket.gethostname()[:255]
         self._threads = threads_for(concurrency)
-        self._calls = CallsInFlight(concurrency)
+        self._calls = CallSlots(concurrency)
         self._timing = Timing.from_settings()
         self._policy = policy_from_settings()
         self._poll_s = poll_s

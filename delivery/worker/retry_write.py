@@ -28,7 +28,7 @@ LONGEST_PAUSE_S = 1.0
 PATIENCE_WHEN_STOPPING_S = 5.0
 
 
-def is_trouble(error: Error) -> bool:
+def is_transient(error: Error) -> bool:
     """
     Whether the database itself is in trouble: a cut line, a restart, a deadlock, no room left.
 
@@ -61,7 +61,7 @@ def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
     return min(left_s, max(FIRST_SPAN_S / 2, jitter * span))
 
 
-def write_down(
+def retry_write(
     write: Callable[[], Result],
     *,
     what: str,
@@ -82,7 +82,7 @@ def write_down(
         except Error as error:
             # A connection that failed must not be used again.
             connection.close()
-            if not is_trouble(error):
+            if not is_transient(error):
                 raise
             failures += 1
             if is_stopping():

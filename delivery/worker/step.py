@@ -26,23 +26,23 @@ from delivery.mail.transactional_mail import newsletter_values
 from delivery.models import Attempt, Edition, Newsletter
 from delivery.monitoring import delivery_metrics
 from delivery.postmark.client import Postmark, now_s
-from delivery.queue.claim import Claim, claim, claim_look_up, release
+from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, copies_of, start
 from delivery.rules import retries
 from delivery.rules.outcomes import (
     Answered,
-    CallAnswer,
+    CallResult,
     CallUnanswered,
     NotSent,
     PutOff,
     was_too_fast,
 )
 from delivery.unknown.lookup import look_up
-from delivery.worker.call_slots import CallsInFlight, Place
+from delivery.worker.call_slots import CallSlots, Place
 from delivery.worker.phases import Phase, Phases
-from delivery.worker.retry_write import is_trouble, write_down
+from delivery.worker.retry_write import is_transient, retry_write
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class _Called:
     """A call that began: whom it was for, what came of it, and by when it had to be over."""
 
     started: Started
-    answer: CallAnswer
+    answer: CallResult
     deadline_at_s: float
 
 
@@ -71,7 +71,7 @@ class Dispatcher:
         policy: retries.Policy,
         roll: Callable[[], float],
         look_ups: threading.Lock | None = None,
-        calls: CallsInFlight | None = None,
+        calls: CallSlots | None = None,
     ) -> None:
         """
         `look_ups` is held by whichever of a worker's threads is looking something up; `calls` are
@@ -83,7 +83,7 @@ class Dispatcher:
         self._policy = policy
         self._roll = roll
         self._look_ups = look_ups or threading.Lock()
-        self._calls = calls or CallsInFlight(1)
+        self._calls = calls or CallSlots(1)
         self._looks_up_first = True
         self._renderers: OrderedDict[int, NewsletterRenderer] = OrderedDict()
 
@@ -106,7 +106,7 @@ class Dispatcher:
             return False
         try:
             lease_s = self._timing.deadline_s + self._timing.lease_s
-            doubtful = claim_look_up(self._worker, lease_s=lease_s)
+            doubtful = claim_lookup(self._worker, lease_s=lease_s)
             if doubtful is None:
                 return False
             bind_claim(doubtful)
@@ -161,8 +161,8 @@ class Dispatcher:
             called = self._start_and_send(claimed, attempt, messages, phases)
         except Error as error:
             # What is wrong with the batch itself counts against it, by its lease.
-            if is_trouble(error):
-                write_down(
+            if is_transient(error):
+                retry_write(
                     lambda: self._put_back(claimed, attempt),
                     what=f"that batch {claimed.batch} was not sent",
                     until_s=claimed_until_s,
@@ -187,7 +187,7 @@ class Dispatcher:
         )
         if called.started.kind == Edition.Kind.TEST:
             settlement = retries.without_a_person(settlement, recipients)
-        write_down(
+        retry_write(
             lambda: settle_call(claimed, attempt, settlement, result_of(answer)),
             what=f"the answer to attempt {attempt.hex}",
             until_s=called.deadline_at_s + timing.lease_s,
@@ -343,7 +343,7 @@ def renderer_for(edition: Edition) -> NewsletterRenderer | TransactionalRenderer
     )
 
 
-def result_of(answer: CallAnswer) -> Attempt.Result:
+def result_of(answer: CallResult) -> Attempt.Result:
     """How the attempt's record names the end of its call."""
     match answer:
         case Answered():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from newsletter_site.demo.posting_twice import PostedTwice
 
 ACCEPTED = 303
@@ -36,7 +36,7 @@ class Happened:
     posted: PostedTwice
     mailable: int
     editions_made: int
-    books: Books
+    books: EditionCounts
     state: str
     reason: str
     ledger: Mapping[str, Entry]

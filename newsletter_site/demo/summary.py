@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from newsletter_site.demo.checks import Entry, Happened
 from newsletter_site.demo.posting_twice import Post
 from newsletter_site.demo.processes.author import Author
@@ -78,7 +78,7 @@ def _statuses(post: Post) -> str:
     return ", then ".join(map(str, post.statuses))
 
 
-def _ledger(books: Books) -> Iterator[str]:
+def _ledger(books: EditionCounts) -> Iterator[str]:
     """The books, closed as bookkeepers close theirs: a rule, the sum, a double rule."""
     yield _cut(f"The books of “{books.title}”")
     for outcome in OUTCOMES:

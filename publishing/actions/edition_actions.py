@@ -18,7 +18,7 @@ from django.conf import settings
 from delivery.humanise import counted_copies, counted_readers
 from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
-from delivery.rules.edition_counts import CALLED_BACK, Books
+from delivery.rules.edition_counts import CALLED_BACK, EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
 from publishing.actions.start_scheduled import confirmed_now, start_now
@@ -123,7 +123,7 @@ def _is(status: Status) -> str:
     return "it was called back" if status.books.is_called_back else _STANDS[status.state]
 
 
-def _at_least(books: Books, done: str) -> str:
+def _at_least(books: EditionCounts, done: str) -> str:
     """Say what happens to how many copies for certain, and how many may still go."""
     if not books.being_sent:
         return f"{counted_copies(books.queued)} {done}."
@@ -133,14 +133,14 @@ def _at_least(books: Books, done: str) -> str:
     )
 
 
-def _may_still_go(books: Books) -> str:
+def _may_still_go(books: EditionCounts) -> str:
     """How many copies an action came too late for, as the end of its answer."""
     are = "is" if books.being_sent == 1 else "are"
     sent = f"{counted_copies(books.being_sent)} {are} being sent and may still go"
     return f"; {sent}." if books.being_sent else "."
 
 
-def _count_is_certain(books: Books) -> bool:
+def _count_is_certain(books: EditionCounts) -> bool:
     """Whether the number of waiting copies cannot change until the author decides."""
     return books.waiting > 0 and not books.being_sent
 
@@ -245,7 +245,7 @@ def _resume(edition: Edition) -> str | None:
 
 
 def _cannot_send_now(status: Status) -> str:
-    if status.books.is_on_request:
+    if status.books.is_transactional:
         return ON_REQUEST
     if status.state in {EditionState.HELD, EditionState.SCHEDULED}:
         return ""
@@ -282,7 +282,7 @@ def _send_now(edition: Edition) -> str | None:
 
 
 def _cannot_call_back(status: Status) -> str:
-    if status.books.is_on_request:
+    if status.books.is_transactional:
         return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing to call back; {_is(status)}."
@@ -380,7 +380,7 @@ def reschedule(
 
 
 def _cannot_cancel(status: Status) -> str:
-    if status.books.is_on_request:
+    if status.books.is_transactional:
         return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing left to cancel; {_is(status)}."
@@ -431,7 +431,7 @@ def _cancel(edition: Edition) -> str | None:
 
 def _cannot_close(status: Status) -> str:
     books = status.books
-    if status.books.is_on_request:
+    if status.books.is_transactional:
         return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing to close; {_is(status)}."
@@ -449,7 +449,7 @@ def _ask_close(status: Status) -> str:
     return f"{_have_it(status.books.sent)}. {accepts}Nothing more is sent of this version."
 
 
-def _accepting(books: Books, said: str) -> str:
+def _accepting(books: EditionCounts, said: str) -> str:
     left = []
     if books.missed:
         left.append(f"{counted_readers(books.missed)} missed")
@@ -542,7 +542,7 @@ def _words_of_send_doubtful(status: Status) -> str:
 
 
 def _send_doubtful(edition: Edition) -> str | None:
-    copies = control.send_doubtful(edition.pk)
+    copies = control.resend_unknown(edition.pk)
     if copies is None:
         return None
     go = "goes" if copies == 1 else "go"

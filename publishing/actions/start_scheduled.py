@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 from delivery import log_context
-from delivery.interface import Begun, control, scheduled_editions, short_transaction
+from delivery.interface import StartedEdition, control, scheduled_editions, short_transaction
 from delivery.models import Edition
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
@@ -85,7 +85,7 @@ def _start_in_time(edition: int) -> bool:
     return True
 
 
-def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: Begun) -> None:
+def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEdition) -> None:
     """What is very late waits for a person; the audit trail says how it went either way."""
     late = late_by(begun.scheduled_for, begun.at)
     moment = moment_stored(edition)
@@ -93,7 +93,7 @@ def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: Begun) ->
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
     paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)
     if paused:
-        control.pause_by_itself(cursor, edition.pk, why_it_waits(moment, begun.at))
+        control.pause_automatically(cursor, edition.pk, why_it_waits(moment, begun.at))
     record_start(edition, late, is_paused=paused)
 
 
@@ -134,6 +134,6 @@ def waits_for_its_time(edition: Edition) -> str:
     if edition.goes_to == NOBODY:
         return f"Scheduled. It appears in the archive {when} and is not mailed."
     return (
-        f"Scheduled. It goes out {when}, to {WORDS_FOR[edition.goes_to]} by then. Until then it "
-        "can be called back."
+        f"Scheduled. It goes out {when}, to {AUDIENCE_WORDS[edition.goes_to]} by then. Until then "
+        "it can be called back."
     )

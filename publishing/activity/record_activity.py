@@ -12,7 +12,7 @@ from django.db import transaction
 from delivery import log_context
 from delivery.humanise import counted_readers
 from delivery.models import Edition
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from delivery.rules.scheduled_time import Moment
 from publishing.display_name import called, is_there
 from publishing.models import Draft, Issue
@@ -24,7 +24,7 @@ def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = 
     """An edition was published. In the same transaction, so that neither is there alone."""
     readers = counted_readers(edition.audience)
     # A first version goes to everyone; of any other it has to be said.
-    whom = WORDS_FOR[edition.goes_to]
+    whom = AUDIENCE_WORDS[edition.goes_to]
     if edition.goes_to != Edition.GoesTo.NOBODY:
         whom = readers if edition.version == 1 else f"{whom}: {readers}"
     listing = ", unlisted" if unlisted else ""
@@ -47,7 +47,7 @@ def record_scheduling(
     second = f", approved by {called(edition.approved_by)}" if edition.approved_by_id else ""
     by_then = "" if edition.goes_to == Edition.GoesTo.NOBODY else " by then"
     sentence = (
-        f"Scheduled version {edition.version} for {at.words}, to {WORDS_FOR[edition.goes_to]}"
+        f"Scheduled version {edition.version} for {at.words}, to {AUDIENCE_WORDS[edition.goes_to]}"
         f"{by_then}{listing}{second}."
     )
     _record(author, edition.issue_id, ADDITION, sentence)

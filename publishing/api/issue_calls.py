@@ -13,7 +13,7 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Kind, ProblemError, refusals
 from api.schema import BEFORE, LIMIT, InDigits, json_answer
-from delivery.interface import joining_the_callers
+from delivery.interface import join_transaction
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes
@@ -198,7 +198,7 @@ def act_on_issue(
             record_activity.record_action(caller.id, edition, verb)
 
         try:
-            with joining_the_callers():
+            with join_transaction():
                 done = perform(action, edition, status_of(edition.pk), record=record)
         except CannotDoThatError as error:
             raise ProblemError(Kind.NOT_NOW, str(error)) from None

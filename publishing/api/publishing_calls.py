@@ -12,7 +12,7 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, OtherContentError, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import InDigits, json_answer
-from delivery.interface import joining_the_callers, time_now
+from delivery.interface import join_transaction, time_now
 from delivery.models import Newsletter
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
@@ -112,7 +112,7 @@ def reschedule_issue(
             record_rescheduling(author, edition, before, at)
 
         try:
-            with joining_the_callers():
+            with join_transaction():
                 reschedule(edition, at, record=record)
         except CannotDoThatError as error:
             raise ProblemError(Kind.NOT_NOW, str(error)) from None

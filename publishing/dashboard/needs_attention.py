@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from delivery.mail.transactional_mail import edition_name
 from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
 from delivery.reports.edition_counts import load_open_counts
-from delivery.rules.edition_state import waits_for_a_person
+from delivery.rules.edition_state import awaits_decision
 from publishing.content.edition_content import Content
 from publishing.editions.status import Status, status_from
 
@@ -26,7 +26,7 @@ def waiting_for_a_person() -> list[Status]:
     return [
         status_from(books)
         for books in sorted(load_open_counts(among=editions), key=lambda books: books.edition)
-        if waits_for_a_person(books)
+        if awaits_decision(books)
     ]
 
 
@@ -36,7 +36,7 @@ def lines_for_a_person() -> Iterator[str]:
         books = status.books
         name = (
             edition_name(books.kind, books.version)
-            if books.is_on_request
+            if books.is_transactional
             else Content(books.title, "", "").plain_title
         )
         yield (

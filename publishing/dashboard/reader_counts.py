@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from delivery.models import Edition
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
 from publishing.dashboard.undelivered_chart import NotSent
@@ -51,7 +51,7 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 
 
 def not_sent_of(
-    editions: Sequence[Edition], books: Mapping[int, Books], zone: ZoneInfo
+    editions: Sequence[Edition], books: Mapping[int, EditionCounts], zone: ZoneInfo
 ) -> list[NotSent]:
     """The unsent copies of each issue. Called-back editions are left out: they are drafts again."""
     return [

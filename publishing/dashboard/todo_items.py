@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from delivery.models import Alarm
 from delivery.monitoring.alarms import UnseenAlarms
-from delivery.rules.edition_state import EditionState, waits_for_a_person
+from delivery.rules.edition_state import EditionState, awaits_decision
 from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
 from publishing.editions.status import Status
@@ -76,7 +76,7 @@ def first_of(needs: Sequence[Need], *, count: int = 0) -> Asked:
 
 def of_editions(statuses: Sequence[Status], *, may_act: bool) -> list[Need]:
     """Editions that wait for a person."""
-    return [_of_edition(one, may_act) for one in statuses if waits_for_a_person(one.books)]
+    return [_of_edition(one, may_act) for one in statuses if awaits_decision(one.books)]
 
 
 def _of_edition(status: Status, may_act: bool) -> Need:

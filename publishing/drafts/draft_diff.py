@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML
 from publishing.drafts.drafts import Wording
 
@@ -45,7 +45,7 @@ def compared(other: Wording, mine: Wording) -> list[Part]:
         ("Written in", _format(other), _format(mine)),
         ("Letter", other.written.letter, mine.written.letter),
         ("Text part", *(_text_part(side) for side in (other, mine))),
-        ("Goes to", WORDS_FOR[other.goes_to], WORDS_FOR[mine.goes_to]),
+        ("Goes to", AUDIENCE_WORDS[other.goes_to], AUDIENCE_WORDS[mine.goes_to]),
         ("Listing", *("unlisted" if side.unlisted else "listed" for side in (other, mine))),
     )
     return [Part(name, lines_of(one, two)) for name, one, two in pairs if one != two]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of, longest
 from publishing.content.edition_content import Content, visible
 from publishing.drafts.drafts import Wording
@@ -53,7 +53,7 @@ def wording_posted(posted: Mapping[str, str]) -> Wording:
     whom = posted.get("goes_to", "")
     return Wording(
         written_posted(posted),
-        whom if whom in WORDS_FOR else EVERYONE.value,
+        whom if whom in AUDIENCE_WORDS else EVERYONE.value,
         unlisted=posted.get("unlisted", "") == "on",
     )
 

@@ -25,7 +25,7 @@ HAS_A_DRAFT = (
 def reached_nobody(edition: int) -> bool:
     """Whether an edition is over and no copy of it went out, or may have."""
     books = status_of(edition).books
-    is_over = books.control == "cancelled" and not books.is_on_request
+    is_over = books.control == "cancelled" and not books.is_transactional
     return is_over and not (books.sent or books.unknown or books.waiting)
 
 

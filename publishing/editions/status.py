@@ -10,7 +10,7 @@ from typing import Any
 
 from delivery.models import Edition
 from delivery.reports.edition_counts import find_counts, load_counts, load_counts_of_versions
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 
 # What can be long, and what nobody needs who asks how an edition stands.
@@ -25,7 +25,7 @@ class NoSuchEditionError(LookupError):
 class Status:
     """The books of one edition and what they mean."""
 
-    books: Books
+    books: EditionCounts
     state: EditionState
     reason: str
 
@@ -149,6 +149,6 @@ def status_of(edition: int) -> Status:
     return status_from(load_counts(edition))
 
 
-def status_from(books: Books) -> Status:
+def status_from(books: EditionCounts) -> Status:
     """What these books mean."""
     return Status(books, state_of(books), reason_of(books))

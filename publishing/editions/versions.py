@@ -20,7 +20,7 @@ from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from delivery.reports.edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import dropped_versions
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import BODIES
 from publishing.scheduling.local_time import moment_stored
@@ -320,12 +320,12 @@ def choices_of(place: Place | None, everyone: int) -> list[Choice]:
     ]
 
 
-def _books_before(issue: uuid.UUID, version: int) -> list[Books]:
+def _books_before(issue: uuid.UUID, version: int) -> list[EditionCounts]:
     earlier = versions_of(issue).filter(version__lt=version)
     return load_all_counts(among=list(earlier.values_list("pk", flat=True)))
 
 
-def _what_is_left(books: Books, goes_to: str) -> list[str]:
+def _what_is_left(books: EditionCounts, goes_to: str) -> list[str]:
     sentences = []
     if books.waiting:
         one = books.waiting == 1

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from delivery.humanise import kilobytes
 from delivery.mail.compose import MailParts
 from delivery.models import Edition, Newsletter
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.approval.approval_view import approval_facts
 from publishing.content.draft_content import content_of
 from publishing.desk_access import PUBLISH, author_of, desk_page, may_write
@@ -111,7 +111,7 @@ def what_goes_out(checked: Checked) -> dict[str, Any]:
     """The facts about the mail and its readers, for the sheet and for the question after it."""
     content, facts = checked.content, checked.facts
     digest = content.sha256.hex()
-    whom, is_mailed = WORDS_FOR[checked.draft.goes_to], facts.is_mailed
+    whom, is_mailed = AUDIENCE_WORDS[checked.draft.goes_to], facts.is_mailed
     return {
         "draft": checked.draft,
         "checked": checked,

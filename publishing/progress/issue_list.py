@@ -12,8 +12,8 @@ from delivery.mail.transactional_mail import edition_name
 from delivery.models import Edition
 from delivery.reports.active_editions import load_held_transactional
 from delivery.reports.edition_counts import load_all_counts
-from delivery.rules.edition_counts import Books
-from delivery.rules.edition_state import waits_for_a_person
+from delivery.rules.edition_counts import EditionCounts
+from delivery.rules.edition_state import awaits_decision
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.editions.status import BODIES, Status, status_from
@@ -66,7 +66,9 @@ def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int 
     return found[:most], found[most - 1].pk if len(found) > most else None
 
 
-def rows_of(editions: Iterable[Edition], books: Mapping[int, Books] | None = None) -> list[Row]:
+def rows_of(
+    editions: Iterable[Edition], books: Mapping[int, EditionCounts] | None = None
+) -> list[Row]:
     """Their rows, in the same order; one query for the books of them all, unless they are given."""
     wanted = list(editions)
     if books is None:
@@ -117,7 +119,7 @@ def held_back_on_request() -> list[HeldBack]:
             is_resumable=not ACTIONS["resume"].why_not(status),
         )
         for status in statuses
-        if waits_for_a_person(status.books)
+        if awaits_decision(status.books)
     ]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock, counted_copies, counted_readers, duration
-from delivery.rules.edition_counts import ARCHIVE_ONLY, Books
+from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.actions.edition_actions import applicable, cannot_reschedule
 from publishing.editions.status import Status
@@ -74,7 +74,7 @@ class Reading:
     at_rest: bool
 
 
-def counts_of(books: Books) -> dict[str, int]:
+def counts_of(books: EditionCounts) -> dict[str, int]:
     """The counts by outcome, in their order."""
     return {outcome: getattr(books, outcome) for outcome in ORDER}
 
@@ -84,10 +84,10 @@ def is_at_rest(status: Status) -> bool:
     return status.state in AT_REST and not (status.books.in_work or status.books.in_line)
 
 
-def is_public(books: Books) -> bool:
+def is_public(books: EditionCounts) -> bool:
     """Whether the archive shows it: it is no mail on request, it has started, the hold is over, and
     it was not cancelled before it reached anybody (archived_editions.py)."""
-    if books.is_on_request or books.control == "scheduled":
+    if books.is_transactional or books.control == "scheduled":
         return False
     return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)
 
@@ -152,7 +152,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
     )
 
 
-def _sum(books: Books) -> str:
+def _sum(books: EditionCounts) -> str:
     if not books.balanced:
         return "does not add up: run ./homing audit"
     if books.control == "scheduled":
@@ -160,12 +160,12 @@ def _sum(books: Books) -> str:
     return f"adds up; {who_was_in_it(books)}"
 
 
-def who_was_in_it(books: Books) -> str:
+def who_was_in_it(books: EditionCounts) -> str:
     """When it was settled to whom an edition goes that waits for its time no more."""
     return "frozen when the issue was published" if books.has_started else "it never went out"
 
 
-def _no_archive(books: Books) -> str:
+def _no_archive(books: EditionCounts) -> str:
     """Why the archive does not show this version. One before it may stand there."""
     if is_public(books):
         return ""
@@ -268,12 +268,12 @@ def _how_it_is(status: Status, zone: ZoneInfo) -> str:
             return reason if reason.startswith(words) else f"{words}. {reason}"
 
 
-def _without(books: Books) -> int:
+def _without(books: EditionCounts) -> int:
     """How many surely have no copy: doubt may still turn out to have been one."""
     return books.audience - books.sent - books.unknown - books.waiting
 
 
-def _cancelled(books: Books) -> str:
+def _cancelled(books: EditionCounts) -> str:
     if not (books.sent or books.unknown or books.waiting):
         done = "Called back" if books.is_called_back else "Cancelled"
         return f"{done}. It reached nobody; its text stays for the next version."
@@ -295,7 +295,7 @@ _WENT_TO_NOBODY = {
 }
 
 
-def _succeeded(books: Books) -> str:
+def _succeeded(books: EditionCounts) -> str:
     if not books.audience:
         # Whether it is listed stands beside it, and may be changed there.
         return _WENT_TO_NOBODY[books.goes_to]
@@ -319,7 +319,7 @@ def _succeeded(books: Books) -> str:
     return f"Succeeded. {went} The other {counted_readers(others)} {why}; nobody is missing."
 
 
-def _nobody_lost(books: Books) -> str:
+def _nobody_lost(books: EditionCounts) -> str:
     """What a stop did to the readers. Said only while nobody failed, for whatever reason."""
     if books.control != "stopped" or books.failed:
         return ""
@@ -368,7 +368,7 @@ def _left(status: Status) -> str:
     return ""
 
 
-def _rate(books: Books) -> str:
+def _rate(books: EditionCounts) -> str:
     return f"{books.rate_per_s * 60:,.0f} a minute"
 
 
@@ -387,18 +387,18 @@ def _time_left(status: Status, zone: ZoneInfo) -> str:
     return "not known before the first copies are out"
 
 
-def _came_back(books: Books) -> str:
+def _came_back(books: EditionCounts) -> str:
     """What the provider told after it had accepted them; no outcome, so it is in no sum."""
     if not books.bounced + books.complained:
         return "nothing, as far as Postmark has told"
     return f"{books.bounced:,} bounced, {books.complained:,} called spam"
 
 
-def _worker(books: Books) -> str:
+def _worker(books: EditionCounts) -> str:
     return "at work" if books.worker_is_there else "none is running"
 
 
-def _worker_heard(books: Books, zone: ZoneInfo) -> str:
+def _worker_heard(books: EditionCounts, zone: ZoneInfo) -> str:
     if books.worker_is_there:
         # Not when: that would be news every few seconds.
         return "heard from within the last minute"
@@ -407,7 +407,7 @@ def _worker_heard(books: Books, zone: ZoneInfo) -> str:
     return f"last heard from at {clock(books.worker_heard_at, zone)}"
 
 
-def _begun_when(books: Books, zone: ZoneInfo) -> str:
+def _begun_when(books: EditionCounts, zone: ZoneInfo) -> str:
     """When it was published, or for when it was scheduled, as it follows its author's name."""
     if not books.has_started and books.scheduled is not None:
         return f" for {books.scheduled.words}"
@@ -415,7 +415,7 @@ def _begun_when(books: Books, zone: ZoneInfo) -> str:
     return f", {at:%a} {at.day} {at:%b %Y, %H:%M:%S} {_zone_of(at, zone)}"
 
 
-def _hold(books: Books, zone: ZoneInfo) -> str:
+def _hold(books: EditionCounts, zone: ZoneInfo) -> str:
     """How long nothing leaves, and until when; the time of a copy is not to be read off it."""
     if books.control == "scheduled":
         return "none: until its time it can be called back"
@@ -428,19 +428,19 @@ def _hold(books: Books, zone: ZoneInfo) -> str:
     return f"{hold}, until {clock(books.held_until, zone)} {_zone_of(books.held_until, zone)}"
 
 
-def _doubt(books: Books, zone: ZoneInfo) -> str:
+def _doubt(books: EditionCounts, zone: ZoneInfo) -> str:
     if not books.unknown:
         return ""
     since = f" at {clock(books.doubt_since, zone)}" if books.doubt_since else ""
     return f"{counted_copies(books.unknown)} left{since} and no answer came back."
 
 
-def _is_left_to_a_person(books: Books) -> bool:
+def _is_left_to_a_person(books: EditionCounts) -> bool:
     """Whether nothing is asked any more about what is in doubt."""
     return books.parked > 0 and not books.in_work and books.next_lookup_at is None
 
 
-def _doubt_means(books: Books) -> str:
+def _doubt_means(books: EditionCounts) -> str:
     if _is_left_to_a_person(books):
         return "They may or may not have been accepted, and Postmark could not say which."
     return (
@@ -449,7 +449,7 @@ def _doubt_means(books: Books) -> str:
     )
 
 
-def _doubt_ends(books: Books) -> str:
+def _doubt_ends(books: EditionCounts) -> str:
     if books.control == "closed":
         return "Should proof still come, they become sent."
     if _is_left_to_a_person(books):
@@ -462,14 +462,14 @@ def _doubt_ends(books: Books) -> str:
     )
 
 
-def _next_lookup(books: Books, zone: ZoneInfo) -> str:
+def _next_lookup(books: EditionCounts, zone: ZoneInfo) -> str:
     if not books.unknown or _is_left_to_a_person(books):
         return ""
     asks_at = _asks_at(books)
     return f"Homing asks again at {clock(asks_at, zone)}." if asks_at else "Homing is asking now."
 
 
-def _asks_at(books: Books) -> datetime | None:
+def _asks_at(books: EditionCounts) -> datetime | None:
     """When the next look-up is due; None if that is now."""
     later = books.next_lookup_at is not None and books.next_lookup_at > books.now
     return books.next_lookup_at if later else None

@@ -48,7 +48,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "edition": edition,
             "title": plain_title(edition),
             "status": status,
-            "is_ours": not status.books.is_on_request,
+            "is_ours": not status.books.is_transactional,
             "live": live,
             "ask_again_s": ask_again_s(status),
             "reload_s": reload_s(status),

@@ -74,7 +74,7 @@ def listed_readers(
         "count": counts[outcome],
         "missed": books.missed,
         "takes_away": takes_away,
-        "is_ours": not books.is_on_request,
+        "is_ours": not books.is_transactional,
         "text": "",
         "here": urlencode({"version": edition.version, "outcome": outcome}),
     }

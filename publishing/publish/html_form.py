@@ -9,7 +9,7 @@ from django import forms
 from django.forms.boundfield import BoundField
 
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.edition_content import Content, flaws_of
 from publishing.drafts.unsent_forms import WORDS
 from publishing.editions.listing import is_unlisted
@@ -110,7 +110,7 @@ class PublishForm(forms.Form):
         self.named_issue = issue_id(named)
         self.named_version = version_number(self.cleaned_data.get("version") or None)
         self.whom = self.cleaned_data.get("goes_to") or None
-        if self.whom and self.whom not in WORDS_FOR:
+        if self.whom and self.whom not in AUDIENCE_WORDS:
             raise ValueError(f"{self.whom[:40]!r} is not whom a version goes to; choose one below.")
         refusal = why_not(self.named_issue, self.named_version, self.whom)
         if refusal:

@@ -23,7 +23,7 @@ from delivery import log_context
 from delivery.humanise import counted_readers
 from delivery.mail.compose import compose
 from delivery.models import Edition, Newsletter
-from delivery.rules.edition_counts import WORDS_FOR
+from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.activity.record_activity import record_publication, record_scheduling
 from publishing.approval.approval import second_of
 from publishing.content.edition_content import Content
@@ -94,7 +94,7 @@ class KeyUsedForOtherContentError(Exception):
 
     def __init__(self, edition: Edition, asked: Asked) -> None:
         otherwise = (
-            f"as version {edition.version} of its issue, to {WORDS_FOR[edition.goes_to]}"
+            f"as version {edition.version} of its issue, to {AUDIENCE_WORDS[edition.goes_to]}"
             f"{', unlisted' if edition.version == 1 and edition.issue.published_unlisted else ''}"
             f"{_when(edition)}"
             if has_words(edition, asked.content)

@@ -17,7 +17,7 @@ from delivery.interface import together
 from delivery.models import Edition
 from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import Answer, Standing, standing_of
-from delivery.rules.provider_retention import days_until_forgotten
+from delivery.rules.provider_retention import provider_retention_days
 from publishing.activity.record_activity import record_copies_dropped_from_the_command_line
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import status_of
@@ -34,7 +34,7 @@ def days_kept() -> int | None:
     """After how many days copies go by themselves; None: never."""
     if settings.DELIVERIES_KEEP_DAYS is None:
         return None
-    return max(int(settings.DELIVERIES_KEEP_DAYS), days_until_forgotten())
+    return max(int(settings.DELIVERIES_KEEP_DAYS), provider_retention_days())
 
 
 def why_they_stay(standing: Standing, state: str) -> str:
@@ -69,7 +69,7 @@ def drop_copies(edition: Edition) -> Iterator[int]:
     with each piece. Where that was begun before, it goes on. Raises `CopiesStayError` before
     anything went.
     """
-    days = days_until_forgotten()
+    days = provider_retention_days()
     standing = standing_of(edition.pk, days=days)
     if standing.dropped_at is None:
         why = why_they_stay(standing, status_of(edition.pk).words)
@@ -81,7 +81,7 @@ def drop_copies(edition: Edition) -> Iterator[int]:
 
 def copies_to_drop(edition: Edition) -> int:
     """How many copies `drop_copies` would drop now. Raises `CopiesStayError` if none may go."""
-    standing = standing_of(edition.pk, days=days_until_forgotten())
+    standing = standing_of(edition.pk, days=provider_retention_days())
     why = "" if standing.dropped_at else why_they_stay(standing, status_of(edition.pk).words)
     if why:
         raise CopiesStayError(why)

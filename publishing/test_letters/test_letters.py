@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from delivery.humanise import clock
-from delivery.interface import Fate, enqueue_test, fate_of, next_number
+from delivery.interface import Fate, enqueue_test, load_test_letter, next_number
 from delivery.mail.compose import compose
 from delivery.mail.test_letter import TEST_ISSUE, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
@@ -148,7 +148,7 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
 
 def marked_letter(number: int) -> MarkedLetter | None:
     """The test letter of this number and how it stands; None if there is none."""
-    fate = fate_of(number)
+    fate = load_test_letter(number)
     if fate is None:
         return None
     zone = Newsletter.objects.the_one().zone

@@ -12,7 +12,7 @@ import logging
 from django.db import connection, transaction
 from django.db.models.functions import Lower
 
-from delivery.interface import wait_for_copies_being_made
+from delivery.interface import wait_for_enqueues
 from delivery.retention.anonymise import forget_address, forget_recipient
 from subscribers.data_requests.erasure_hash import hash_of
 from subscribers.models import DataRequest, ImportAddressSeen, LeftOutRow, Subscriber
@@ -36,7 +36,7 @@ def erase(subscriber_id: int) -> bool:
             return False
         # Before the person's row: a worker that answers a request locks both in this order.
         DataRequest.objects.filter(email_key=key).delete()
-        wait_for_copies_being_made()
+        wait_for_enqueues()
         # Copies before the person: that is the order in which a worker settles them.
         forget_recipient(subscriber_id, key)
         _take_off_imports(key)

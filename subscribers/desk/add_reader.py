@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from django.db import connection, transaction
 
-from delivery.interface import MAKE_COPIES, request_mail
+from delivery.interface import LOCK_ENQUEUE, request_mail
 from delivery.models import Edition
 from subscribers.consent import consent_ledger
 from subscribers.data_requests.erasure_hash import erased_among
@@ -66,7 +66,7 @@ def add(address: str, name: str, *, says: str, agreed_elsewhere: str = "") -> Ad
     with transaction.atomic():
         with connection.cursor() as cursor:
             # Whoever is erased at this moment would be added anew.
-            cursor.execute(MAKE_COPIES)
+            cursor.execute(LOCK_ENQUEUE)
         there = Subscriber.objects.filter(email_key=key).first()
         if why := _why_not(there, key):
             return Added(Result.SKIPPED, there, why)

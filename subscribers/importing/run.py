@@ -18,7 +18,7 @@ from itertools import islice
 from django.db import connection, reset_queries, transaction
 
 from delivery import log_context
-from delivery.interface import MAKE_COPIES
+from delivery.interface import LOCK_ENQUEUE
 from subscribers.importing import stored_file
 from subscribers.importing.apply import Terms, apply, keep_left_out
 from subscribers.importing.consent_statement import detail_of
@@ -120,7 +120,7 @@ def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int)
     with transaction.atomic(), connection.cursor() as cursor:
         # Before anything is locked: whoever is erased meanwhile would be added anew, or written
         # down once more.
-        cursor.execute(MAKE_COPIES)
+        cursor.execute(LOCK_ENQUEUE)
         guard(cursor, hold)
         cursor.execute(TAKE_TURN)
         now, left_out, said = apply(terms, judged)

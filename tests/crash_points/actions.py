@@ -22,9 +22,9 @@ from delivery.queue.start import Started, start
 from delivery.reconcile import run
 from delivery.reports.edition_counts import load_counts
 from delivery.rules import retries
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
-from delivery.rules.outcomes import CallAnswer, PutOff
+from delivery.rules.outcomes import CallResult, PutOff
 from delivery.tasks import background_tasks
 from delivery.worker.step import Dispatcher
 from publishing.content.edition_content import Content
@@ -55,7 +55,7 @@ class Interrupted(Postmark):
 
     meanwhile: Callable[[], object] | None = None
 
-    def send(self, *args: Any, **kwargs: Any) -> CallAnswer:
+    def send(self, *args: Any, **kwargs: Any) -> CallResult:
         answer = super().send(*args, **kwargs)
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
@@ -190,7 +190,7 @@ class Hands:
                 unreconciled_since=F("unreconciled_since") - timedelta(seconds=seconds)
             )
 
-    def books(self) -> Books:
+    def books(self) -> EditionCounts:
         with watch.looking_away():
             return load_counts(self.the_edition.pk)
 

@@ -52,7 +52,7 @@ def _operate(hands: Hands) -> None:
     if books.missed:
         control.send_to_missed(edition, most=settings.DELIVERY_BATCH_SIZE)
     if books.parked:
-        control.send_doubtful(edition)
+        control.resend_unknown(edition)
 
 
 def _is_over(hands: Hands) -> bool:

@@ -135,8 +135,8 @@ def ask_again(hands: Hands) -> None:
     control.ask_again(hands.the_edition.pk, silences=1)
 
 
-def send_doubtful(hands: Hands) -> None:
-    control.send_doubtful(hands.the_edition.pk)
+def resend_unknown(hands: Hands) -> None:
+    control.resend_unknown(hands.the_edition.pk)
 
 
 LOSES_THE_REPLY: Fault = ("accept_then_close", {"calls": 1})
@@ -185,7 +185,7 @@ SCENARIOS = (
     Scenario("close", (somebody_is_missed, close), readers=1, leaves_out=frozenset({"failed"})),
     Scenario(
         "ask-again-and-send",
-        (doubt_is_parked, ask_again, later, work, send_doubtful, work),
+        (doubt_is_parked, ask_again, later, work, resend_unknown, work),
         (("bad_gateway_502_html", {"calls": 1}),),
         readers=2,
         settings=(("DELIVERY_UNKNOWN_POLICY", "hold"),),

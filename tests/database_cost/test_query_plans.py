@@ -22,7 +22,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.claim import next_due_at
 from delivery.queue.control import close, pause, resume
-from delivery.queue.enqueue import SERVED_NOW
+from delivery.queue.enqueue import CURRENT_POS
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.record_findings import editions_to_walk
@@ -356,7 +356,7 @@ def test_the_line_is_entered_where_it_is_served_by_its_first_entry(newsroom: New
     run("ANALYZE batch")
     before = rows_read("batch")
     with explained() as asked:
-        run(SERVED_NOW)
+        run(CURRENT_POS)
     ((_, line),) = asked.plans
     assert ways_to_batches(line) == {"batch_in_line"}
     assert rows_read("batch") - before <= 5

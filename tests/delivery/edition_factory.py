@@ -19,7 +19,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.lease_reaper import sweep
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.sandbox import Sandbox
@@ -153,7 +153,7 @@ class Newsroom:
             onlooker.close()
         raise AssertionError("nobody waited for the lock")
 
-    def books(self, edition: Edition) -> Books:
+    def books(self, edition: Edition) -> EditionCounts:
         """The books of an edition; fails the test if they break any promise."""
         assert find_violations([edition.pk]) == []
         books = load_counts(edition.pk)

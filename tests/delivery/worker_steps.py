@@ -9,11 +9,11 @@ from django.db import connection
 
 from delivery.configuration import policy_from_settings
 from delivery.models import Batch, Delivery, Edition
-from delivery.queue.claim import Claim, claim, claim_look_up
+from delivery.queue.claim import Claim, claim, claim_lookup
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.outcomes import CallAnswer
+from delivery.rules.outcomes import CallResult
 from delivery.rules.retries import after_call
 from delivery.worker.step import result_of
 from subscribers.models import Subscriber
@@ -49,7 +49,7 @@ def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
 
 def asked() -> Claim:
     """The next doubt whose look-up is due, claimed."""
-    claimed = claim_look_up(WORKER, lease_s=30)
+    claimed = claim_lookup(WORKER, lease_s=30)
     assert claimed is not None
     return claimed
 
@@ -69,7 +69,7 @@ class Call:
     def __init__(self) -> None:
         self._claim, self._attempt, self._recipients = begun()
 
-    def ends(self, answer: CallAnswer) -> None:
+    def ends(self, answer: CallResult) -> None:
         """The provider answers, and the worker settles."""
         settlement = after_call(
             answer, self._recipients, tries=0, setbacks=0, jitter=0.5, policy=policy_from_settings()

@@ -103,7 +103,7 @@ def mail_is_late(stage: Stage) -> Iterator[Values]:
 def doubt_is_old(stage: Stage) -> Iterator[Values]:
     """The answer to a call is lost, and the provider's search is down."""
     stage.sandbox.sandbox.set_fault("accept_then_close")
-    yield from _under(stage, "Doubt", "search_503")
+    yield from _under(stage, "Unknown", "search_503")
 
 
 @drill

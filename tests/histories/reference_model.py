@@ -16,7 +16,7 @@ from delivery.postmark.client import now_s
 from delivery.rules.outcomes import (
     Accepted,
     Answered,
-    CallAnswer,
+    CallResult,
     CallUnanswered,
     Inactive,
     Refused,
@@ -58,7 +58,7 @@ class Call:
     keys: Sequence[str]
     began: float
     deadline: float
-    answer: CallAnswer | None = None
+    answer: CallResult | None = None
     settled: bool = False
 
     def leaves_in_doubt(self, key: str) -> bool:
@@ -194,7 +194,7 @@ class Truth:
                         "whose end is unknown"
                     )
 
-    def answered(self, call: Call, answer: CallAnswer) -> None:
+    def answered(self, call: Call, answer: CallResult) -> None:
         call.answer = answer
         if isinstance(answer, Answered):
             for key, message in zip(call.keys, answer.messages, strict=True):

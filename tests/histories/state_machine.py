@@ -369,7 +369,7 @@ class Histories(RuleBasedStateMachine):
             for row in rows()
             if row.edition == edition.pk and row.outcome == "unknown" and row.bears is None
         ]
-        if self._note("send doubtful", control.send_doubtful(edition.pk)):
+        if self._note("send doubtful", control.resend_unknown(edition.pk)):
             waiting = {row.key for row in rows() if row.outcome == "waiting"}
             self.truth.risked |= {row.key for row in doubtful} & waiting
 

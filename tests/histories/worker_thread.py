@@ -18,7 +18,7 @@ from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
-from delivery.rules.outcomes import CallAnswer, CallUnanswered, LookedUp, LookUpAnswer
+from delivery.rules.outcomes import CallResult, CallUnanswered, LookedUp, LookupResult
 from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, Moment
 from tests.histories.reference_model import Call, Truth, WrongError
@@ -161,7 +161,7 @@ class Wire(Postmark):
             )
         }
 
-    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallAnswer:
+    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
         call = self._call_of(body)
         if self._lease_is_over:
             raise WrongError(f"A call was put on record after its lease was over: {call.keys}")
@@ -202,7 +202,7 @@ class Wire(Postmark):
 
     def _send_under(
         self, fault: str, body: bytes, addresses: Sequence[str], deadline_at_s: float
-    ) -> CallAnswer:
+    ) -> CallResult:
         sandbox = self._truth.sandbox
         setting = OF_A_CALL[fault]
         if setting is None:
@@ -224,7 +224,7 @@ class Wire(Postmark):
 
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
-    ) -> LookUpAnswer:
+    ) -> LookupResult:
         if self._deadline_was_set_at is None:
             self._deadline_was_set_at = self._truth.clock.passed_s
         self._hand.comes_to(Moment.ASKS)

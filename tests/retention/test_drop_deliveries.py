@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
-from delivery.queue.erasure_lock import MAKE_COPIES
+from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
@@ -411,7 +411,7 @@ class TestCorrections:
         self, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         with onlooker.transaction():
-            onlooker.execute(MAKE_COPIES)
+            onlooker.execute(LOCK_ENQUEUE)
             with pytest.raises(OperationalError):
                 drop_copies(old)
         assert rows_of(old).count() == 5

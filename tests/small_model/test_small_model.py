@@ -13,13 +13,13 @@ import pytest
 from django.db import connection
 
 from delivery.models import Delivery
-from delivery.queue.claim import Claim, claim, claim_look_up, release
+from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.control import cancel, pause, resume
 from delivery.queue.lease_reaper import sweep
-from delivery.queue.settle import settle_call, settle_look_up
+from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import Started, start
 from delivery.rules import outcomes, retries
-from delivery.unknown.lookup_context import doubt_of
+from delivery.unknown.lookup_context import load_lookup_context
 from delivery.worker.step import result_of
 from tests.delivery.edition_factory import Newsroom
 from tests.small_model.expected_results import SMALL_WORLDS, found_in
@@ -141,7 +141,7 @@ class RealQueue:
                 self._takes(who, claim(self.workers[who], lease_s=TICK_S * VARIANT.lease))
             case "claims the look-up":
                 held = TICK_S * VARIANT.held_for_look_up
-                self._takes(who, claim_look_up(self.workers[who], lease_s=held))
+                self._takes(who, claim_lookup(self.workers[who], lease_s=held))
             case "gives the batch back":
                 release(self.claims[who])
             case "starts the call":
@@ -178,7 +178,7 @@ class RealQueue:
         )
 
     def _settle_call(self, who: str, what: str) -> None:
-        answer: outcomes.CallAnswer
+        answer: outcomes.CallResult
         match what:
             case "accepted":
                 message_id = f"id-{self.attempts[who].hex}"
@@ -203,8 +203,8 @@ class RealQueue:
 
     def _settle_look_up(self, who: str, what: str) -> None:
         claimed = self.claims[who]
-        doubt = doubt_of(claimed)
-        answer: outcomes.LookUpAnswer
+        doubt = load_lookup_context(claimed)
+        answer: outcomes.LookupResult
         match what:
             case "found":
                 assert claimed.attempt is not None
@@ -216,7 +216,7 @@ class RealQueue:
                 answer = outcomes.LookedUp([])
             case _:
                 answer = outcomes.NoInformation("The search is down.")
-        settlement = retries.after_look_up(
+        settlement = retries.after_lookup(
             answer,
             doubt.in_doubt,
             convincing=True,
@@ -227,4 +227,4 @@ class RealQueue:
             jitter=1.0,
             policy=POLICY,
         )
-        settle_look_up(claimed, settlement)
+        settle_lookup(claimed, settlement)

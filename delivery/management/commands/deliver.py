@@ -20,7 +20,7 @@ from delivery.postmark.stream_check import disagreement
 from delivery.worker import drain
 from delivery.worker.process import worker_from_settings
 from delivery.worker.process_priority import stand_back
-from delivery.worker.retry_write import write_down
+from delivery.worker.retry_write import retry_write
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Command(BaseCommand):
         watch = drain.Watch(self.stderr, is_terminal=self.stderr.isatty())
         worker.run(until=watch.nothing_more_will_happen)
         # All is done; that the line is cut just now must not make it look otherwise.
-        totals = write_down(
+        totals = retry_write(
             watch.totals,
             what="the last line",
             until_s=now_s() + LAST_LINE_WITHIN_S,
@@ -97,5 +97,5 @@ class Command(BaseCommand):
         )
         self.stdout.write(json.dumps(totals.by_outcome()))
         self.stdout.flush()
-        if totals.waits_for_a_person:
+        if totals.awaits_decision:
             sys.exit(NEEDS_A_PERSON)

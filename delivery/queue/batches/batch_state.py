@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 
 
 def pause_batches(cursor: CursorWrapper, edition: int) -> None:
@@ -14,7 +14,7 @@ def pause_batches(cursor: CursorWrapper, edition: int) -> None:
     cursor.execute(
         f"""
         UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
-        WHERE edition_id = %s AND {NOT_OVER} AND state IN ('ready', 'claimed')
+        WHERE edition_id = %s AND {IS_OPEN} AND state IN ('ready', 'claimed')
         """,  # noqa: S608 -- a constant
         [edition],
     )
@@ -47,7 +47,7 @@ def skip_epochs(cursor: CursorWrapper, edition: int, number: int) -> None:
     cursor.execute(
         f"""
         UPDATE batch SET epoch = epoch + %s
-        WHERE edition_id = %s AND {NOT_OVER} AND state <> 'done'
+        WHERE edition_id = %s AND {IS_OPEN} AND state <> 'done'
         """,  # noqa: S608 -- a constant
         [number, edition],
     )

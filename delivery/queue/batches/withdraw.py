@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
-from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.active_batches import IS_OPEN
 
 CANCELLED = "The edition was cancelled before their copy."
 CALLED_BACK = "The edition was called back before their copy."
@@ -31,7 +31,7 @@ def withdraw_waiting(
                    reason = CASE WHEN batch.unknown = 0 THEN '' ELSE batch.reason END
             FROM batch AS before
             WHERE before.id = batch.id AND batch.edition_id = %(edition)s
-              AND CASE WHEN %(batch)s::bigint IS NULL THEN {NOT_OVER} AND batch.state = 'paused'
+              AND CASE WHEN %(batch)s::bigint IS NULL THEN {IS_OPEN} AND batch.state = 'paused'
                        ELSE batch.id = %(batch)s END
             RETURNING batch.id, before.waiting
         ), gone AS (

@@ -46,7 +46,7 @@ def _is_missed(fate: Fate) -> bool:
     return isinstance(fate, Failed) and not fate.refused
 
 
-def write_fates(
+def write_outcomes(
     cursor: CursorWrapper,
     batch: int,
     fates: Mapping[int, Fate],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import django
 
 from delivery.reports.queue_snapshot import QueueSnapshot
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import state_of
 from newsletter_site.operations.metrics.database_metrics import DatabaseStanding
 from newsletter_site.operations.metrics.metrics_catalogue import BY_NAME, OPEN_EDITIONS
@@ -83,7 +83,9 @@ def _of_delivery(standing: QueueSnapshot) -> Iterator[Sample]:
     yield _one("homing_database_identity_differs", standing.identity_differs)
 
 
-def _of_editions(editions: Sequence[Books], letters: Sequence[Books]) -> Iterator[Sample]:
+def _of_editions(
+    editions: Sequence[EditionCounts], letters: Sequence[EditionCounts]
+) -> Iterator[Sample]:
     by_state = dict.fromkeys(OPEN_EDITIONS, 0)
     for books in editions:
         state = state_of(books).value

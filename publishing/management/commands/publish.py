@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from delivery.interface import time_now
 from delivery.models import Edition, Newsletter
-from delivery.rules.edition_counts import ARCHIVE_ONLY, WORDS_FOR
+from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
 from idempotency.key import BadKey, key_given
 from publishing.actions.start_scheduled import waits_for_its_time
 from publishing.approval.approval import NeedsApprovalError
@@ -65,7 +65,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--goes-to",
-            choices=list(WORDS_FOR),
+            choices=list(AUDIENCE_WORDS),
             help="everyone: all readers confirmed now (the default). reached: those of them who "
             "were sent an earlier version. unreached: those whom no version has reached (the "
             "default after a cancelled version). nobody: only the archive changes",
@@ -159,7 +159,7 @@ def _worth_knowing(
         )
     if not published.created and edition.goes_to != (goes_to or EVERYONE):
         goes = "goes" if edition.control == Edition.Control.SCHEDULED else "went"
-        sentences.append(f"Version {edition.version} {goes} to {WORDS_FOR[edition.goes_to]}.")
+        sentences.append(f"Version {edition.version} {goes} to {AUDIENCE_WORDS[edition.goes_to]}.")
     if not published.created and unlisted and not edition.issue.unlisted:
         sentences.append(f"“{edition.title}” is listed in the archive and stays so.")
     if edition.control == Edition.Control.SCHEDULED:

@@ -162,7 +162,7 @@ class Command(BaseCommand):
         goes_on = [
             status
             for status in map(status_of, reconciled.values_list("pk", flat=True))
-            if status.state in _GOES_ON and not status.books.is_on_request
+            if status.state in _GOES_ON and not status.books.is_transactional
         ]
         for status in goes_on:
             books = status.books

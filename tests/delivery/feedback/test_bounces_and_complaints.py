@@ -11,7 +11,7 @@ from django.db import connection
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control
 from delivery.retention import provider_event_details
-from delivery.rules.bounce_threshold import Counts, Limits, surge_in
+from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
 from delivery.rules.edition_state import EditionState, reason_of
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
@@ -246,16 +246,16 @@ LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, com
 def test_both_the_rate_and_the_number_must_be_reached(
     left: int, bounced: int, complained: int, what: str | None
 ) -> None:
-    surge = surge_in(Counts(left, bounced, complained, waiting=1), LIMITS)
+    surge = find_exceeded_rate(Counts(left, bounced, complained, waiting=1), LIMITS)
     assert (surge.what if surge else None) == what
 
 
 def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
-    assert surge_in(Counts(1000, 500, 500, waiting=0), LIMITS) is None
+    assert find_exceeded_rate(Counts(1000, 500, 500, waiting=0), LIMITS) is None
 
 
 def test_the_sentence_says_the_numbers_and_the_limit() -> None:
-    surge = surge_in(Counts(1250, 60, 0, waiting=9), LIMITS)
+    surge = find_exceeded_rate(Counts(1250, 60, 0, waiting=9), LIMITS)
     assert surge is not None
     assert surge.sentence == (
         "Homing paused this by itself: 60 of 1,250 copies were sent back (4.8 %; the limit is "

@@ -9,8 +9,8 @@ from delivery.rules.outcomes import (
     Accepted,
     Answered,
     Blocked,
-    CallAnswer,
     CallFault,
+    CallResult,
     CallUnanswered,
     Fault,
     Inactive,
@@ -25,12 +25,12 @@ HTML = b"<html><body><h1>Some gateway</h1></body></html>"
 RECIPIENT_TEXT = "Invalid 'To' address: 'c@@example.net'."
 
 
-def answer_to(status: int, content: bytes, *, count: int = 2, **headers: str) -> CallAnswer:
+def answer_to(status: int, content: bytes, *, count: int = 2, **headers: str) -> CallResult:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return classify_call(status, JSON | named, content, addresses(count))
 
 
-def remedy_of(answer: CallAnswer) -> str:
+def remedy_of(answer: CallResult) -> str:
     assert isinstance(answer, CallFault)
     return answer.fault.remedy
 

@@ -23,8 +23,8 @@ from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules.outcomes import (
     Answered,
-    CallAnswer,
     CallFault,
+    CallResult,
     CallUnanswered,
     NoInformation,
     NotSent,
@@ -62,11 +62,11 @@ def client() -> Iterator[Client]:
         each.close()
 
 
-def send(sender: Postmark, *, within_s: float = LONG_S, content: bytes = b"[{}]") -> CallAnswer:
+def send(sender: Postmark, *, within_s: float = LONG_S, content: bytes = b"[{}]") -> CallResult:
     return sender.send(content, addresses(1), deadline_at_s=now_s() + within_s)
 
 
-def unanswered_because(answer: CallAnswer) -> str:
+def unanswered_because(answer: CallResult) -> str:
     assert isinstance(answer, CallUnanswered)
     return answer.reason
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.postmark.responses import LONGEST_TEXT, classify_message
-from delivery.rules.outcomes import Accepted, Fault, MessageAnswer, NotNow, Refused, Unanswered
+from delivery.rules.outcomes import Accepted, Fault, MessageResult, NotNow, Refused, Unanswered
 from tests.delivery.postmark_responses import accepted, error, message_id
 
 ADDRESS = "reader1@example.net"
 ACCEPTED = Accepted(message_id(1), datetime(2026, 5, 4, 14, 15, 22, 123456, tzinfo=UTC))
 
 
-def answer_to(item: object) -> MessageAnswer:
+def answer_to(item: object) -> MessageResult:
     return classify_message(item, ADDRESS)
 
 

@@ -12,7 +12,7 @@ import responses
 
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SearchPage, classify_search
-from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
+from delivery.rules.outcomes import Found, LookedUp, LookupResult, NoInformation
 from tests.delivery.http_responses import http
 from tests.delivery.postmark_responses import JSON, body, error, listed, message_id
 from tests.delivery.scripted_http_server import ScriptedServer
@@ -48,7 +48,7 @@ def answer_with(provider: Mock, total: int, *pages: list[Any]) -> None:
         provider.get(SEARCH, json={"TotalCount": total, "Messages": page})
 
 
-def search(client: Postmark) -> LookUpAnswer:
+def search(client: Postmark) -> LookupResult:
     return client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon())
 
 
@@ -56,7 +56,7 @@ def queries(provider: Mock) -> list[dict[str, list[str]]]:
     return [parse_qs(urlsplit(str(call.request.url)).query) for call in provider.calls]
 
 
-def keys(answer: LookUpAnswer) -> list[str]:
+def keys(answer: LookupResult) -> list[str]:
     assert isinstance(answer, LookedUp)
     return [found.delivery for found in answer.found]
 

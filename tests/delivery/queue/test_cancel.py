@@ -12,7 +12,7 @@ from delivery.queue import control
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, start
-from delivery.rules.outcomes import Accepted, Answered, CallAnswer, NotSent, PutOff, TooLarge
+from delivery.rules.outcomes import Accepted, Answered, CallResult, NotSent, PutOff, TooLarge
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import at_once
 from tests.delivery.worker_steps import WORKER, Call, accepted, changed, states, taken
@@ -49,7 +49,7 @@ def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("answer", [PutOff("Too fast."), NotSent("No way."), TooLarge("Half.")])
-def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallAnswer) -> None:
+def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallResult) -> None:
     edition = newsroom.publish(readers=2)
     in_the_air = Call()
     control.cancel(edition.pk)

@@ -11,7 +11,7 @@ import uuid
 
 import pytest
 
-from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.claim import claim, claim_lookup
 from tests.delivery.edition_factory import Newsroom
 
 HOUR = 3600.0
@@ -29,7 +29,7 @@ def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, 
         lambda: (newsroom.sandbox.set_fault("accept_then_close"), newsroom.step()),
         lambda: (newsroom.sandbox.set_fault("refuse_429"), newsroom.step()),
         lambda: newsroom.step(),
-        lambda: claim_look_up(uuid.uuid4(), lease_s=5),
+        lambda: claim_lookup(uuid.uuid4(), lease_s=5),
     ]
     for number, stage in enumerate(stages):
         if number == when:

@@ -14,9 +14,9 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue import control
 from delivery.queue.batches.split import lock_edition
-from delivery.queue.claim import claim, claim_look_up
-from delivery.queue.evidence import record_acceptances, settle_by_evidence, unheeded_in
-from delivery.queue.settle import settle_call, settle_look_up
+from delivery.queue.claim import claim, claim_lookup
+from delivery.queue.evidence import record_acceptances, settle_by_evidence, unapplied_evidence
+from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.settlement import (
     Failed,
@@ -209,7 +209,7 @@ def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> No
     if state == "looking_up":
         edition = in_doubt(newsroom, readers=1)
         newsroom.let_time_pass(61)
-        assert claim_look_up(uuid.uuid4(), lease_s=30) is not None
+        assert claim_lookup(uuid.uuid4(), lease_s=30) is not None
     else:
         edition = newsroom.publish(readers=1)
         if state == "sending":
@@ -224,7 +224,7 @@ def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> No
     assert Batch.objects.values().get(edition=edition) == before
     assert newsroom.outcomes(edition) in (["waiting"], ["unknown"])
     with connection.cursor() as cursor:
-        assert unheeded_in(cursor, before["id"]) == [recipient]
+        assert unapplied_evidence(cursor, before["id"]) == [recipient]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_evidence_counts_more_than_a_look_ups_silence(newsroom: Newsroom, last: 
         else Settlement(fates={}, next=Next.ASK, lookup_after_s=300, said_absent=True)
     )
 
-    assert settle_look_up(claimed, absent)
+    assert settle_lookup(claimed, absent)
 
     assert newsroom.outcomes(edition) == ["sent"]
     assert newsroom.batch(edition).state == "done"
@@ -390,7 +390,7 @@ def test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other(newsroom: Ne
     control.resume(edition.pk)
 
     found = Settlement(fates={recipient: Sent("m-2", NOON)}, next=Next.DONE)
-    assert settle_look_up(claimed, found)
+    assert settle_lookup(claimed, found)
 
     assert Delivery.objects.get(recipient=recipient).provider_message_id == "m-2"
     assert alarms_about() == {"m-2"}
@@ -447,7 +447,7 @@ def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> Non
     found = Settlement(
         fates={reader: Sent("m-1", NOON)}, next=Next.DONE, duplicates={reader: [Sent("m-2", NOON)]}
     )
-    assert settle_look_up(doubtful, found)
+    assert settle_lookup(doubtful, found)
     assert alarms_about() == {"m-2"}
     assert control_of(edition) == "stopped"
 

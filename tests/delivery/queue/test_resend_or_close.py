@@ -18,7 +18,7 @@ from tests.delivery.worker_steps import accepted, restored, states
 
 def test_the_missed_and_nobody_else_get_a_copy(newsroom: Newsroom, with_missed: Edition) -> None:
     assert newsroom.state(with_missed) == "needs_attention"
-    assert Watch(io.StringIO(), is_terminal=False).totals().waits_for_a_person
+    assert Watch(io.StringIO(), is_terminal=False).totals().awaits_decision
     assert [control.send_to_missed(with_missed.pk, most=500) for _ in range(2)] == [2, 0]
     newsroom.deliver_all()
     assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]
@@ -61,7 +61,7 @@ def test_parked_doubt_may_be_asked_about_again(newsroom: Newsroom, with_parked: 
 
 
 def test_parked_doubt_sent_again_goes_once_more(newsroom: Newsroom, with_parked: Edition) -> None:
-    assert control.send_doubtful(with_parked.pk) == 2
+    assert control.resend_unknown(with_parked.pk) == 2
     newsroom.deliver_all()
     assert newsroom.state(with_parked) == "succeeded"
     assert accepted(newsroom) == 2
@@ -69,7 +69,7 @@ def test_parked_doubt_sent_again_goes_once_more(newsroom: Newsroom, with_parked:
 
 def test_no_decision_sends_marked_doubt_again(newsroom: Newsroom, with_parked: Edition) -> None:
     Delivery.objects.filter(issue=with_parked.issue_id).update(sent_at=with_parked.published_at)
-    assert control.send_doubtful(with_parked.pk) == 0
+    assert control.resend_unknown(with_parked.pk) == 0
     assert states(newsroom, with_parked) == ["parked"]
 
 
@@ -77,7 +77,7 @@ def test_closed_doubt_is_not_asked_about_or_sent(newsroom: Newsroom, with_parked
     assert control.close(with_parked.pk)
     assert newsroom.state(with_parked) == "closed"
     assert control.ask_again(with_parked.pk, silences=2) is None
-    assert control.send_doubtful(with_parked.pk) is None
+    assert control.resend_unknown(with_parked.pk) is None
     assert states(newsroom, with_parked) == ["parked"]
     assert newsroom.books(with_parked).unknown == 2
 
@@ -87,7 +87,7 @@ def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsro
     newsroom.sandbox.set_fault("reset")
     newsroom.step()
     assert control.ask_again(edition.pk, silences=2) == 0
-    assert control.send_doubtful(edition.pk) == 0
+    assert control.resend_unknown(edition.pk) == 0
     assert newsroom.outcomes(edition) == ["unknown"] * 2
     assert newsroom.batch(edition).reason != "A person had Postmark asked again."
 
@@ -109,7 +109,7 @@ def test_an_open_edition_cannot_be_closed(newsroom: Newsroom, small_batches: Non
 
 def test_doubt_after_a_restore_is_not_sent_again(newsroom: Newsroom, with_parked: Edition) -> None:
     restored(with_parked)
-    assert control.send_doubtful(with_parked.pk) is None
+    assert control.resend_unknown(with_parked.pk) is None
     assert states(newsroom, with_parked) == ["parked"]
 
 

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Evidence
-from delivery.queue.batches.write_outcomes import write_fates
+from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.queue.settle import settle_call
 from delivery.rules import retries
-from delivery.rules.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
+from delivery.rules.outcomes import Accepted, Answered, CallResult, CallUnanswered, PutOff
 from delivery.rules.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
@@ -26,7 +26,7 @@ NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
 POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 
-def decision(answer: CallAnswer, recipients: Sequence[int]) -> Settlement:
+def decision(answer: CallResult, recipients: Sequence[int]) -> Settlement:
     return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
 
 
@@ -221,7 +221,7 @@ AWKWARD = [
 
 def write(batch: int, fates: dict[int, Fate], *, was: str = "waiting") -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        write_fates(cursor, batch, fates, was=was, evidence="reply")
+        write_outcomes(cursor, batch, fates, was=was, evidence="reply")
 
 
 def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:

@@ -256,7 +256,7 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     assert "approved" in reason_of(books)
     assert books.waiting == 3
     totals = Watch(io.StringIO(), is_terminal=False).totals()
-    assert totals.waits_for_a_person
+    assert totals.awaits_decision
     assert totals.reasons[0].startswith("Confirmation mail: ")
     assert resume(edition.pk)
     newsroom.deliver_all()

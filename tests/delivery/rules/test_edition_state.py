@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.rules.scheduled_time import Moment
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 COUNTS = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed")
 PLACES = ("in_work", "in_line", "parked", "paused")
-EMPTY = Books(
+EMPTY = EditionCounts(
     edition=1,
     issue=uuid.UUID(int=1),
     version=1,
@@ -42,7 +42,7 @@ EMPTY = Books(
 IN_A_MINUTE = NOW + timedelta(minutes=1)
 
 
-def books(**facts: Any) -> Books:
+def books(**facts: Any) -> EditionCounts:
     return replace(EMPTY, **facts)
 
 

@@ -8,12 +8,12 @@ from delivery.rules.outcomes import (
     Accepted,
     Answered,
     Blocked,
-    CallAnswer,
     CallFault,
+    CallResult,
     CallUnanswered,
     Fault,
     Inactive,
-    MessageAnswer,
+    MessageResult,
     NotNow,
     NotSent,
     PutOff,
@@ -34,7 +34,7 @@ FAULT = Fault("The sender is not confirmed.", "Confirm it.")
 
 
 def settle(
-    answer: CallAnswer,
+    answer: CallResult,
     count: int,
     *,
     tries: int = 0,
@@ -56,7 +56,7 @@ def settle(
 AGAIN = "try again in 2.5 s"
 FOR_A_PERSON = "wait for a person, the edition stops"
 ASK = "ask the provider 60 s into the doubt"
-BY_MESSAGE: list[tuple[list[MessageAnswer], str]] = [
+BY_MESSAGE: list[tuple[list[MessageResult], str]] = [
     ([SENT, SENT], "sent, sent: done"),
     ([SENT, INACTIVE, REFUSED], "sent, suppressed, refused: done"),
     ([SENT, LATER], f"sent, as it was: {AGAIN}, a try is used up, setback 1"),
@@ -71,12 +71,12 @@ BY_MESSAGE: list[tuple[list[MessageAnswer], str]] = [
 
 
 @pytest.mark.parametrize(("answers", "decision"), BY_MESSAGE, ids=[row[1] for row in BY_MESSAGE])
-def test_messages_answered_one_by_one(answers: list[MessageAnswer], decision: str) -> None:
+def test_messages_answered_one_by_one(answers: list[MessageResult], decision: str) -> None:
     settlement = settle(Answered(answers), len(answers))
     assert in_words(settlement, range(1, len(answers) + 1)) == decision
 
 
-AS_A_WHOLE: list[tuple[CallAnswer, int, int, str]] = [
+AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
     # answer, messages, setbacks before, decision
     (CallUnanswered("Reset."), 2, 0, f"unknown, unknown: {ASK}"),
     (NotSent("Refused."), 2, 0, f"as it was, as it was: {AGAIN}, setback 1"),
@@ -96,7 +96,7 @@ AS_A_WHOLE: list[tuple[CallAnswer, int, int, str]] = [
 
 @pytest.mark.parametrize(("answer", "count", "setbacks", "decision"), AS_A_WHOLE)
 def test_a_call_answered_as_a_whole(
-    answer: CallAnswer, count: int, setbacks: int, decision: str
+    answer: CallResult, count: int, setbacks: int, decision: str
 ) -> None:
     settlement = settle(answer, count, setbacks=setbacks)
     assert in_words(settlement, range(1, count + 1)) == decision
@@ -121,7 +121,7 @@ def test_a_stop_tells_the_reason_and_what_to_do_of_the_first_fault() -> None:
 
 
 @pytest.mark.parametrize("answer", [NotSent("Why."), PutOff("Why."), TooLarge("Why.")])
-def test_what_waits_says_why(answer: CallAnswer) -> None:
+def test_what_waits_says_why(answer: CallResult) -> None:
     assert settle(answer, 2).reason == "Why."
 
 
@@ -141,7 +141,7 @@ def test_the_last_try_but_one_is_not_missed() -> None:
     [PutOff("429."), TooLarge("413."), Answered([OPEN, LATER]), Answered([FAULT, LATER])],
     ids=lambda answer: type(answer).__name__,
 )
-def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: CallAnswer) -> None:
+def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: CallResult) -> None:
     settlement = settle(answer, 2, tries=9_999)
     assert not settlement.counts_as_try
     assert not any(isinstance(fate, Failed) for fate in settlement.fates.values())

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
-from delivery.rules.retries import AfterCrash, Policy, after_crash, after_look_up
+from delivery.rules.outcomes import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.retries import AfterCrash, Policy, after_crash, after_lookup
 from delivery.rules.settlement import Failed, Sent, Settlement
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 
@@ -21,7 +21,7 @@ def found(*numbers: int) -> LookedUp:
 
 
 def settle(
-    answer: LookUpAnswer,
+    answer: LookupResult,
     count: int,
     *,
     convincing: bool = True,
@@ -32,7 +32,7 @@ def settle(
     crashes: int = 0,
     policy: Policy = POLICY,
 ) -> Settlement:
-    return after_look_up(
+    return after_lookup(
         answer,
         {f"key.{number}": number for number in range(1, count + 1)},
         convincing=convincing,
@@ -46,7 +46,7 @@ def settle(
     )
 
 
-def decision(answer: LookUpAnswer, count: int, **given: object) -> str:
+def decision(answer: LookupResult, count: int, **given: object) -> str:
     return in_words(settle(answer, count, **given), range(1, count + 1))  # type: ignore[arg-type]
 
 
@@ -82,7 +82,7 @@ def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
     ],
 )
 def test_a_look_up_leads_to_what_the_schedule_says(
-    answer: LookUpAnswer, count: int, given: dict[str, object], words: str
+    answer: LookupResult, count: int, given: dict[str, object], words: str
 ) -> None:
     assert decision(answer, count, **given) == words
 

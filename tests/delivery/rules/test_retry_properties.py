@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.rules import outcomes
-from delivery.rules.retries import Policy, after_call, after_look_up
+from delivery.rules.retries import Policy, after_call, after_lookup
 from delivery.rules.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 
 seconds = st.floats(0, 10_000)
@@ -62,7 +62,7 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
 
 @given(st.lists(message_answers, min_size=1, max_size=6), situations)
 def test_each_recipient_gets_the_fate_of_their_own_message(
-    answers: list[outcomes.MessageAnswer], situation: dict[str, Any]
+    answers: list[outcomes.MessageResult], situation: dict[str, Any]
 ) -> None:
     policy = situation["policy"]
     recipients = range(100, 100 + len(answers))
@@ -90,7 +90,7 @@ def test_each_recipient_gets_the_fate_of_their_own_message(
 
 @given(refusals, st.integers(1, 6), situations)
 def test_a_call_without_answers_by_message_never_settles_anybody(
-    answer: outcomes.CallAnswer, count: int, situation: dict[str, Any]
+    answer: outcomes.CallResult, count: int, situation: dict[str, Any]
 ) -> None:
     recipients = set(range(count))
     settlement = after_call(answer, sorted(recipients), **situation)
@@ -125,7 +125,7 @@ look_ups = st.one_of(
     situations,
 )
 def test_nobody_in_doubt_waits_again_before_the_last_convincing_silence(
-    answer: outcomes.LookUpAnswer,
+    answer: outcomes.LookupResult,
     keys: set[str],
     convincing: bool,
     lookups: int,
@@ -134,7 +134,7 @@ def test_nobody_in_doubt_waits_again_before_the_last_convincing_silence(
 ) -> None:
     policy = situation["policy"]
     in_doubt = {key: ord(key) for key in keys}
-    settlement = after_look_up(
+    settlement = after_lookup(
         answer, in_doubt, convincing=convincing, lookups=lookups, crashes=crashes, **situation
     )
     holds_for_every(settlement, set(in_doubt.values()))

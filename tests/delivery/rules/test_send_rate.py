@@ -15,9 +15,9 @@ from delivery.rules.send_rate import (
     SLOWEST_PER_S,
     Slowing,
     after_too_fast,
-    breath_s,
     is_over,
     pace_of,
+    quiet_s,
     slowed_to,
 )
 
@@ -137,4 +137,4 @@ def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_the
 
 
 def test_after_a_refusal_nobody_calls_for_a_second_or_for_as_long_as_the_provider_asks() -> None:
-    assert [breath_s(None), breath_s(0.0), breath_s(30.0)] == [1.0, 1.0, 30.0]
+    assert [quiet_s(None), quiet_s(0.0), quiet_s(30.0)] == [1.0, 1.0, 30.0]

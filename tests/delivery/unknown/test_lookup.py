@@ -11,14 +11,14 @@ from django.db.models.functions import Now
 
 from delivery.configuration import postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.claim import claim_look_up
-from delivery.queue.settle import settle_call, settle_look_up
+from delivery.queue.claim import claim_lookup
+from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
 from delivery.rules import retries
 from delivery.rules.outcomes import Answered, NotNow, Unanswered
 from delivery.rules.settlement import Next, Settlement
 from delivery.unknown.lookup import look_up
-from delivery.unknown.lookup_context import doubt_of
+from delivery.unknown.lookup_context import load_lookup_context
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import asked, begun, changed, taken, unheard
@@ -207,7 +207,7 @@ def all_in_doubt(edition: Edition) -> None:
 
 def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom) -> None:
     all_in_doubt(newsroom.publish(readers=10, batch_size=1))
-    found = at_once(20, lambda: claim_look_up(uuid.uuid4(), lease_s=30))
+    found = at_once(20, lambda: claim_lookup(uuid.uuid4(), lease_s=30))
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 
@@ -219,7 +219,7 @@ def test_doubt_that_another_transaction_is_claiming_is_passed_over(newsroom: New
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
         # The lock is held until the other has its batch: were it waited for, this would not end.
-        claimed = Beside(lambda: claim_look_up(uuid.uuid4(), lease_s=30)).end()
+        claimed = Beside(lambda: claim_lookup(uuid.uuid4(), lease_s=30)).end()
     assert claimed is not None
     assert claimed.batch == higher.pk
 
@@ -227,15 +227,15 @@ def test_doubt_that_another_transaction_is_claiming_is_passed_over(newsroom: New
 def test_a_look_up_that_lost_its_claim_changes_nothing(newsroom: Newsroom) -> None:
     edition = unheard(newsroom)
     newsroom.let_time_pass(61)
-    stale = claim_look_up(uuid.uuid4(), lease_s=5)
+    stale = claim_lookup(uuid.uuid4(), lease_s=5)
     newsroom.let_time_pass(6)
     newsroom.sweep()
-    current = claim_look_up(uuid.uuid4(), lease_s=30)
+    current = claim_lookup(uuid.uuid4(), lease_s=30)
     assert stale is not None
     assert current is not None
 
     silence = Settlement(fates={}, next=Next.ASK, said_absent=True)
-    assert not settle_look_up(stale, silence)
+    assert not settle_lookup(stale, silence)
 
     assert newsroom.batch(edition).state == "looking_up"
     assert newsroom.batch(edition).lookups == 0
@@ -267,7 +267,7 @@ def test_earlier_mail_that_is_shown_confirms_no_silence(newsroom: Newsroom) -> N
     newsroom.step()
     newsroom.let_time_pass(61)
     doubtful = asked()
-    assert doubt_of(doubtful).witness is None
+    assert load_lookup_context(doubtful).witness is None
 
 
 def test_a_search_by_key_that_fails_is_no_information(newsroom: Newsroom) -> None:

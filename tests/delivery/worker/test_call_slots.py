@@ -15,7 +15,7 @@ from django.db import connection
 from delivery.models import Attempt, Batch
 from delivery.postmark.client import now_s
 from delivery.queue.claim import claim
-from delivery.worker.call_slots import QUICK_S, CallsInFlight, Place, threads_for
+from delivery.worker.call_slots import QUICK_S, CallSlots, Place, threads_for
 from delivery.worker.process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
@@ -37,7 +37,7 @@ def comes(place: Place, *, within_s: float = LONG_S) -> bool:
 
 
 def test_there_are_as_many_places_as_were_wanted() -> None:
-    calls = CallsInFlight(2)
+    calls = CallSlots(2)
     first, second, third = (Place(calls) for _ in range(3))
     assert [comes(first), comes(second), comes(third, within_s=0.05)] == [True, True, False]
     first.free()
@@ -45,7 +45,7 @@ def test_there_are_as_many_places_as_were_wanted() -> None:
 
 
 def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     first, second, third = (Place(calls) for _ in range(3))
     assert comes(first)
     first.free()
@@ -56,11 +56,11 @@ def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
 
 def test_a_place_that_is_free_is_had_however_late_it_is() -> None:
     # Whether the call may still begin is asked when it is put on record.
-    assert comes(Place(CallsInFlight(1)), within_s=-1.0)
+    assert comes(Place(CallSlots(1)), within_s=-1.0)
 
 
 def test_whoever_waits_gets_the_place_that_comes_free() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     first, second = Place(calls), Place(calls)
     assert comes(first)
     with waits_for(lambda is_stopping: comes_while(second, is_stopping)) as got:
@@ -70,7 +70,7 @@ def test_whoever_waits_gets_the_place_that_comes_free() -> None:
 
 
 def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
-    calls = CallsInFlight(2)
+    calls = CallSlots(2)
     held = calls.turn(goes_on)
     assert held is not None
     for place in (held, Place(calls)):
@@ -79,7 +79,7 @@ def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
 
 
 def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
-    calls, stopping = CallsInFlight(1), threading.Event()
+    calls, stopping = CallSlots(1), threading.Event()
     first, second = Place(calls), Place(calls)
     assert comes(first)
     with waits_for(lambda is_stopping: comes_while(second, is_stopping), stopping) as got:
@@ -94,7 +94,7 @@ def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, thre
 
 
 def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     first = calls.turn(goes_on)
     assert first is not None
     assert comes(first)
@@ -106,7 +106,7 @@ def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alo
 
 
 def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     calls.took(QUICK_S)
     first, second = calls.turn(goes_on), calls.turn(goes_on)
     assert first is not None
@@ -116,7 +116,7 @@ def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
 
 
 def test_a_call_that_was_not_quick_ends_that() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     calls.took(0.1)
     assert comes(Place(calls))
     calls.took(QUICK_S + 0.1)
@@ -124,7 +124,7 @@ def test_a_call_that_was_not_quick_ends_that() -> None:
 
 
 def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     calls.took(0.1)
     hangs = Place(calls)
     assert comes(hangs)
@@ -139,7 +139,7 @@ def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() ->
 
 
 def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None:
-    calls = CallsInFlight(1)
+    calls = CallSlots(1)
     hangs, ready = Place(calls), Place(calls)
     assert comes(hangs)
     with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from psycopg import errors
 
 from delivery.postmark.client import now_s
-from delivery.worker.retry_write import LONGEST_PAUSE_S, is_trouble, pause_after, write_down
+from delivery.worker.retry_write import LONGEST_PAUSE_S, is_transient, pause_after, retry_write
 
 FAILURES = st.integers(1, 10_000)
 JITTER = st.floats(0, 1)
@@ -57,7 +57,7 @@ def raised(error: type[Error], cause: psycopg.Error) -> Error:
     ids=lambda error: type(error.__cause__).__name__,
 )
 def test_what_the_database_suffers_from_is_trouble(error: Error) -> None:
-    assert is_trouble(error)
+    assert is_transient(error)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_the_database_suffers_from_is_trouble(error: Error) -> None:
     ids=str,
 )
 def test_what_the_same_write_would_meet_again_is_none(error: Error) -> None:
-    assert not is_trouble(error)
+    assert not is_transient(error)
 
 
 def failing(*results: Error | str) -> Callable[[], str]:
@@ -93,7 +93,7 @@ CUT = OperationalError("the connection is closed")
 @pytest.mark.django_db
 @pytest.mark.parametrize("stops", [False, True])
 def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
-    written = write_down(
+    written = retry_write(
         failing(CUT, CUT, CUT, "written"),
         what="an answer",
         until_s=now_s() + 1000,
@@ -107,7 +107,7 @@ def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
 def test_the_last_error_is_raised_when_the_time_is_over() -> None:
     last = OperationalError("the last")
     with pytest.raises(OperationalError, match="the last"):
-        write_down(
+        retry_write(
             failing(CUT, last, "never reached"),
             what="an answer",
             until_s=now_s() - 1,
@@ -119,7 +119,7 @@ def test_the_last_error_is_raised_when_the_time_is_over() -> None:
 @pytest.mark.django_db
 def test_an_error_about_data_is_raised_at_once() -> None:
     with pytest.raises(IntegrityError):
-        write_down(
+        retry_write(
             failing(IntegrityError("a check"), "never reached"),
             what="an answer",
             until_s=now_s() + 1000,

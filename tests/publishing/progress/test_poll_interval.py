@@ -9,14 +9,14 @@ from threading import Barrier, Thread
 
 import pytest
 
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.status import status_from
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
 
 NOW = datetime(2026, 9, 17, 6, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
-BOOKS = Books(
+BOOKS = EditionCounts(
     edition=1, issue=uuid.UUID(int=1), version=1, title="Herons", control="running",
     control_reason="", control_at=None, unreconciled=False, published_at=LONG_AGO,
     held_until=LONG_AGO, audience=1000, sent=0, suppressed=0, withdrawn=0, failed=0, unknown=0,

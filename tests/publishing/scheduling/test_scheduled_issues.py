@@ -21,7 +21,7 @@ from delivery.reconcile import database_identity
 from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_all_counts
-from delivery.rules.edition_counts import Books
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.worker.drain import Watch
 from delivery.worker.process import worker_from_settings
@@ -72,7 +72,7 @@ def rows_of(edition: Edition) -> int:
     return batches + Delivery.objects.filter(issue=edition.issue_id).count()
 
 
-def books(edition: Edition) -> Books:
+def books(edition: Edition) -> EditionCounts:
     assert find_violations([edition.pk]) == []
     return status(edition).books
 

@@ -28,22 +28,22 @@ a call that ended in time is let go by its deadline
 
 # --- Calls at the same time ---
 no more calls are in the air than were wanted
-    Worker.__init__: self._calls = CallsInFlight(«concurrency → self._threads»)
+    Worker.__init__: self._calls = CallSlots(«concurrency → self._threads»)
     test_a_batch_claimed_ahead_is_given_back
 a place that comes free by the stop begins no call
     _wait: while «not is_stopping() → True»:
     test_a_place_that_comes_free_by_the_stop_itself_begins_no_call
 a batch that is ready waits for its call no longer than a quick one takes
-    CallsInFlight.come: longest_s = «min(until_s, now_s() + QUICK_S) → until_s»
+    CallSlots.come: longest_s = «min(until_s, now_s() + QUICK_S) → until_s»
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
 where calls hang a batch is claimed for a free place alone
-    CallsInFlight.come: «self._is_quick = False → pass» finally
+    CallSlots.come: «self._is_quick = False → pass» finally
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
 where calls are slow a batch is claimed for a free place alone
-    CallsInFlight.took: self._is_quick, «seconds <= QUICK_S → True»
+    CallSlots.took: self._is_quick, «seconds <= QUICK_S → True»
     test_a_call_that_was_not_quick_ends_that
 a batch that is ready has its place before another is claimed
-    CallsInFlight.turn.it_is: self._free > «self._ready → 0»
+    CallSlots.turn.it_is: self._free > «self._ready → 0»
     test_a_batch_that_is_ready_has_its_place_before_another_is_claimed
 
 # --- The call ---
@@ -136,10 +136,10 @@ a provider that refuses is not asked in a tight loop
 
 # --- Writing down what only this worker knows ---
 an answer is written down again while the database is away
-    Dispatcher.deliver: «write_down → (lambda write, **_: write())»(lambda: settle_call(claimed,
+    Dispatcher.deliver: «retry_write → (lambda write, **_: write())»(lambda: settle_call(claimed,
     test_a_cut_database_line_loses_no_answer
 an error about data is not tried again
-    write_down: «if not is_trouble(error): raise»
+    retry_write: «if not is_transient(error): raise»
     test_an_error_about_data_is_raised_at_once
 one thread of a worker looks up, the others go on
     Dispatcher._look_up: if not «→ (» self._look_ups.acquire(blocking=False) «→ or True)»:

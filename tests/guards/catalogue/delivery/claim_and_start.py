@@ -26,16 +26,16 @@ a claim raises the epoch
     test_a_claim_that_was_lost_cannot_be_released
     test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
 a claim for a look-up raises the epoch
-    claim_look_up: UPDATE batch SET state = 'looking_up'«, epoch = epoch + 1»,
+    claim_lookup: UPDATE batch SET state = 'looking_up'«, epoch = epoch + 1»,
     test_a_look_up_that_lost_its_claim_changes_nothing
 of two workers that would look up the same doubt one does
-    claim_look_up: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
+    claim_lookup: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_workers_that_race_for_look_ups_get_one_each
 a doubt that another is claiming is passed over and not waited for
-    claim_look_up: ORDER BY due_at, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
+    claim_lookup: ORDER BY due_at, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_doubt_that_another_transaction_is_claiming_is_passed_over
 no look-up before it is due
-    claim_look_up: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
+    claim_lookup: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
     test_what_was_accepted_unheard_is_found_and_sent_once
 a batch is given back only under the claim's epoch
     release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
@@ -99,13 +99,13 @@ a marked copy does not go with the others
     _waiting_in: (marked if «→ False and» bears_a_mark
     test_a_bare_mark_is_asked_about_first
 a provider's id is a mark of having been sent
-    BEARS_A_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
+    HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
     test_an_id_without_a_time_is_never_sent_again_by_itself
 a time is a mark of having been sent
-    BEARS_A_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
+    HAS_SENT_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
     test_a_bare_mark_is_asked_about_first
 evidence is a mark of having been sent
-    BEARS_A_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
+    HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
     test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
 a bare mark of having been sent raises an alarm
     set_aside: «_raise_alarms(cursor, batch, edition, marked)»

@@ -6,11 +6,11 @@ GUARDS = guards(r"""
 
 # --- Holding back ---
 a pause takes claimed batches out of their workers' hands
-    _pause_batches: AND {NOT_OVER} AND state IN ('ready'«, 'claimed'»)
+    _pause_batches: AND {IS_OPEN} AND state IN ('ready'«, 'claimed'»)
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_the_stop_starts_no_call
 a stopped edition holds back no other
-    _pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {NOT_OVER} AND state IN
+    _pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {IS_OPEN} AND state IN
     test_other_editions_go_on_while_one_is_stopped
 only what runs is paused
     pause: if lock_edition(cursor, edition) «!= "running" → == ""»:
@@ -37,7 +37,7 @@ the rest does not go after the first while its edition is held back
     end_probe: if row «== ("running",)»:
     test_judged_in_a_pause_the_first_releases_nobody
 the first batch keeps its turn while it will still do something by itself
-    pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {NOT_OVER} AND state IN
+    pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {IS_OPEN} AND state IN
     test_a_call_that_was_put_off_is_no_judgement
 the rest stays where it is while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
@@ -57,10 +57,10 @@ nothing is called back of which a call has started
     call_back: if cursor.fetchone() == («True,»): raise _TooLateError
     test_after_a_call_nothing_is_called_back
 a cancel takes claimed batches out of their workers' hands
-    _cancel: «_pause_batches(cursor, edition)» set_marked_aside
+    _cancel: «_pause_batches(cursor, edition)» quarantine_marked
     test_a_batch_claimed_before_a_cancel_does_not_start
 a marked copy is asked about and not withdrawn by a cancel
-    _cancel: «set_marked_aside(cursor, edition)»
+    _cancel: «quarantine_marked(cursor, edition)»
     test_a_marked_copy_is_asked_about_and_not_withdrawn
 what has ended is not cancelled
     _cancel: «if cursor.rowcount == 0: return None» _pause_batches
@@ -102,15 +102,15 @@ doubt about a closed edition is not asked about again
     ask_again: if lock_edition(cursor, edition) == "«closed»":
     test_closed_doubt_is_not_asked_about_or_sent
 only doubt that was left to a person is asked about again
-    ask_again: edition_id = %s AND {NOT_OVER} AND state «= 'parked' → IN ('parked', 'unknown')»
+    ask_again: edition_id = %s AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')»
     test_doubt_that_is_still_asked_about_is_not_for_an_operator
 only doubt that was left to a person is sent again
-    send_doubtful: AND {NOT_OVER} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
+    resend_unknown: AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
     test_doubt_that_is_still_asked_about_is_not_for_an_operator
 doubt that bears a mark is sent again by no decision
-    send_doubtful: AND delivery.outcome = '«unknown → never»' AND {BEARS_A_MARK})
+    resend_unknown: AND delivery.outcome = '«unknown → never»' AND {HAS_SENT_MARK})
     test_no_decision_sends_marked_doubt_again
 doubt about an edition that has ended is not sent again
-    send_doubtful: «return None → pass» cursor.execute(f" WITH again AS (UPDATE
+    resend_unknown: «return None → pass» cursor.execute(f" WITH again AS (UPDATE
     test_closed_doubt_is_not_asked_about_or_sent
 """)

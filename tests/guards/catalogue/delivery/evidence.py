@@ -31,7 +31,7 @@ what a worker holds is left to it
     settle_by_evidence: WHERE «state NOT IN ('claimed', 'sending', 'looking_up') → true»
     test_what_a_worker_holds_is_left_to_it
 a reply that names another id than an earlier acceptance is noticed
-    unheeded_in: AND «(outcome <> 'sent' OR provider_message_id <> message_id) → outcome <> 'sent'»
+    unapplied_evidence: (outcome <> 'sent' «OR provider_message_id <> message_id»)
     test_a_reply_with_another_id_than_the_webhook_is_a_second_copy
 what waits beside settled doubt waits for a person where the edition does not run
     _SETTLE: WHEN «(SELECT control FROM edition WHERE id = %(edition)s) = 'running' → true»

@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a look-up that failed is no information
-    after_look_up: reason=answer.reason«→ , said_absent=True»,
+    after_lookup: reason=answer.reason«→ , said_absent=True»,
     test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule
     test_a_look_up_that_fails_says_nothing_and_does_not_count
 silence is believed only at the end of the schedule
@@ -31,7 +31,7 @@ later mail that could not be asked for confirms nothing
         bool(witness.found))
     test_a_failed_search_for_later_mail_proves_nothing
 only mail that was accepted later is later mail
-    doubt_of: WHERE stream = %s AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
+    load_lookup_context: AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
     test_earlier_mail_that_is_shown_confirms_no_silence
 silence says nothing about what the provider has forgotten
     _after_looking_up: if «forgotten → False»:
@@ -55,7 +55,7 @@ a batch is suspected after two lost workers
     after_crash: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
     test_two_lost_workers_halve_or_park
 further copies that a look-up finds are handed on
-    after_look_up: return «replace(settlement, duplicates=duplicates) → settlement»
+    after_lookup: return «replace(settlement, duplicates=duplicates) → settlement»
     test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on
 what is found of other deliveries changes nothing
     _found: if recipient is None: «continue → recipient = -1»
@@ -66,6 +66,6 @@ doubt without an attempt is asked about by each delivery's key
 evidence is found at the next look-up
     why: Whoever gives up a lease heeds the evidence that is on record.
     _ask: «_merged(answer.found, doubt.kept) → answer» if
-    _settled: unheeded «= unheeded_in(cursor, claim.batch) → : list[int] = []»
+    _settled: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_on_record_settles_the_doubt_at_the_next_look_up
 """)

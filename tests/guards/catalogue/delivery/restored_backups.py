@@ -52,7 +52,7 @@ ids of readers are not given out again after a restore
     IDS_APART: IDS_APART = «100_000_000 → 1»
     test_after_a_restore_ids_are_new
 the same backup restored again gives out other ids and numbers
-    leave_a_gap_in_ids: floor(«random() → 0» * %s))::bigint) FROM
+    reserve_ids: floor(«random() → 0» * %s))::bigint) FROM
     test_the_same_backup_restored_again_gives_out_other_ids_and_numbers
 numbers of requests are not given out again after a restore
     number_after: «place * REQUESTS_APART if was_here else» 0

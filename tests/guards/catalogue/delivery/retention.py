@@ -12,7 +12,7 @@ a list of readers whose copies went while it was read does not end as if it were
     outcome_page: «_are_kept(Edition.objects.filter(pk=edition))»
     test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short
 nothing goes that the provider may still be asked about
-    days_of_details: return «max(»int(settings.DETAILS_KEEP_DAYS)«, days_until_forgotten())»
+    details_retention_days: «max(»int(settings.DETAILS_KEEP_DAYS)«, provider_retention_days())»
     test_details_outlast_what_the_provider_remembers
 the last call of an edition stays
     _CALL_MAY_GO: «AND later.finished_at > coalesce(attempt.finished_at, '-infinity')»)
@@ -55,7 +55,7 @@ evidence of another issue stays when copies are dropped
         %s::bigint IS NOT NULL»
     test_evidence_that_came_between_goes_with_the_next_run
 nothing is dropped while somebody publishes
-    say_dropped: «wait_for_copies_being_made()» lock_edition
+    say_dropped: «wait_for_enqueues()» lock_edition
     test_while_one_is_being_published_nothing_is_dropped
 the newest issue's copies stay
     may_be_dropped: «and not standing.is_newest»

@@ -10,10 +10,10 @@ a 429 slows all workers down
     Dispatcher.deliver: if «was_too_fast(answer) → False»:
     test_under_a_ceiling_half_of_it_is_left
 nobody calls right after a 429
-    slow_down: clock_timestamp() + «→ 0 *» make_interval(secs => %s))", [breath_s(retry_after_s)]
+    slow_down: clock_timestamp() + «→ 0 *» make_interval(secs => %s))", [quiet_s(retry_after_s)]
     test_nobody_calls_in_the_first_second_after_it
 nobody calls before the time that the provider named
-    breath_s: return «max(SHORTEST_BREATH_S, retry_after_s or 0.0) → SHORTEST_BREATH_S»
+    quiet_s: return «max(SHORTEST_BREATH_S, retry_after_s or 0.0) → SHORTEST_BREATH_S»
     test_nobody_calls_before_the_time_that_the_provider_named
 while workers are slowed down no batch goes before its turn
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»

@@ -12,7 +12,7 @@ a settle repeats the batch's state
     _CHANGE_BATCH: WHERE id = %(batch)s «AND state = %(was)s» AND epoch = %(epoch)s
     test_a_stale_worker_does_not_settle_what_was_swept
 outcomes change only of deliveries that are as the decision saw them
-    write_fates: if «written != len(fates) → False»:
+    write_outcomes: if «written != len(fates) → False»:
     test_an_outcome_changed_past_all_code_undoes_the_settlement
 a delivery that was settled keeps its outcome
     _AS_THE_DECISION_SAW_IT: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
@@ -29,14 +29,14 @@ an answer that comes too late ends the doubt at once
         pass»
     test_an_answer_after_a_lost_claim_ends_the_doubt_at_once
 a settle heeds the evidence that came meanwhile
-    _settled: unheeded «= unheeded_in(cursor, claim.batch) → : list[int] = []»
+    _settled: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_counts_more_than_the_answer
 a second copy that a look-up finds is kept and raises its alarm
-    settle_look_up.add_what_was_found: «record_acceptances(cursor, claim.edition, claim.attempt,
+    settle_lookup.add_what_was_found: «record_acceptances(cursor, claim.edition, claim.attempt,
         again, Evidence.Source.LOOKUP) → len(again)»
     test_two_copies_that_a_look_up_finds_are_an_alarm
 what a look-up finds is credited to its attempt
-    settle_look_up.add_what_was_found: if «claim.attempt is not None → False»:
+    settle_lookup.add_what_was_found: if «claim.attempt is not None → False»:
     test_only_the_rest_of_a_call_accepted_in_part_goes_again
 what comes back into line asks under the edition's lock how it stands
     _settled: for lock in («_needs_lock(claim, settlement, was) → False», True):
@@ -48,7 +48,7 @@ what a call did not bring out of a cancelled edition is withdrawn, not tried aga
     _settle: if control == "«cancelled → never»":
     test_what_a_call_did_not_bring_out_never_goes
 a marked copy of a cancelled edition is asked about and not withdrawn
-    _settle: «set_marked_aside(cursor, claim.edition, batch=claim.batch) → pass»
+    _settle: «quarantine_marked(cursor, claim.edition, batch=claim.batch) → pass»
     test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn
 a refused address is mailed no more
     _settle: if «refused → False»:
@@ -95,7 +95,7 @@ a call that its worker settled meanwhile is no crash
         AND %s::bigint IS NOT NULL»
     test_a_call_settled_while_the_sweep_looks_is_no_crash
 a sweep heeds the evidence that came while the worker was lost
-    _bring_back: unheeded «= unheeded_in(cursor, lost.batch) → : list[int] = []»
+    _bring_back: unapplied «= unapplied_evidence(cursor, lost.batch) → : list[int] = []»
     test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep
 what comes back from a lost worker waits with the rest while its edition is held back
     _claimed: "ready" «if control == "running" else "paused"»

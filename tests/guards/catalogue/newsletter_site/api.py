@@ -63,7 +63,7 @@ another file is another call
     fingerprints_of_call: files": «files → []»,
     test_the_same_call_again_brings_nothing_more
 an action through the API is one transaction with its saved answer
-    act_on_issue.work: «with joining_the_callers() → if True»:
+    act_on_issue.work: «with join_transaction() → if True»:
     test_what_the_command_does_to_an_edition_a_program_does_once
 a program adds nobody who is gone
     _why_not: if «there is not None and there.state in GONE → False»:

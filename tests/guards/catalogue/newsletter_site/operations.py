@@ -54,7 +54,7 @@ a fault of another kind stays a fault
     _says_so: return «sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION) → True»
     test_a_statement_that_took_too_long_stays_a_fault
 a scrape reads no mail on request that is over
-    load_open_counts: , «f"AND {NOT_OVER}" → ""»)
+    load_open_counts: , «f"AND {IS_OPEN}" → ""»)
     test_finished_mail_on_request_is_not_read_while_one_waits
 failed test letters do not hide an issue that stopped
     EDITIONS: ELSE «is_open OR kind = 'newsletter' → true» END
@@ -64,7 +64,7 @@ of many open editions those that are held back are told
     EDITIONS: ORDER BY «is_held_back DESC,» is_letter DESC, id DESC
     test_what_is_held_back_comes_before_the_newest
 an errand that nobody goes on any more is told no longer
-    IS_ACTIVE: «due_at > clock_timestamp() - interval '1 hour' → true»)
+    IS_OPEN: «due_at > clock_timestamp() - interval '1 hour' → true»)
     test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer
 the log says why the provider could not be asked
     _poll_stream: , error«.reason», wait_s

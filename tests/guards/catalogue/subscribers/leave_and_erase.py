@@ -11,13 +11,13 @@ whoever is erased loses address and name on every copy
     _NO_VALUES: for name in («"address", *FIELD_NAMES → FIELD_NAMES»)
     test_the_copies_of_every_issue_and_version_lose_address_and_name
 erasing waits for what is being published
-    erase: «wait_for_copies_being_made()» forget_recipient
+    erase: «wait_for_enqueues()» forget_recipient
     test_no_issue_that_is_being_published_names_who_is_erased
 publishing holds off those who erase until it is to be seen
-    enqueue: «cursor.execute(MAKE_COPIES)»
+    enqueue: «cursor.execute(LOCK_ENQUEUE)»
     test_no_issue_that_is_being_published_names_who_is_erased
 a piece of an import holds off those who erase until it is to be seen
-    _apply: «cursor.execute(MAKE_COPIES)» guard
+    _apply: «cursor.execute(LOCK_ENQUEUE)» guard
     test_an_import_that_has_asked_already_who_was_erased_is_waited_for
 whoever never confirmed is forgotten by their mails too
     expire_pending: «forget_who_never_confirmed(forgotten)»
