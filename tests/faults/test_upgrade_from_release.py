@@ -18,13 +18,13 @@ import psycopg
 import pytest
 
 from newsletter_site.demo.browser import Browser
-from newsletter_site.migrating.releases import Release, releases
 from postmark_sandbox.server import SandboxServer
 from tests.browser.web_site import running_site
 from tests.delivery.homing_installation import Installation
 from tests.faults.processes.watched_worker import TIMES, WatchedWorker
 from tests.faults.servers.postgres_server import OwnServer
 from tests.faults.wait_until import held
+from tests.newsletter_site.migrating.releases import Release, releases
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = 120

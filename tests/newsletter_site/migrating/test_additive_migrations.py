@@ -14,8 +14,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.db.models.functions.comparison import Coalesce
 
-from newsletter_site.migrating.additive import EXCEPTIONS, Fault, faults_of_all
-from newsletter_site.migrating.releases import releases
+from tests.newsletter_site.migrating.additive import EXCEPTIONS, Fault, faults_of_all
+from tests.newsletter_site.migrating.releases import releases
 
 
 def faults_since_the_last_release() -> list[Fault]:

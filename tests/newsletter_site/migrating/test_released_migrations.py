@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from newsletter_site.migrating.releases import releases
+from tests.newsletter_site.migrating.releases import releases
 from tests.newsletter_site.read_settings import ROOT
 
 pytestmark = pytest.mark.process

@@ -39,16 +39,4 @@ a build that waits too long is cut
 a database that does not answer yet is waited for
     Command._wait_until_it_answers: or «not may_come(words) → True»:
     test_a_database_that_does_not_answer_yet_is_waited_for
-a new column costs old code nothing
-    _fault_in_new: if «not field.null and field.db_default is NOT_PROVIDED → False»:
-    test_what_old_code_or_a_busy_table_would_feel_is_a_fault
-what old code's ON CONFLICT names stays unique
-    _fault_in: «if isinstance(what, CheckConstraint) else f"old code relies on it; {LATER}"»
-    test_what_old_code_or_a_busy_table_would_feel_is_a_fault
-a column that old code leaves out keeps its default
-    _fault_in_change: if «"db_default" in before and "db_default" not in after → False»:
-    test_what_old_code_or_a_busy_table_would_feel_is_a_fault
-one migration locks one table
-    faults_of: if «len(locked) > 1 → False»:
-    test_one_migration_locks_one_table_of_before
 """)

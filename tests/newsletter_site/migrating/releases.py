@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-FILE = Path(__file__).resolve().parents[2] / "migrations" / "released.json"
+FILE = Path(__file__).resolve().parents[3] / "migrations" / "released.json"
 
 
 @dataclass(frozen=True, slots=True)
