@@ -209,7 +209,7 @@ def drop_copies(
 ) -> int:
     """
     Drop the copies of one edition now, with the same rests; how many went. `tell` hears how many so
-    far. Raises `CopiesStayError`, and `OperationalError` if the database kept it waiting.
+    far. Raises `CannotDropError`, and `OperationalError` if the database kept it waiting.
     """
     gone = 0
     began = time.monotonic()

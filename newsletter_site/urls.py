@@ -11,7 +11,7 @@ from newsletter_site.sign_in.sign_in_view import let_in, sign_in
 from newsletter_site.sign_in.two_step_page import second_factor_page, second_factor_picture
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.front_page_view import home
-from publishing.images.images_view import show_picture
+from publishing.images.images_view import serve_image
 
 handler400 = "newsletter_site.middleware.unknown_host.bad_request"
 handler500 = "newsletter_site.middleware.database_unavailable.server_error"
@@ -31,7 +31,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
     path("api/v1/", addresses()),
-    path("pictures/<uuid:picture>.<slug:extension>", show_picture, name="picture"),
+    path("pictures/<uuid:picture>.<slug:extension>", serve_image, name="picture"),
     path("archive/", include("publishing.archive.urls")),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),

@@ -12,10 +12,10 @@ from django.urls import reverse
 
 from delivery.models import Edition
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
-from publishing.editions.listing import where_it_stands
-from publishing.editions.status import status_of
+from publishing.editions.listing import archive_sentence
+from publishing.editions.status import load_status
 from publishing.editions.versions import REACHED, UNREACHED
-from publishing.scheduling.local_time import moment_stored
+from publishing.scheduling.local_time import scheduled_moment
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
@@ -63,20 +63,20 @@ def to_nobody(edition: Edition) -> str:
     nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(
         edition.goes_to, TO_NOBODY
     )
-    return f"{nobody} {where_it_stands(unlisted=edition.issue.unlisted)}"
+    return f"{nobody} {archive_sentence(unlisted=edition.issue.unlisted)}"
 
 
 def in_the_archive(edition: Edition) -> str:
     """The sentence about an edition that is not mailed."""
-    stands = where_it_stands(unlisted=edition.issue.unlisted)
+    stands = archive_sentence(unlisted=edition.issue.unlisted)
     return f"The newsletter issue has been accepted. {ARCHIVE_ONLY} {stands}"
 
 
 def there_already(edition: Edition) -> str:
     """What is said to whoever publishes the same words as the same version again."""
-    moment = moment_stored(edition)
+    moment = scheduled_moment(edition)
     done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
-    taken_back = status_of(edition.pk).taken_back
+    taken_back = load_status(edition.pk).taken_back
     return (
         f"Version {edition.version} was {done} before, with these same words, {when}to "
         f"{AUDIENCE_WORDS[edition.goes_to]}{f', and {taken_back} since' if taken_back else ''}. "

@@ -29,7 +29,7 @@ def main() -> None:
 
     def seconds(letter: str) -> float:
         draft = Draft.objects.create(
-            title="Swifts", letter=letter, format=Draft.Format.HTML, begun_by=author
+            title="Swifts", letter=letter, format=Draft.Format.HTML, created_by=author
         )
         began = time.process_time()
         checked = check(draft, author.pk)

@@ -18,14 +18,14 @@ def main() -> None:
     begin()
     from PIL import Image
 
-    from publishing.images.resize_image import small_picture
+    from publishing.images.resize_image import resize_image
 
     file = Path(sys.argv[1]).read_bytes()
     small = io.BytesIO()
     Image.new("RGB", (9, 9)).save(small, "PNG")
-    small_picture(small.getvalue())
+    resize_image(small.getvalue())
     before = peak()
-    small_picture(file)
+    resize_image(file)
     tell(peak() - before)
 
 

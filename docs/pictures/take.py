@@ -129,7 +129,7 @@ def publish_past(stage: Stage, number: int, folder: Path, pause: Callable[[], No
 
     from delivery.rules.edition_state import EditionState
     from publishing.content.edition_content import Content
-    from publishing.editions.status import status_of
+    from publishing.editions.status import load_status
     from publishing.publish.publish import publish
 
     past = PAST[number]
@@ -141,7 +141,7 @@ def publish_past(stage: Stage, number: int, folder: Path, pause: Callable[[], No
         Content(past.title, f"<p>{past.words}</p>", words),
         hold_s=0,
     ).edition
-    while status_of(edition.pk).state in (EditionState.HELD, EditionState.SENDING):
+    while load_status(edition.pk).state in (EditionState.HELD, EditionState.SENDING):
         pause()
     with connection.cursor() as cursor:
         # Its day, for every time that a page shows of it.

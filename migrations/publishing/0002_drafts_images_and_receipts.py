@@ -58,7 +58,7 @@ BEGIN
     END IF;
     IF EXISTS (
         SELECT FROM draft
-          JOIN edition ON edition.author_id = draft.begun_by_id
+          JOIN edition ON edition.author_id = draft.created_by_id
                       AND edition.idempotency_key = draft.key
          WHERE draft.key = used AND draft.edition_id IS DISTINCT FROM edition.id
     ) THEN
@@ -136,7 +136,7 @@ class Migration(migrations.Migration):
                 ),
                 ("revision", models.PositiveIntegerField(db_default=1, default=1)),
                 (
-                    "begun_at",
+                    "created_at",
                     models.DateTimeField(db_default=Now()),
                 ),
                 (
@@ -155,7 +155,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "begun_by",
+                    "created_by",
                     models.ForeignKey(
                         null=True,
                         on_delete=models.SET_NULL,
@@ -191,7 +191,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "pasted_revision",
+                    "html_form_revision",
                     models.PositiveIntegerField(
                         help_text="The revision that the form for finished HTML saved last. It may save over that one, and over no other.",
                         null=True,
@@ -275,7 +275,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Picture",
+            name="UploadedImage",
             fields=[
                 (
                     "id",
@@ -311,10 +311,10 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "db_table": "picture",
+                "db_table": "uploaded_image",
                 "default_permissions": (),
                 "constraints": [
-                    models.UniqueConstraint(fields=("sha256",), name="a_picture_is_kept_once"),
+                    models.UniqueConstraint(fields=("sha256",), name="an_image_is_stored_once"),
                     models.CheckConstraint(
                         condition=models.Q(
                             (
@@ -322,17 +322,17 @@ class Migration(migrations.Migration):
                                 ["image/png", "image/jpeg", "image/gif", "image/webp"],
                             )
                         ),
-                        name="a_picture_is_of_a_kind_that_mail_shows",
+                        name="image_type_is_shown_by_mail",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("content__length__lte", 2097152)),
-                        name="a_picture_is_bounded",
+                        name="image_size_is_limited",
                     ),
                 ],
             },
         ),
         migrations.CreateModel(
-            name="PictureTries",
+            name="UploadAttempts",
             fields=[
                 (
                     "author",
@@ -353,12 +353,12 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "db_table": "picture_tries",
+                "db_table": "upload_attempts",
                 "default_permissions": (),
             },
         ),
         migrations.CreateModel(
-            name="OutsideLook",
+            name="ExternalCheck",
             fields=[
                 (
                     "id",
@@ -384,15 +384,15 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "db_table": "outside_look",
+                "db_table": "external_check",
                 "default_permissions": (),
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("kind", "subject"), name="one_look_is_kept_of_each_subject"
+                        fields=("kind", "subject"), name="one_external_check_per_subject"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("kind__in", ["domain", "link"])),
-                        name="outside_look_kind_is_known",
+                        name="external_check_kind_is_known",
                     ),
                 ],
             },

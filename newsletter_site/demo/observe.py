@@ -9,7 +9,7 @@ from newsletter_site.demo.posting_twice import FORM, PostedTwice
 from newsletter_site.demo.processes.sandbox import Sandbox
 from newsletter_site.demo.services import Stage
 from newsletter_site.demo.summary import Addresses
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 
 # The first reader of the file. Whoever tried her unsubscribe link sees somebody else next time.
 A_READER = "edith.marlow@posthouse.example.net"
@@ -40,7 +40,7 @@ def what_happened(
     editions_made: int,
 ) -> Happened:
     """All that the promises are about, asked of those who know it."""
-    status = status_of(edition.pk)
+    status = load_status(edition.pk)
     links = [link for link in (addresses.archive, addresses.unsubscribe) if link]
     return Happened(
         posted=posted,

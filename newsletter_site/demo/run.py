@@ -24,8 +24,8 @@ from newsletter_site.demo.processes.stop_signals import StoppedError, Stopping
 from newsletter_site.demo.readers import bring_in
 from newsletter_site.demo.services import Stage, open_database, set_up
 from newsletter_site.embedded_postgres import prepare_data_dir
-from publishing.editions.status import status_of
-from publishing.publish.publish import edition_under
+from publishing.editions.status import load_status
+from publishing.publish.publish import edition_by_key
 
 TITLE = "When the swifts came"
 LETTER: Path = settings.BASE_DIR / "publishing" / "demo_material"
@@ -103,7 +103,7 @@ def _publish(screen: Screen, stage: Stage) -> tuple[PostedTwice, Edition]:
         (LETTER / name).read_text(encoding="utf-8") for name in ("issue.html", "issue.txt")
     )
     posted = post_twice(stage.browser, TITLE, html, text)
-    edition = edition_under(stage.author.id, posted.key)
+    edition = edition_by_key(stage.author.id, posted.key)
     if edition is None:
         raise DemoError(
             f"The form was answered {posted.first.statuses[-1]} and {posted.second.statuses[-1]}, "
@@ -117,7 +117,7 @@ def _publish(screen: Screen, stage: Stage) -> tuple[PostedTwice, Edition]:
 def _deliver(screen: Screen, stopping: Stopping, children: Children, edition: Edition) -> None:
     """Send what is held before its time, and watch the workers until nothing moves any more."""
     until = time.monotonic() + SEEN_HELD_S
-    while (status := status_of(edition.pk)).state in STILL_MOVING:
+    while (status := load_status(edition.pk)).state in STILL_MOVING:
         if status.state is EditionState.HELD and time.monotonic() >= until:
             control.send_now(edition.pk)
             screen.step("its hold ended before the time, as “Send now” on its page does")

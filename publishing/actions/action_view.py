@@ -15,9 +15,9 @@ from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, canno
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import NO_OPERATOR, PUBLISH, author_of, desk_page, may_operate
-from publishing.editions.edition_from_url import named_edition
-from publishing.editions.listing import choose_listing
-from publishing.editions.status import status_of
+from publishing.editions.edition_from_url import edition_from_url
+from publishing.editions.listing import set_unlisted
+from publishing.editions.status import load_status
 from subscribers.links.see_other import see_other
 
 
@@ -29,11 +29,11 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
         raise Http404("There is nothing of this name to be done to an issue.")
     if not ACTIONS[name].is_open_to(request.user.has_perm):
         raise PermissionDenied(f"{NO_OPERATOR} Ask an operator for it.")
-    edition = named_edition(request, issue)
+    edition = edition_from_url(request, issue)
     back = _progress_of(edition, request)
     if request.method == "POST":
         return _done(request, edition, name, back)
-    status = status_of(edition.pk)
+    status = load_status(edition.pk)
     why_not = cannot(name, edition, status)
     if why_not:
         messages.warning(request, why_not)
@@ -65,10 +65,10 @@ def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpR
     def record(verb: str) -> None:
         record_activity.record_action(author_of(request), edition, verb)
         if unlists:
-            choose_listing(author_of(request), edition.issue_id, unlisted=True)
+            set_unlisted(author_of(request), edition.issue_id, unlisted=True)
 
     try:
-        done = perform(name, edition, status_of(edition.pk), record=record)
+        done = perform(name, edition, load_status(edition.pk), record=record)
     except CannotDoThatError as error:
         messages.warning(request, str(error))
     else:

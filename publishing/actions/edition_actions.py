@@ -22,11 +22,11 @@ from delivery.rules.edition_counts import CALLED_BACK, EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
 from publishing.actions.start_scheduled import confirmed_now, start_now
-from publishing.drafts.restore_draft import draft_again
-from publishing.editions.status import Status, status_of
+from publishing.drafts.restore_draft import restore_draft
+from publishing.editions.status import EditionStatus, load_status
 from publishing.flash_messages import COPIES_LEAVE
 from publishing.permissions import MAY_ACT
-from publishing.scheduling.local_time import moment_stored
+from publishing.scheduling.local_time import scheduled_moment
 
 # After these an issue that reached nobody is a draft again.
 TAKES_BACK = ("call-back", "cancel")
@@ -52,9 +52,9 @@ class Action:
     name: str
     label: str
     recorded: str
-    why_not: Callable[[Status], str]
-    question: Callable[[Status], str]
-    words: Callable[[Status], str]
+    why_not: Callable[[EditionStatus], str]
+    question: Callable[[EditionStatus], str]
+    words: Callable[[EditionStatus], str]
     do: Callable[[Edition], str | None]
     tone: Literal["", "go", "risk"] = ""
     takes: tuple[str, ...] = MAY_ACT
@@ -64,7 +64,9 @@ class Action:
         return any(map(has_permission, self.takes))
 
 
-def perform(name: str, edition: Edition, status: Status, *, record: Callable[[str], None]) -> str:
+def perform(
+    name: str, edition: Edition, status: EditionStatus, *, record: Callable[[str], None]
+) -> str:
     """
     Do the action called `name`; the sentence that says what was done.
 
@@ -82,18 +84,18 @@ def perform(name: str, edition: Edition, status: Status, *, record: Callable[[st
             raise CannotDoThatError(
                 f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
             )
-        drafted = draft_again(edition) if name in TAKES_BACK else ""
+        drafted = restore_draft(edition) if name in TAKES_BACK else ""
         record(action.recorded)
     return f"{action.recorded.capitalize()}. {drafted}" if drafted else done
 
 
-def cannot(name: str, edition: Edition, status: Status) -> str:
+def cannot(name: str, edition: Edition, status: EditionStatus) -> str:
     """Why the action called `name` does not apply, as a sentence; nothing if it does."""
     why_not = ACTIONS[name].why_not(status)
     return f"“{edition.title}”: {why_not}" if why_not else ""
 
 
-def applicable(status: Status) -> list[Action]:
+def applicable(status: EditionStatus) -> list[Action]:
     """The actions that apply to an edition in this state, in their order on the page."""
     return [action for action in ACTIONS.values() if not action.why_not(status)]
 
@@ -119,7 +121,7 @@ _STANDS = {
 }
 
 
-def _is(status: Status) -> str:
+def _is(status: EditionStatus) -> str:
     return "it was called back" if status.books.is_called_back else _STANDS[status.state]
 
 
@@ -148,21 +150,21 @@ def _count_is_certain(books: EditionCounts) -> bool:
 _ENDED = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
 
 
-def _is_scheduled(status: Status) -> bool:
+def _is_scheduled(status: EditionStatus) -> bool:
     return status.books.control == "scheduled"
 
 
-def _readers_now(status: Status) -> str:
+def _readers_now(status: EditionStatus) -> str:
     """How many it would go to now: nobody is in the audience of what waits for its time."""
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.books.edition)
     return counted_readers(confirmed_now(status.books.issue, status.books.version, goes_to))
 
 
-def _at_its_time(status: Status) -> str:
+def _at_its_time(status: EditionStatus) -> str:
     return status.books.scheduled.words if status.books.scheduled else "at its time"
 
 
-def _is_held(status: Status) -> bool:
+def _is_held(status: EditionStatus) -> bool:
     return status.books.now < status.books.held_until and status.books.waiting > 0
 
 
@@ -178,7 +180,7 @@ ON_REQUEST = "mail that people ask for never ends; pause it, and resume it later
 # --- Holding back ---------------------------------------------------------------------------------
 
 
-def _cannot_pause(status: Status) -> str:
+def _cannot_pause(status: EditionStatus) -> str:
     if status.state in {EditionState.HELD, EditionState.SENDING}:
         return ""
     if _is_scheduled(status):
@@ -189,12 +191,12 @@ def _cannot_pause(status: Status) -> str:
     return f"only what is held or being sent can be paused; {_is(status)}."
 
 
-def _ask_pause(status: Status) -> str:
+def _ask_pause(status: EditionStatus) -> str:
     books = status.books
     return f"{_have_it(books.sent)}. {_at_least(books, 'will wait')} You can resume it later."
 
 
-def _words_of_pause(status: Status) -> str:
+def _words_of_pause(status: EditionStatus) -> str:
     books = status.books
     return f"Pause {counted_copies(books.queued)}" if _count_is_certain(books) else "Pause"
 
@@ -202,12 +204,12 @@ def _words_of_pause(status: Status) -> str:
 def _pause(edition: Edition) -> str | None:
     if not control.pause(edition.pk):
         return None
-    books = status_of(edition.pk).books
+    books = load_status(edition.pk).books
     wait = "waits" if books.queued == 1 else "wait"
     return f"Paused. {counted_copies(books.queued)} {wait} until you resume{_may_still_go(books)}"
 
 
-def _cannot_resume(status: Status) -> str:
+def _cannot_resume(status: EditionStatus) -> str:
     if status.books.unreconciled:
         return RESTORED
     if status.books.control in {"paused", "stopped"}:
@@ -215,7 +217,7 @@ def _cannot_resume(status: Status) -> str:
     return f"there is nothing to resume; {_is(status)}."
 
 
-def _ask_resume(status: Status) -> str:
+def _ask_resume(status: EditionStatus) -> str:
     waiting = counted_copies(status.books.queued)
     if not status.books.queued:
         return "Nothing waits to be sent; Homing goes on with what is in doubt."
@@ -227,7 +229,7 @@ def _ask_resume(status: Status) -> str:
     return f"{waiting} will go out from now on. Nobody gets a second one."
 
 
-def _words_of_resume(status: Status) -> str:
+def _words_of_resume(status: EditionStatus) -> str:
     queued = status.books.queued
     return f"Resume for {counted_readers(queued)}" if queued else "Resume"
 
@@ -238,13 +240,13 @@ def _resume(edition: Edition) -> str | None:
         return None
     if after_fault:
         return "Resumed. One batch goes first; the rest follows once Postmark has judged it."
-    return f"Resumed. {counted_copies(status_of(edition.pk).books.queued)} queued."
+    return f"Resumed. {counted_copies(load_status(edition.pk).books.queued)} queued."
 
 
 # --- The hold -------------------------------------------------------------------------------------
 
 
-def _cannot_send_now(status: Status) -> str:
+def _cannot_send_now(status: EditionStatus) -> str:
     if status.books.is_transactional:
         return ON_REQUEST
     if status.state in {EditionState.HELD, EditionState.SCHEDULED}:
@@ -256,7 +258,7 @@ def _cannot_send_now(status: Status) -> str:
     return f"its hold is over; {_is(status)}."
 
 
-def _ask_send_now(status: Status) -> str:
+def _ask_send_now(status: EditionStatus) -> str:
     if _is_scheduled(status):
         return (
             f"It goes out at once, to {_readers_now(status)} confirmed now, and not only "
@@ -268,7 +270,7 @@ def _ask_send_now(status: Status) -> str:
     )
 
 
-def _words_of_send_now(status: Status) -> str:
+def _words_of_send_now(status: EditionStatus) -> str:
     if _is_scheduled(status):
         return f"Send to {_readers_now(status)} now"
     return f"Send to {counted_readers(status.books.waiting)} now"
@@ -281,7 +283,7 @@ def _send_now(edition: Edition) -> str | None:
     return COPIES_LEAVE if control.send_now(edition.pk) else None
 
 
-def _cannot_call_back(status: Status) -> str:
+def _cannot_call_back(status: EditionStatus) -> str:
     if status.books.is_transactional:
         return ON_REQUEST
     if status.state in _ENDED:
@@ -293,7 +295,7 @@ def _cannot_call_back(status: Status) -> str:
     return f"its hold is over; {_is(status)}. What has not left can be cancelled."
 
 
-def _ask_call_back(status: Status) -> str:
+def _ask_call_back(status: EditionStatus) -> str:
     if _is_scheduled(status):
         return _what_calling_off_means(status)
     return (
@@ -302,14 +304,14 @@ def _ask_call_back(status: Status) -> str:
     )
 
 
-def _what_calling_off_means(status: Status) -> str:
+def _what_calling_off_means(status: EditionStatus) -> str:
     return (
         f"Nothing has left. It does not go out {_at_its_time(status)}, and {_readers_now(status)} "
         "confirmed now would have got it. The issue becomes a draft again."
     )
 
 
-def _words_of_call_back(status: Status) -> str:
+def _words_of_call_back(status: EditionStatus) -> str:
     if _is_scheduled(status):
         return f"Call back from {_readers_now(status)}"
     return f"Call back {counted_copies(status.books.waiting)}"
@@ -327,7 +329,7 @@ def _call_back(edition: Edition) -> str | None:
 # --- The time ---
 
 
-def cannot_reschedule(status: Status) -> str:
+def cannot_reschedule(status: EditionStatus) -> str:
     """Why the time of an edition cannot be changed, as a sentence; nothing if it can."""
     if status.books.unreconciled:
         return RESTORED
@@ -353,7 +355,7 @@ def reschedule(
     for the time that it already has changes nothing. Raises `CannotDoThatError` with one sentence.
     """
     done = f"It goes out {at.words}."
-    status = status_of(edition.pk)
+    status = load_status(edition.pk)
     old = status.books.scheduled
     if _is_scheduled(status) and old == at:
         return done
@@ -369,7 +371,7 @@ def reschedule(
         if scheduled_editions.move(edition.pk, at, before=old.utc):
             record(old)
             return done
-    if moment_stored(Edition.objects.get(pk=edition.pk)) == at:
+    if scheduled_moment(Edition.objects.get(pk=edition.pk)) == at:
         return done  # the same request, from another tab
     raise CannotDoThatError(
         f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
@@ -379,7 +381,7 @@ def reschedule(
 # --- Ending ---------------------------------------------------------------------------------------
 
 
-def _cannot_cancel(status: Status) -> str:
+def _cannot_cancel(status: EditionStatus) -> str:
     if status.books.is_transactional:
         return ON_REQUEST
     if status.state in _ENDED:
@@ -391,7 +393,7 @@ def _cannot_cancel(status: Status) -> str:
     return "nothing waits any more, so there is nothing to cancel; close it instead."
 
 
-def _ask_cancel(status: Status) -> str:
+def _ask_cancel(status: EditionStatus) -> str:
     books = status.books
     if _is_scheduled(status):
         return f"{_what_calling_off_means(status)} This cannot be undone."
@@ -409,7 +411,7 @@ def _ask_cancel(status: Status) -> str:
     return f"{' '.join(parts)} This cannot be undone."
 
 
-def _words_of_cancel(status: Status) -> str:
+def _words_of_cancel(status: EditionStatus) -> str:
     if _is_scheduled(status):
         return f"Cancel for {_readers_now(status)}"
     books = status.books
@@ -424,12 +426,12 @@ def _cancel(edition: Edition) -> str | None:
     withdrawn = control.cancel(edition.pk)
     if withdrawn is None:
         return None
-    books = status_of(edition.pk).books
+    books = load_status(edition.pk).books
     doubt = f" {counted_copies(books.unknown)} in doubt." if books.unknown else ""
     return f"Cancelled. {counted_copies(withdrawn)} withdrawn{_may_still_go(books)}{doubt}"
 
 
-def _cannot_close(status: Status) -> str:
+def _cannot_close(status: EditionStatus) -> str:
     books = status.books
     if status.books.is_transactional:
         return ON_REQUEST
@@ -444,7 +446,7 @@ def _cannot_close(status: Status) -> str:
     return f"there is nothing to accept; {_is(status)}."
 
 
-def _ask_close(status: Status) -> str:
+def _ask_close(status: EditionStatus) -> str:
     accepts = _accepting(status.books, "You accept what is left")
     return f"{_have_it(status.books.sent)}. {accepts}Nothing more is sent of this version."
 
@@ -458,7 +460,7 @@ def _accepting(books: EditionCounts, said: str) -> str:
     return f"{said}: {' and '.join(left)}. " if left else ""
 
 
-def _words_of_close(status: Status) -> str:
+def _words_of_close(status: EditionStatus) -> str:
     books = status.books
     return f"Close with {books.sent:,} of {books.audience:,} sent"
 
@@ -466,13 +468,13 @@ def _words_of_close(status: Status) -> str:
 def _close(edition: Edition) -> str | None:
     if not control.close(edition.pk):
         return None
-    return f"Closed. {_accepting(status_of(edition.pk).books, 'Accepted')}".strip()
+    return f"Closed. {_accepting(load_status(edition.pk).books, 'Accepted')}".strip()
 
 
 # --- Sending again --------------------------------------------------------------------------------
 
 
-def _cannot_send_to_missed(status: Status) -> str:
+def _cannot_send_to_missed(status: EditionStatus) -> str:
     if status.state in {EditionState.CANCELLED, EditionState.CLOSED}:
         return f"nothing more is sent of it; {_is(status)}."
     if status.books.unreconciled:
@@ -480,14 +482,14 @@ def _cannot_send_to_missed(status: Status) -> str:
     return "" if status.books.missed else "nobody was missed."
 
 
-def _ask_send_to_missed(status: Status) -> str:
+def _ask_send_to_missed(status: EditionStatus) -> str:
     return (
         f"{counted_readers(status.books.missed)} did not get their copy although nothing is wrong "
         "with their address. They are tried again, and nobody else is."
     )
 
 
-def _words_of_send_to_missed(status: Status) -> str:
+def _words_of_send_to_missed(status: EditionStatus) -> str:
     return f"Send to {counted_readers(status.books.missed)}"
 
 
@@ -499,20 +501,20 @@ def _send_to_missed(edition: Edition) -> str | None:
     return f"{counted_copies(copies)} {'waits' if copies == 1 else 'wait'} to be sent again."
 
 
-def _cannot_ask_again(status: Status) -> str:
+def _cannot_ask_again(status: EditionStatus) -> str:
     if status.state is EditionState.CLOSED:
         return "it is closed."
     return "" if status.books.parked else "no doubt is left to a person."
 
 
-def _ask_ask_again(status: Status) -> str:
+def _ask_ask_again(status: EditionStatus) -> str:
     return (
         f"This asks Postmark once more about {counted_copies(status.books.awaiting_decision)} in "
         "doubt. It sends nothing."
     )
 
 
-def _words_of_ask_again(status: Status) -> str:
+def _words_of_ask_again(status: EditionStatus) -> str:
     return f"Ask about {counted_copies(status.books.awaiting_decision)}"
 
 
@@ -521,7 +523,7 @@ def _ask_again(edition: Edition) -> str | None:
     return None if copies is None else f"Postmark is being asked about {counted_copies(copies)}."
 
 
-def _cannot_send_doubtful(status: Status) -> str:
+def _cannot_send_doubtful(status: EditionStatus) -> str:
     if status.state in {EditionState.CANCELLED, EditionState.CLOSED}:
         return f"nothing more is sent of it; {_is(status)}."
     if status.books.unreconciled:
@@ -529,7 +531,7 @@ def _cannot_send_doubtful(status: Status) -> str:
     return "" if status.books.parked else "no doubt is left to a person."
 
 
-def _ask_send_doubtful(status: Status) -> str:
+def _ask_send_doubtful(status: EditionStatus) -> str:
     return (
         f"Up to {counted_copies(status.books.awaiting_decision)} in doubt will be sent again: "
         "those without proof that Postmark accepted the first one. Readers who did get it get a "
@@ -537,7 +539,7 @@ def _ask_send_doubtful(status: Status) -> str:
     )
 
 
-def _words_of_send_doubtful(status: Status) -> str:
+def _words_of_send_doubtful(status: EditionStatus) -> str:
     return f"Send {counted_copies(status.books.awaiting_decision)} again"
 
 

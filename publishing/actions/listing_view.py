@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from publishing.desk_access import author_of, may_publish
-from publishing.editions.listing import choose_listing
+from publishing.editions.listing import set_unlisted
 from publishing.editions.versions import versions_of
 from subscribers.links.see_other import see_other
 
@@ -34,6 +34,6 @@ def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             messages.warning(request, "It was not said whether to list the issue; nothing changed.")
         else:
             unlisted = CHOICES[chosen]
-            choose_listing(author_of(request), issue, unlisted=unlisted)
+            set_unlisted(author_of(request), issue, unlisted=unlisted)
             messages.success(request, NOW_UNLISTED if unlisted else NOW_LISTED)
     return see_other(reverse("desk:progress", args=[issue]))

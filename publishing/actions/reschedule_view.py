@@ -17,11 +17,11 @@ from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
-from publishing.editions.edition_from_url import named_edition
-from publishing.editions.status import status_of
+from publishing.editions.edition_from_url import edition_from_url
+from publishing.editions.status import load_status
 from publishing.preflight.preflight_view import what_then
-from publishing.scheduling.local_time import which_of
-from publishing.scheduling.schedule_form import TimeForm
+from publishing.scheduling.local_time import fold_choice
+from publishing.scheduling.schedule_form import RescheduleForm
 from subscribers.links.see_other import see_other
 
 
@@ -29,13 +29,13 @@ from subscribers.links.see_other import see_other
 @require_http_methods(["GET", "HEAD", "POST"])
 def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """GET shows the time of the issue, POST changes it; posting twice is safe."""
-    edition = named_edition(request, issue)
-    status = status_of(edition.pk)
+    edition = edition_from_url(request, issue)
+    status = load_status(edition.pk)
     moment = status.books.scheduled
     back = f"{reverse('desk:progress', args=[issue])}?version={edition.version}"
     own_zone = Newsletter.objects.the_one().time_zone
     if request.method == "POST":
-        form = TimeForm(request.POST, own_zone=own_zone, now=status.books.now)
+        form = RescheduleForm(request.POST, own_zone=own_zone, now=status.books.now)
         if form.is_valid() and form.moment is not None:
             at = form.moment
             try:
@@ -57,8 +57,8 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         messages.warning(request, f"“{edition.title}”: {why_not}")
         return see_other(back)
     if request.method != "POST":
-        as_it_is = {"at": moment.local, "zone": moment.zone, "which": which_of(moment)}
-        form = TimeForm(own_zone=own_zone, now=status.books.now, initial=as_it_is)
+        as_it_is = {"at": moment.local, "zone": moment.zone, "which": fold_choice(moment)}
+        form = RescheduleForm(own_zone=own_zone, now=status.books.now, initial=as_it_is)
     return desk_page(
         request,
         "publishing/reschedule.html",

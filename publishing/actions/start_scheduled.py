@@ -22,9 +22,14 @@ from delivery.rules.edition_counts import AUDIENCE_WORDS
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
-from publishing.editions.versions import NOBODY, audience_of, enqueue_audience
+from publishing.editions.versions import NOBODY, enqueue_audience, select_audience
 from publishing.models import Issue
-from publishing.scheduling.local_time import is_too_late, late_by, moment_stored, why_it_waits
+from publishing.scheduling.local_time import (
+    is_too_late,
+    late_pause_reason,
+    lateness_words,
+    scheduled_moment,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -87,13 +92,13 @@ def _start_in_time(edition: int) -> bool:
 
 def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEdition) -> None:
     """What is very late waits for a person; the audit trail says how it went either way."""
-    late = late_by(begun.scheduled_for, begun.at)
-    moment = moment_stored(edition)
+    late = lateness_words(begun.scheduled_for, begun.at)
+    moment = scheduled_moment(edition)
     if moment is None:
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
     paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)
     if paused:
-        control.pause_automatically(cursor, edition.pk, why_it_waits(moment, begun.at))
+        control.pause_automatically(cursor, edition.pk, late_pause_reason(moment, begun.at))
     record_start(edition, late, is_paused=paused)
 
 
@@ -124,12 +129,12 @@ class RegisteredStarter:
 
 def confirmed_now(issue: uuid.UUID, version: int, goes_to: str) -> int:
     """How many readers it would go to now."""
-    return audience_of(issue, version, goes_to).count()
+    return select_audience(issue, version, goes_to).count()
 
 
 def waits_for_its_time(edition: Edition) -> str:
     """What is said of an edition that was scheduled."""
-    moment = moment_stored(edition)
+    moment = scheduled_moment(edition)
     when = moment.words if moment else "at its time"
     if edition.goes_to == NOBODY:
         return f"Scheduled. It appears in the archive {when} and is not mailed."

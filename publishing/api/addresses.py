@@ -10,7 +10,7 @@ from ninja.params.functions import Query
 from api.problem import Kind, ProblemError
 from delivery.models import Edition
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
-from publishing.editions.status import NoSuchEditionError, edition_of
+from publishing.editions.status import NoSuchEditionError, load_edition
 
 # An action is for the version that the caller looked at, whatever was published meanwhile.
 THE_VERSION = Query(
@@ -26,6 +26,6 @@ def address_of(edition: Edition) -> str:
 def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
     """The edition a call names; the newest without a version. Raises `ProblemError`."""
     try:
-        return edition_of(issue, version)
+        return load_edition(issue, version)
     except NoSuchEditionError as error:
         raise ProblemError(Kind.NOT_FOUND, str(error)) from None

@@ -30,7 +30,7 @@ from publishing.api.shapes import (
     Receipt,
 )
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
-from publishing.editions.status import NoSuchEditionError, status_named, status_of
+from publishing.editions.status import NoSuchEditionError, load_status, load_status_by_name
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page, place
@@ -99,7 +99,7 @@ def issue_status(
 ) -> IssueStatus:
     """The keys of `./homing issue_status`, of the newest version or of the one that is named."""
     try:
-        return IssueStatus(**status_named(issue, version).as_json())
+        return IssueStatus(**load_status_by_name(issue, version).as_json())
     except NoSuchEditionError as error:
         raise ProblemError(Kind.NOT_FOUND, str(error)) from None
 
@@ -126,7 +126,7 @@ def list_copies(
         page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
     except CopiesDroppedError as gone:
         raise ProblemError(Kind.GONE, str(gone)) from None
-    held_until = status_of(edition.pk).held_until
+    held_until = load_status(edition.pk).held_until
     return CopyPage(
         issue=edition.issue_id,
         version=edition.version,
@@ -199,10 +199,10 @@ def act_on_issue(
 
         try:
             with join_transaction():
-                done = perform(action, edition, status_of(edition.pk), record=record)
+                done = perform(action, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
             raise ProblemError(Kind.NOT_NOW, str(error)) from None
-        answer = ActionDone(**status_of(edition.pk).as_json(), done=done)
+        answer = ActionDone(**load_status(edition.pk).as_json(), done=done)
         return json_answer(answer, at=address_of(edition))
 
     return change(request, None, work)

@@ -29,17 +29,17 @@ from publishing.api.shapes import (
     Words,
 )
 from publishing.approval.approval import TAKES_TWO, NeedsApprovalError, needs_approval
-from publishing.content.edition_content import Content, flaws_of
-from publishing.editions.status import status_of
-from publishing.editions.versions import VersionRefusedError, versions_of, why_not
+from publishing.content.edition_content import Content, find_problems
+from publishing.editions.status import load_status
+from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.publish.publish import (
-    Asked,
     KeyUsedForOtherContentError,
-    edition_under,
-    has_words,
+    PublishRequest,
+    edition_by_key,
+    has_content,
     publish,
 )
-from publishing.scheduling.local_time import Moment, MomentRefusedError, read_moment
+from publishing.scheduling.local_time import InvalidMomentError, Moment, read_moment
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
@@ -116,7 +116,7 @@ def reschedule_issue(
                 reschedule(edition, at, record=record)
         except CannotDoThatError as error:
             raise ProblemError(Kind.NOT_NOW, str(error)) from None
-        return json_answer(IssueStatus(**status_of(edition.pk).as_json()), at=address_of(edition))
+        return json_answer(IssueStatus(**load_status(edition.pk).as_json()), at=address_of(edition))
 
     return change(request, content, work, ready=ready)
 
@@ -135,20 +135,21 @@ def _publish(
 
     def ready(key: str) -> None:
         faults = [
-            Fault(_FIELDS.get(flaw.field, flaw.field), flaw.sentence) for flaw in flaws_of(content)
+            Fault(_FIELDS.get(flaw.field, flaw.field), flaw.sentence)
+            for flaw in find_problems(content)
         ]
         if faults:
             raise ProblemError(Kind.NOT_VALID, faults[0].sentence, faults=faults)
-        refusal = why_not(issue, version, goes_to)
+        refusal = version_refusal(issue, version, goes_to)
         if refusal:
             raise ProblemError(Kind.NOT_NOW, refusal)
-        _moment(words, is_known=edition_under(author, key) is not None)
-        if needs_approval() and edition_under(author, key) is None:
+        _moment(words, is_known=edition_by_key(author, key) is not None)
+        if needs_approval() and edition_by_key(author, key) is None:
             raise ProblemError(Kind.TAKES_TWO, TAKES_TWO)
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
-        asked = Asked(content, issue, version, goes_to, words.unlisted, at)
+        asked = PublishRequest(content, issue, version, goes_to, words.unlisted, at)
         try:
             published = publish(
                 author,
@@ -169,7 +170,7 @@ def _publish(
             raise ProblemError(Kind.NOT_NOW, str(error)) from None
         edition = published.edition
         if not published.created and not asked.is_answered_by(edition):
-            otherwise = "otherwise" if has_words(edition, content) else "with other content"
+            otherwise = "otherwise" if has_content(edition, content) else "with other content"
             raise ProblemError(
                 Kind.OTHER_CONTENT,
                 f"Version {edition.version} is there already, {otherwise}; nothing was sent and "
@@ -206,7 +207,7 @@ def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
     zone = clock.zone or Newsletter.objects.the_one().time_zone
     try:
         return read_moment(at, zone, clock.which or "", now=None if is_known else time_now())
-    except MomentRefusedError as refused:
+    except InvalidMomentError as refused:
         raise ProblemError(
             Kind.NOT_VALID, refused.sentence, faults=[Fault(refused.field, refused.sentence)]
         ) from None

@@ -18,10 +18,10 @@ from django.db.models.functions import Now
 
 from delivery.models import Newsletter
 from publishing.activity import record_activity
-from publishing.content.draft_content import Written, content_of
+from publishing.content.draft_content import DraftContent, build_content
 from publishing.content.edition_content import Content
 from publishing.display_name import named
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.permissions import PUBLISH, may
 
@@ -53,7 +53,7 @@ def needs_approval() -> bool:
     return Newsletter.objects.the_one().second_person
 
 
-def hash_to_approve(draft: Draft, content: Content | None = None) -> bytes:
+def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
     """
     What an approval is kept with: the words of a draft and whom they go to, as 32 bytes.
 
@@ -66,12 +66,14 @@ def hash_to_approve(draft: Draft, content: Content | None = None) -> bytes:
 
 
 def _content_of(draft: Draft) -> Content:
-    return content_of(Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text))
+    return build_content(
+        DraftContent(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
+    )
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
     """
-    Keep that `by` agrees to a draft as it was seen: `seen` is its `hash_to_approve`.
+    Keep that `by` agrees to a draft as it was seen: `seen` is its `approval_hash`.
 
     Raises `CannotApproveError` with one sentence if the draft was changed meanwhile, has been
     published, or is gone, or if `by` may not publish. Approving it again changes nothing.
@@ -83,10 +85,10 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         if found is None:
             raise CannotApproveError("This draft is gone; there is nothing to approve.")
         if found.edition_id is not None:
-            done = status_of(found.edition_id).was_done
+            done = load_status(found.edition_id).was_done
             raise CannotApproveError(f"This draft was {done} meanwhile.")
         content = _content_of(found)
-        if hash_to_approve(found, content) != seen:
+        if approval_hash(found, content) != seen:
             raise CannotApproveError(
                 "This draft was changed after you looked at it. Nothing was approved; look again."
             )
@@ -114,7 +116,7 @@ def approval_of(draft: Draft, content: Content | None = None) -> Approval | None
     return Approval(by, named(by), at)
 
 
-def approved_among(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
+def approved_drafts(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
     """Which of these drafts have an approval that counts; about each giver it is asked once."""
     given = {draft.pk: draft.approved_by_id for draft in drafts if _is_of_these_words(draft)}
     givers = {by for by in given.values() if by is not None and may(by, PUBLISH)}
@@ -124,10 +126,10 @@ def approved_among(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
 def _is_of_these_words(draft: Draft, content: Content | None = None) -> bool:
     if draft.approved_hash is None:
         return False
-    return bytes(draft.approved_hash) == hash_to_approve(draft, content)
+    return bytes(draft.approved_hash) == approval_hash(draft, content)
 
 
-def why_not(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
+def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
     """Why `publisher` may not publish this draft yet, for want of a second; nothing if they may."""
     if not needs_approval():
         return ""

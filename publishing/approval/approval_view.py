@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods
 
 from publishing.approval.approval import (
     CannotApproveError,
+    approval_hash,
     approval_of,
+    approval_refusal,
     approve,
-    hash_to_approve,
     needs_approval,
-    why_not,
 )
 from publishing.content.edition_content import Content
 from publishing.desk_access import PUBLISH, author_of, may_publish
@@ -39,9 +39,9 @@ def approval_facts(request: HttpRequest, draft: Draft, content: Content) -> dict
         "takes_two": True,
         "approval": approval_of(draft, content),
         "approval_is_mine": draft.approved_by_id == author,
-        "awaits": why_not(draft, author, content),
+        "awaits": approval_refusal(draft, author, content),
         "may_approve": request.user.has_perm(PUBLISH),
-        "seen": hash_to_approve(draft, content).hex(),
+        "seen": approval_hash(draft, content).hex(),
         "draft": draft,
     }
 

@@ -24,9 +24,9 @@ from publishing.archive.archived_editions import (
 )
 from publishing.archive.atom_feed import LetterFeed
 from publishing.content.edition_content import plain_title
-from publishing.content.public_html import PublicLetter, first_picture, public_letter
-from publishing.content.summary import summary_of
-from publishing.editions.status import BODIES
+from publishing.content.public_html import PublicIssue, first_image, render_public_issue
+from publishing.content.summary import summarise
+from publishing.editions.status import LARGE_COLUMNS
 from subscribers.signup.signup_view import form_to_be_cached
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
             "edition": edition,
             "letter": letter,
             **form_to_be_cached(),
-            "summary": summary_of(edition.html_content, edition.text_content, edition.preheader),
-            "picture": first_picture(letter.body, settings.SITE_URL),
+            "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
+            "picture": first_image(letter.body, settings.SITE_URL),
             "unlisted": unlisted,
             "earlier": (other := None if unlisted else _before(edition)),
             "earlier_title": plain_title(other) if other else "",
@@ -128,9 +128,9 @@ def feed(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def letter_of(edition: Edition) -> PublicLetter:
+def letter_of(edition: Edition) -> PublicIssue:
     """An edition as everybody may read it."""
-    return public_letter(
+    return render_public_issue(
         plain_title(edition),
         edition.html_content,
         edition.text_content,
@@ -141,7 +141,7 @@ def letter_of(edition: Edition) -> PublicLetter:
 
 def _before(edition: WithAnnotations[Edition, OnTheShelf]) -> Edition | None:
     earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
-    return earlier.defer(*BODIES).first()
+    return earlier.defer(*LARGE_COLUMNS).first()
 
 
 def _not_there(request: HttpRequest) -> HttpResponse:

@@ -19,9 +19,9 @@ from django.db.models.functions import Greatest, Left, Lower, Now, StrIndex, Sub
 
 from delivery.models import Batch, Edition
 from publishing.content.edition_content import Content
-from publishing.content.summary import summary_of
-from publishing.editions.status import BODIES
-from publishing.editions.versions import corrects
+from publishing.content.summary import summarise
+from publishing.editions.status import LARGE_COLUMNS
+from publishing.editions.versions import is_correction
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -34,7 +34,7 @@ class OnTheShelf(TypedDict):
     """What the archive knows of an edition beside its own columns."""
 
     first_public_at: datetime
-    corrects: bool
+    is_correction: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def letters_of(
 ) -> list[Letter]:
     """Some of the editions of `listed_editions()` as a list shows them, in one query."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
-    found = editions.defer(*BODIES).annotate(
+    found = editions.defer(*LARGE_COLUMNS).annotate(
         html_beginning=Substr("html_content", body, BEGINNING),
         text_beginning=Left("text_content", BEGINNING),
     )
@@ -71,10 +71,10 @@ def _letters(editions: Iterable[Edition]) -> Iterable[Letter]:
         facts = vars(edition)
         yield Letter(
             title=Content(edition.title, "", "").plain_title,
-            summary=summary_of(facts["html_beginning"], facts["text_beginning"], edition.preheader),
+            summary=summarise(facts["html_beginning"], facts["text_beginning"], edition.preheader),
             slug=edition.issue.slug,
             published_at=facts["first_public_at"],
-            corrected_at=edition.published_at if facts["corrects"] else None,
+            corrected_at=edition.published_at if facts["is_correction"] else None,
         )
 
 
@@ -88,14 +88,14 @@ def published_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:
     The newest public edition of every newsletter issue, with its issue, the newest letter first.
 
     Each has `first_public_at`, when the letter was first published: a correction does not move it
-    to the top of the shelf. And `corrects`: whether it is a correction.
+    to the top of the shelf. And `is_correction`: whether it is a correction.
     """
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]
     return (
         public.filter(~Exists(same_issue.filter(version__gt=OuterRef("version"))))
-        .annotate(first_public_at=Subquery(first), corrects=corrects())
+        .annotate(first_public_at=Subquery(first), is_correction=is_correction())
         .select_related("issue", "author")
         .order_by("-first_public_at", "-pk")
     )

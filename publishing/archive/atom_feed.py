@@ -17,8 +17,8 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import listed_editions
 from publishing.content.edition_content import plain_title
-from publishing.content.public_html import PublicLetter
-from publishing.content.summary import summary_of
+from publishing.content.public_html import PublicIssue
+from publishing.content.summary import summarise
 from publishing.content.xml_characters import only_xml_characters
 from publishing.templatetags.desk import signature
 
@@ -51,7 +51,7 @@ class LetterFeed(EditionFeed):
 
     feed_type = WholeLetters
 
-    def __init__(self, letter_of: Callable[[Edition], PublicLetter]) -> None:
+    def __init__(self, letter_of: Callable[[Edition], PublicIssue]) -> None:
         self._letter_of = letter_of
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
@@ -87,9 +87,9 @@ class LetterFeed(EditionFeed):
         return ""  # the letter stands in its content
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
-        summary = summary_of(item.html_content, item.text_content, item.preheader)
+        summary = summarise(item.html_content, item.text_content, item.preheader)
         body = str(self._letter_of(item).body)
-        if item.corrects:
+        if item.is_correction:
             with timezone.override(Newsletter.objects.the_one().zone):
                 body = render_to_string("archive/corrected.html", {"edition": item}) + body
         return {"summary": only_xml_characters(summary), "letter": body}

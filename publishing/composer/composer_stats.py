@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, replace
 
 from delivery.humanise import counted, kilobytes
 from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
-from publishing.content.draft_content import Written, content_of
-from publishing.content.edition_content import Content, flaws_of
-from publishing.content.render_preview import Preview, preview_of
-from publishing.content.word_count import words_in
+from publishing.content.draft_content import DraftContent, build_content
+from publishing.content.edition_content import Content, find_problems
+from publishing.content.render_preview import Preview, render_preview
+from publishing.content.word_count import count_words
 from publishing.models import Draft
 
 # Where the composer has what the content calls otherwise.
@@ -47,13 +47,15 @@ class BesideTheWords:
         return asdict(self)
 
 
-def beside(written: Written, draft: Draft | None, *, sees_readers: bool) -> BesideTheWords:
+def beside(written: DraftContent, draft: Draft | None, *, sees_readers: bool) -> BesideTheWords:
     """The facts beside these words, for an author who may see readers or may not."""
     slug = draft.issue.slug if draft is not None and draft.issue is not None else ""
-    content = content_of(written)
-    preview = preview_of(content, sees_readers=sees_readers, slug=slug)
+    content = build_content(written)
+    preview = render_preview(content, sees_readers=sees_readers, slug=slug)
     # Made once where it can be: a long letter takes a while.
-    automatic = content_of(replace(written, text="")).text if written.text.strip() else content.text
+    automatic = (
+        build_content(replace(written, text="")).text if written.text.strip() else content.text
+    )
     return BesideTheWords(
         sender=preview.sender,
         reader=preview.reader,
@@ -67,11 +69,11 @@ def beside(written: Written, draft: Draft | None, *, sees_readers: bool) -> Besi
 
 def _count(text: str, preview: Preview) -> str:
     """Of the letter; where that has no words, of the text part."""
-    words = words_in(text)
+    words = count_words(text)
     return f"{counted(words, 'word')}, {kilobytes(preview.size):,} kB as mail."
 
 
-def _hints(written: Written, content: Content) -> dict[str, list[Hint]]:
+def _hints(written: DraftContent, content: Content) -> dict[str, list[Hint]]:
     """What would be refused, at its field. A field that is still empty is not found fault with."""
     words = {
         "title": written.title,
@@ -81,7 +83,7 @@ def _hints(written: Written, content: Content) -> dict[str, list[Hint]]:
     }
     found: dict[str, list[Hint]] = {name: [] for name in words}
     places = {name: _places(text, in_lines=name in _IN_LINES) for name, text in words.items()}
-    for flaw in flaws_of(content):
+    for flaw in find_problems(content):
         field = _FIELD.get(flaw.field, flaw.field)
         if words[field].strip():
             found[field].append(places[field].get(flaw.sentence) or Hint(flaw.sentence))

@@ -21,9 +21,9 @@ from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS
 from idempotency.key import FIELD, BadKey, fresh_key, key_given
 from publishing.composer.composer_stats import beside
-from publishing.content.draft_content import HTML, MARKDOWN, Written
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
 from publishing.content.edition_content import plain_title
-from publishing.content.markdown import html_of
+from publishing.content.markdown import render_markdown
 from publishing.desk_access import PUBLISH, author_of, desk_page, may_write, sees_readers
 from publishing.drafts import drafts, unsent_forms
 from publishing.drafts.draft_diff import compared
@@ -35,16 +35,16 @@ from publishing.drafts.draft_form import (
 )
 from publishing.drafts.drafts import (
     Conflict,
+    DraftFields,
     Gone,
     Published,
     Saved,
-    Wording,
 )
 from publishing.drafts.keep_signed_out import draft_named, issue_there, kept_when_signed_out
 from publishing.drafts.unsent_forms import WRITER_FIELD, signed_writer, writer_of
-from publishing.editions.parse_edition_name import issue_id
-from publishing.editions.status import status_of
-from publishing.editions.versions import choices_of, place_of
+from publishing.editions.parse_edition_name import parse_issue_id
+from publishing.editions.status import load_status
+from publishing.editions.versions import audience_choices, plan_version
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Issue
 from publishing.script_request import wants_json
@@ -58,7 +58,7 @@ MERGE_FIELDS = (
     "{{ email }}",
     "{{ archive_url }}",
 )
-EMPTY = Wording(Written("", "", MARKDOWN, "", ""))
+EMPTY = DraftFields(DraftContent("", "", MARKDOWN, "", ""))
 
 
 @may_write
@@ -74,9 +74,9 @@ def write(request: HttpRequest) -> HttpResponse:
     if not said:
         return composer_page(request, EMPTY)
     try:
-        issue = issue_id(said)
+        issue = parse_issue_id(said)
         if request.method == "POST":
-            draft = drafts.begin_for_issue(author_of(request), issue)
+            draft = drafts.open_for_issue(author_of(request), issue)
             return see_other(reverse("desk:draft", args=[draft.pk]))
         there = drafts.open_draft_of_issue(issue)
         if there is not None:
@@ -111,13 +111,13 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 def _pasted(
-    request: HttpRequest, answer: drafts.Answer, wording: Wording, key: str
+    request: HttpRequest, answer: drafts.Answer, wording: DraftFields, key: str
 ) -> HttpResponse:
     """Answer the form for finished HTML; published words lead to their edition."""
     match answer:
         case Saved():
             unsent_forms.forget(author_of(request), key)
-        case Published(draft) if draft.edition and drafts.wording_of(draft) == wording:
+        case Published(draft) if draft.edition and drafts.fields_of_draft(draft) == wording:
             return see_other(_progress_of(draft.edition))
     return _answered(request, answer, wording)
 
@@ -127,13 +127,13 @@ def _pasted(
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """One draft: GET shows it, POST saves what is in the form over the revision it names."""
-    found = drafts.draft_of(draft)
+    found = drafts.load_draft(draft)
     if request.method != "POST":
         if found is None:
             raise Http404("There is no such draft. It was thrown away, or never saved.")
         if found.edition is not None:
             return see_other(_progress_of(found.edition))
-        return composer_page(request, drafts.wording_of(found), draft=found)
+        return composer_page(request, drafts.fields_of_draft(found), draft=found)
     if _is_somebody_elses(request):
         return _not_theirs()
     wording = wording_posted(request.POST.dict())
@@ -148,14 +148,14 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET asks, POST throws the draft away."""
-    found = drafts.draft_of(draft)
+    found = drafts.load_draft(draft)
     if request.method != "POST":
         if found is None:
             raise Http404("There is no such draft. It was thrown away, or never saved.")
         if found.edition is not None:
             return see_other(_progress_of(found.edition))
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})
-    if drafts.throw_away(draft, by=author_of(request)):
+    if drafts.delete_draft(draft, by=author_of(request)):
         messages.info(request, f"The draft “{found or 'Untitled'}” is thrown away.")
     else:
         messages.warning(request, "There was no such draft to throw away; nothing was changed.")
@@ -166,12 +166,12 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET asks whether a letter in HTML is to be Markdown from now on; POST makes it so."""
-    found = drafts.draft_of(draft)
+    found = drafts.load_draft(draft)
     if found is None or found.edition_id is not None:
         raise Http404("There is no such draft. It was thrown away, or published.")
     if request.method != "POST":
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
-    wording = drafts.wording_of(found)
+    wording = drafts.fields_of_draft(found)
     now = replace(wording, written=replace(wording.written, format=MARKDOWN))
     revision = revision_posted(request.POST.dict())
     return _answered(request, drafts.save(draft, revision, now, by=author_of(request)), now)
@@ -179,7 +179,7 @@ def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 
 def composer_page(
     request: HttpRequest,
-    wording: Wording,
+    wording: DraftFields,
     *,
     draft: Draft | None = None,
     issue: uuid.UUID | None = None,
@@ -195,7 +195,7 @@ def composer_page(
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
-    place = place_of(issue) if issue is not None else None
+    place = plan_version(issue) if issue is not None else None
     everyone = place.everyone if place else confirmed().count()
     shown = request.GET.get("show", "")
     return desk_page(
@@ -213,7 +213,7 @@ def composer_page(
             "place": place,
             "place_title": plain_title(place.newest) if place else "",
             "readers": everyone if place is None else place.readers_of(wording.goes_to),
-            "choices": choices_of(place, everyone),
+            "choices": audience_choices(place, everyone),
             "sender": settings.FROM_EMAIL,
             "merge_fields": MERGE_FIELDS,
             "previews": SHOWN,
@@ -232,7 +232,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
     """The posted words in the composer again, after something kept them from being looked at."""
     key = key_given(request.POST.getlist(FIELD), None)
     named = draft_named(request)
-    draft = drafts.draft_of(named) if named else None
+    draft = drafts.load_draft(named) if named else None
     if draft is not None:
         # As its author saw it: a save from here must not pass for one of the newest words.
         draft.revision = revision_posted(request.POST.dict())
@@ -247,7 +247,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
     )
 
 
-def _answered(request: HttpRequest, answer: drafts.Answer, wording: Wording) -> HttpResponse:
+def _answered(request: HttpRequest, answer: drafts.Answer, wording: DraftFields) -> HttpResponse:
     match answer:
         case Saved(draft):
             return _saved(request, draft, wording)
@@ -257,7 +257,7 @@ def _answered(request: HttpRequest, answer: drafts.Answer, wording: Wording) -> 
             return _gone(request, wording)
 
 
-def _saved(request: HttpRequest, draft: Draft, wording: Wording) -> HttpResponse:
+def _saved(request: HttpRequest, draft: Draft, wording: DraftFields) -> HttpResponse:
     address = reverse("desk:draft", args=[draft.pk])
     if wants_json(request):
         return JsonResponse(
@@ -272,7 +272,7 @@ def _saved(request: HttpRequest, draft: Draft, wording: Wording) -> HttpResponse
         )
     then = request.POST.get("then", "")
     if then == "html" and draft.format == MARKDOWN:
-        html = replace(wording.written, format=HTML, letter=html_of(wording.written.letter))
+        html = replace(wording.written, format=HTML, letter=render_markdown(wording.written.letter))
         now = replace(wording, written=html)
         answer = drafts.save(draft.pk, draft.revision, now, by=author_of(request))
         if not isinstance(answer, Saved):
@@ -284,7 +284,7 @@ def _saved(request: HttpRequest, draft: Draft, wording: Wording) -> HttpResponse
     return see_other(f"{address}?show={then}#preview" if then in SHOWN else address)
 
 
-def _met_others(request: HttpRequest, draft: Draft, wording: Wording) -> HttpResponse:
+def _met_others(request: HttpRequest, draft: Draft, wording: DraftFields) -> HttpResponse:
     """409: the draft moved on meanwhile, or was published. Both wordings are on the page."""
     published = draft.edition
     progress = _progress_of(published) if published else ""
@@ -294,7 +294,7 @@ def _met_others(request: HttpRequest, draft: Draft, wording: Wording) -> HttpRes
             "address": progress or reverse("desk:draft", args=[draft.pk]),
             "published": published is not None,
             "revision": draft.revision,
-            "present": _as_posted(drafts.wording_of(draft)),
+            "present": _as_posted(drafts.fields_of_draft(draft)),
             "copy_key": fresh_key(),
         }
         return JsonResponse(facts, status=409, headers={"Cache-Control": "no-store"})
@@ -305,9 +305,9 @@ def _met_others(request: HttpRequest, draft: Draft, wording: Wording) -> HttpRes
             "draft": draft,
             "sentence": _sentence(draft),
             "published": published,
-            "was_done": status_of(published.pk).was_done if published else "",
+            "was_done": load_status(published.pk).was_done if published else "",
             "progress": progress,
-            "parts": compared(drafts.wording_of(draft), wording),
+            "parts": compared(drafts.fields_of_draft(draft), wording),
             "fields": _as_posted(wording),
             "copy_key": fresh_key(),
             "writer": signed_writer(request.user),
@@ -317,7 +317,7 @@ def _met_others(request: HttpRequest, draft: Draft, wording: Wording) -> HttpRes
     )
 
 
-def _gone(request: HttpRequest, wording: Wording) -> HttpResponse:
+def _gone(request: HttpRequest, wording: DraftFields) -> HttpResponse:
     sentence = "This draft was thrown away meanwhile. Your words are still here; save them as a new"
     if wants_json(request):
         facts = {"sentence": f"{sentence} one.", "gone": True, "copy_key": fresh_key()}
@@ -327,7 +327,7 @@ def _gone(request: HttpRequest, wording: Wording) -> HttpResponse:
 
 def _refused(
     request: HttpRequest,
-    wording: Wording,
+    wording: DraftFields,
     sentence: str,
     *,
     draft: Draft | None = None,
@@ -359,7 +359,7 @@ def _not_theirs() -> HttpResponse:
 def _sentence(draft: Draft) -> str:
     at = _clock(draft)[:5]
     if draft.edition is not None:
-        done = status_of(draft.edition.pk).was_done
+        done = load_status(draft.edition.pk).was_done
         return (
             f"This draft was {done} meanwhile, as version {draft.edition.version} of its issue. "
             "What you wrote since is not in it. It is still here; save it as a copy."
@@ -370,7 +370,7 @@ def _sentence(draft: Draft) -> str:
     )
 
 
-def _as_posted(wording: Wording) -> dict[str, str]:
+def _as_posted(wording: DraftFields) -> dict[str, str]:
     """By the names of the form's fields."""
     written = wording.written
     return {

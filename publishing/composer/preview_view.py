@@ -16,12 +16,12 @@ from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
-from publishing.content.draft_content import content_of
-from publishing.content.render_preview import Preview, preview_of
+from publishing.content.draft_content import build_content
+from publishing.content.render_preview import Preview, render_preview
 from publishing.desk_access import may_write, sees_readers
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import content_posted, why_too_long, written_posted
-from publishing.editions.parse_edition_name import issue_id
+from publishing.editions.parse_edition_name import parse_issue_id
 from publishing.models import Issue
 from publishing.script_request import wants_json
 
@@ -36,12 +36,12 @@ _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 @xframe_options_sameorigin
 def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """A draft as it is saved: its HTML, or with `?part=text` its text."""
-    found = drafts.draft_of(draft)
+    found = drafts.load_draft(draft)
     if found is None:
         raise Http404("There is no such draft. It was thrown away, or never saved.")
     slug = found.issue.slug if found.issue else ""
-    preview = preview_of(
-        content_of(drafts.written_of(found)), sees_readers=sees_readers(request), slug=slug
+    preview = render_preview(
+        build_content(drafts.content_of_draft(found)), sees_readers=sees_readers(request), slug=slug
     )
     return _part(request, preview, request.GET.get("part", ""))
 
@@ -52,11 +52,13 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 def next_version_preview(request: HttpRequest) -> HttpResponse:
     """The newest words of an issue (`?issue=`), with which its next version is begun."""
     try:
-        issue = Issue.objects.get(pk=issue_id(request.GET.get("issue", "")))
+        issue = Issue.objects.get(pk=parse_issue_id(request.GET.get("issue", "")))
         written = drafts.wording_for_issue(issue.pk).written
     except (ValueError, Issue.DoesNotExist) as error:
         raise Http404(str(error)) from None
-    made = preview_of(content_of(written), sees_readers=sees_readers(request), slug=issue.slug)
+    made = render_preview(
+        build_content(written), sees_readers=sees_readers(request), slug=issue.slug
+    )
     return _part(request, made, request.GET.get("part", ""))
 
 
@@ -68,7 +70,7 @@ def preview(request: HttpRequest) -> HttpResponse:
     posted = request.POST.dict()
     if sentence := why_too_long(written_posted(posted)):
         return _too_long(request, sentence)
-    made = preview_of(content_posted(posted), sees_readers=sees_readers(request))
+    made = render_preview(content_posted(posted), sees_readers=sees_readers(request))
     return _part(request, made, request.POST.get("part") or request.GET.get("part", ""))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from publishing.content.edition_content import LONGEST_PART, Content
-from publishing.content.markdown import html_of
-from publishing.content.text_part import text_of
+from publishing.content.markdown import render_markdown
+from publishing.content.text_part import html_to_text
 
 MARKDOWN, HTML = "markdown", "html"
 # Markdown that is made to be slow takes seconds at this length and minutes at that of HTML. Gmail
@@ -20,7 +20,7 @@ LONGEST_MARKDOWN = 250_000
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class DraftContent:
     """
     The words as they stand in the form: a letter in Markdown or HTML (`format`).
 
@@ -34,20 +34,20 @@ class Written:
     text: str
 
 
-def html_part(written: Written) -> str:
+def html_part(written: DraftContent) -> str:
     """The letter as HTML."""
-    return html_of(written.letter) if written.format == MARKDOWN else written.letter
+    return render_markdown(written.letter) if written.format == MARKDOWN else written.letter
 
 
-def automatic_text(written: Written) -> str:
+def automatic_text(written: DraftContent) -> str:
     """The text part that is made from the letter where the author writes none."""
-    return text_of(html_part(written))
+    return html_to_text(html_part(written))
 
 
-def content_of(written: Written) -> Content:
+def build_content(written: DraftContent) -> Content:
     """The content that these words make."""
     html = html_part(written)
-    text = written.text if written.text.strip() else text_of(html)
+    text = written.text if written.text.strip() else html_to_text(html)
     return Content.written(written.title, html, text, written.preheader)
 
 

@@ -63,34 +63,40 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class ContentProblem:
     """Why content cannot be published: the field it is in, and one sentence."""
 
     field: str
     sentence: str
 
 
-def flaws_of(content: Content) -> list[Flaw]:
+def find_problems(content: Content) -> list[ContentProblem]:
     """Everything that stands in the way of publishing; empty if nothing does."""
     flaws = [
-        Flaw(field, str(unknown))
+        ContentProblem(field, str(unknown))
         for field, line in (("title", content.title), ("preheader", content.preheader))
         for unknown in merge_fields.unknown_fields(line, merge_fields.TITLE_FIELDS)
     ]
     flaws += [
-        Flaw(field, str(unknown))
+        ContentProblem(field, str(unknown))
         for field, part in (("text_content", content.text), ("html_content", content.html))
         for unknown in merge_fields.unknown_fields(part)
     ]
     if not content.title:
-        flaws.append(Flaw("title", "The title is empty; it becomes the subject of the mail."))
+        flaws.append(
+            ContentProblem("title", "The title is empty; it becomes the subject of the mail.")
+        )
     if _MORE_THAN_A_LINE.search(content.title):
-        flaws.append(Flaw("title", "The title has more than one line; a subject has one."))
+        flaws.append(
+            ContentProblem("title", "The title has more than one line; a subject has one.")
+        )
     if _MORE_THAN_A_LINE.search(content.preheader):
-        flaws.append(Flaw("preheader", "The preheader has more than one line; an inbox shows one."))
+        flaws.append(
+            ContentProblem("preheader", "The preheader has more than one line; an inbox shows one.")
+        )
     if len(content.preheader) > LONGEST_PREHEADER:
         flaws.append(
-            Flaw(
+            ContentProblem(
                 "preheader",
                 f"The preheader has {len(content.preheader):,} characters; "
                 f"at most {LONGEST_PREHEADER} are possible.",
@@ -98,7 +104,7 @@ def flaws_of(content: Content) -> list[Flaw]:
         )
     if len(content.title) > LONGEST_TITLE:
         flaws.append(
-            Flaw(
+            ContentProblem(
                 "title",
                 f"The title has {len(content.title):,} characters; "
                 f"at most {LONGEST_TITLE} are possible.",
@@ -106,10 +112,12 @@ def flaws_of(content: Content) -> list[Flaw]:
         )
     if not content.html.strip() and not content.text.strip():
         flaws.append(
-            Flaw("html_content", "Both parts are empty; write the text, the HTML, or both.")
+            ContentProblem(
+                "html_content", "Both parts are empty; write the text, the HTML, or both."
+            )
         )
     flaws += [
-        Flaw(
+        ContentProblem(
             field,
             f"This part has {len(part):,} characters; at most {LONGEST_PART:,} are possible.",
         )
@@ -117,7 +125,9 @@ def flaws_of(content: Content) -> list[Flaw]:
         if len(part) > LONGEST_PART
     ]
     flaws += [
-        Flaw(field, "This part holds a NUL character, which no mail can carry; remove it.")
+        ContentProblem(
+            field, "This part holds a NUL character, which no mail can carry; remove it."
+        )
         for field, part in (("text_content", content.text), ("html_content", content.html))
         if "\x00" in part
     ]

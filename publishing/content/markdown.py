@@ -21,7 +21,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "striketh
 _ADDRESSES = ("href", "src")
 
 
-def html_of(markdown: str) -> str:
+def render_markdown(markdown: str) -> str:
     """The letter as a fragment of HTML."""
     stand_ins = FieldPlaceholders(markdown)
     tokens = _MARKDOWN.parse(stand_ins.text)

@@ -54,16 +54,16 @@ _H1 = re.compile(r"<(/?)h1\b")
 
 
 @dataclass(frozen=True, slots=True)
-class PublicLetter:
+class PublicIssue:
     """The title, and the body as HTML that is safe to show."""
 
     title: str
     body: SafeString
 
 
-def public_letter(
+def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, archive_url: str
-) -> PublicLetter:
+) -> PublicIssue:
     """
     The letter for nobody in particular: fields become their fallbacks.
 
@@ -77,10 +77,10 @@ def public_letter(
     else:
         plain = FieldTemplate(text, html=False).fill(values)
         body = linebreaks(urlize(plain, autoescape=True))
-    return PublicLetter(title, mark_safe(_under_title(title, sanitised(body))))  # noqa: S308
+    return PublicIssue(title, mark_safe(_under_title(title, sanitise_html(body))))  # noqa: S308
 
 
-def first_picture(body: str, site_url: str) -> str:
+def first_image(body: str, site_url: str) -> str:
     """
     The absolute address of the first picture worth showing beside a link; empty if there is none.
 
@@ -99,7 +99,7 @@ def first_picture(body: str, site_url: str) -> str:
     return ""
 
 
-def sanitised(html: str) -> str:
+def sanitise_html(html: str) -> str:
     """
     HTML with nothing but what a letter needs: no script, no style, no form, no frame.
 

@@ -57,7 +57,7 @@ def sample_reader(*, sees_readers: bool) -> Recipient:
     return ADA if first is None else Recipient(first[0], first[1], first[2:])
 
 
-def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
+def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
     """The letter as the sample reader will get it; `slug` is its place in the archive, if any."""
     newsletter = Newsletter.objects.the_one()
     reader = sample_reader(sees_readers=sees_readers)

@@ -12,7 +12,7 @@ import re
 from django.utils.html import strip_tags
 
 from delivery.mail.merge_fields import FieldTemplate
-from publishing.content.public_html import sanitised
+from publishing.content.public_html import sanitise_html
 
 LONGEST = 180
 # Whatever is shorter is a greeting, a date or “view in browser”.
@@ -24,7 +24,7 @@ _BREAK = re.compile(r"<br[^>]*>")
 _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 
-def summary_of(html_content: str, text_content: str, preheader: str = "") -> str:
+def summarise(html_content: str, text_content: str, preheader: str = "") -> str:
     """
     The preheader, which its author wrote for this; without one the first words of the letter that
     say something, as plain text. Empty if it has none.
@@ -42,7 +42,7 @@ def summary_of(html_content: str, text_content: str, preheader: str = "") -> str
 
 
 def _of_html(content: str) -> list[str]:
-    clean = sanitised(FieldTemplate(content, html=True).fill({}))
+    clean = sanitise_html(FieldTemplate(content, html=True).fill({}))
     inner = (_BREAK.sub(" ", found) for found in _PARAGRAPH.findall(clean))
     found = [words for part in inner if (words := _plain(strip_tags(part)))]
     # A letter without paragraphs: whatever it says.

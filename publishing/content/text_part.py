@@ -51,7 +51,7 @@ _BLANKS = re.compile(r"[ \t\n\r\f]+")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
 
-def text_of(html: str) -> str:
+def html_to_text(html: str) -> str:
     """The words of a letter in HTML, a fragment or a whole document, as plain text."""
     stand_ins = FieldPlaceholders(html)
     clean = nh3.clean(

@@ -19,16 +19,16 @@ _TAG = re.compile(r"<[^<>]*>")
 _ADDRESSES = frozenset({"unsubscribe_url", "archive_url"})
 
 
-def words_in(text: str) -> int:
+def count_words(text: str) -> int:
     """How many words there are in a plain text."""
     # Before addresses are looked for: they may have fields in them, with blanks.
     filled = merge_fields.FIELD_PATTERN.sub(_stand_in, _POSTMARKS_OWN.sub("", text))
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
 
 
-def about_words_in(letter: str) -> int:
+def estimate_word_count(letter: str) -> int:
     """About how many there are in a letter as it is written, Markdown or HTML, not rendered."""
-    return words_in(_TAG.sub(" ", letter))
+    return count_words(_TAG.sub(" ", letter))
 
 
 def _stand_in(field: re.Match[str]) -> str:

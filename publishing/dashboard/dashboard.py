@@ -30,9 +30,9 @@ from delivery.reports.read_health import read_health
 from delivery.rules.edition_state import EditionState
 from publishing.actions import start_scheduled
 from publishing.activity.activity_log import Deed, deeds_for, kinds_for
-from publishing.approval.approval import approved_among
+from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
-from publishing.content.word_count import about_words_in
+from publishing.content.word_count import estimate_word_count
 from publishing.dashboard import reader_counts, sender_domain, todo_items
 from publishing.dashboard.dashboard_headline import Standing, sentence_of
 from publishing.dashboard.issue_pages import (
@@ -49,13 +49,13 @@ from publishing.dashboard.sending_now import GoingOut, going_out, here_of
 from publishing.dashboard.todo_items import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
 from publishing.dashboard.undelivered_chart import Strip, strips_of
 from publishing.display_name import called
-from publishing.editions.status import Status, status_from
+from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.editions.versions import EVERYONE
 from publishing.external_checks.domain_records import DomainRecords, domain_of
-from publishing.models import Draft, OutsideLook
+from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import Row, held_back_on_request, rows_of
-from publishing.scheduling.local_time import moment_stored
+from publishing.scheduling.local_time import scheduled_moment
 from subscribers.audience import confirmed
 from subscribers.importing.import_page import standing_of
 from subscribers.models import SubscriberImport
@@ -163,7 +163,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     ended = reader_counts.ended_among(charted, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
     books = {one.edition: one for one in load_all_counts(among=sorted(read))} if read else {}
-    statuses = [status_from(books[edition]) for edition in open_ones]
+    statuses = [status_from_counts(books[edition]) for edition in open_ones]
     going = going_out(statuses, zone)
     takes_two = newsletter.second_person
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
@@ -220,7 +220,9 @@ def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
     when it was read. Three queries, none of which counts deliveries.
     """
     open_ones = load_open_newsletters()
-    statuses = [status_from(one) for one in load_all_counts(among=open_ones)] if open_ones else []
+    statuses = (
+        [status_from_counts(one) for one in load_all_counts(among=open_ones)] if open_ones else []
+    )
     going = going_out(statuses, newsletter.zone)
     return going, here_of(going, needs=len(statuses) - len(going)), _now()
 
@@ -228,7 +230,7 @@ def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
 # --- Its parts ------------------------------------------------------------------------------------
 
 
-def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> Asked:
+def _needs_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> Asked:
     if not viewer.looks:
         return Asked()
     may_act = viewer.operates
@@ -268,7 +270,7 @@ def _needs_of_the_newsletter(viewer: Viewer, newsletter: Newsletter) -> Asked:
 
 
 def _goes_out(edition: Edition) -> str:
-    moment = moment_stored(edition)
+    moment = scheduled_moment(edition)
     return moment.words if moment else ""
 
 
@@ -280,9 +282,9 @@ def _of_others(viewer: Viewer) -> QuerySet[Draft]:
 def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
     """Which of the drafts that are shown, and of those that may ask this viewer, are approved."""
     if not viewer.publishes:
-        return approved_among(shown)
+        return approved_drafts(shown)
     others = _of_others(viewer).exclude(approved_hash=None)
-    return approved_among([*shown, *others.exclude(pk__in=[draft.pk for draft in shown])])
+    return approved_drafts([*shown, *others.exclude(pk__in=[draft.pk for draft in shown])])
 
 
 def _draft_row(draft: Draft, *, is_approved: bool) -> DraftRow:
@@ -290,7 +292,7 @@ def _draft_row(draft: Draft, *, is_approved: bool) -> DraftRow:
         draft=draft,
         title=_title(draft),
         address=_address(draft),
-        words=about_words_in(draft.letter),
+        words=estimate_word_count(draft.letter),
         is_approved=is_approved,
     )
 
@@ -319,7 +321,7 @@ def _health(zone: Any) -> list[HealthLine]:
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
     )
     domain = domain_of(settings.FROM_EMAIL)
-    look = OutsideLook.objects.filter(kind=OutsideLook.Kind.DOMAIN, subject=domain).first()
+    look = ExternalCheck.objects.filter(kind=ExternalCheck.Kind.DOMAIN, subject=domain).first()
     kept = DomainRecords.from_json(look.found) if look else None
     at = look.looked_at if look else None
     return [*lines, sender_domain.line_of(domain, kept, at, now=found.now, zone=zone), _imports()]

@@ -14,17 +14,17 @@ from delivery.reports.active_editions import load_held_transactional, load_open_
 from delivery.reports.edition_counts import load_open_counts
 from delivery.rules.edition_state import awaits_decision
 from publishing.content.edition_content import Content
-from publishing.editions.status import Status, status_from
+from publishing.editions.status import EditionStatus, status_from_counts
 
 
-def waiting_for_a_person() -> list[Status]:
+def waiting_for_a_person() -> list[EditionStatus]:
     """
     How each of them stands, the oldest first, read from the batches that are not over: the state
     and the reason are whole, the counts are not.
     """
     editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
-        status_from(books)
+        status_from_counts(books)
         for books in sorted(load_open_counts(among=editions), key=lambda books: books.edition)
         if awaits_decision(books)
     ]

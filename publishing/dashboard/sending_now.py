@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from delivery.humanise import duration
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
-from publishing.editions.status import Status
+from publishing.editions.status import EditionStatus
 from publishing.progress.progress import GLYPHS, TONES, counts_of, sentence_of
 from publishing.progress_bar import Part, label_of, parts_of
 
@@ -39,12 +39,12 @@ class GoingOut:
     is_held: bool
 
 
-def going_out(statuses: Sequence[Status], zone: ZoneInfo) -> list[GoingOut]:
+def going_out(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[GoingOut]:
     """Those that are on their way, in the order in which they were published."""
     return [_reading(status, zone) for status in statuses if status.state in BY_ITSELF]
 
 
-def title_of(status: Status) -> str:
+def title_of(status: EditionStatus) -> str:
     """The title as a page shows it."""
     return Content(status.books.title, "", "").plain_title
 
@@ -74,7 +74,7 @@ def here_of(going: Sequence[GoingOut], *, needs: int) -> str:
     return " ".join([*(one.name for one in going), f"needs-{needs}"])
 
 
-def _reading(status: Status, zone: ZoneInfo) -> GoingOut:
+def _reading(status: EditionStatus, zone: ZoneInfo) -> GoingOut:
     books, counts = status.books, counts_of(status.books)
     after = _after_the_state(status, zone)
     return GoingOut(
@@ -97,7 +97,7 @@ def _reading(status: Status, zone: ZoneInfo) -> GoingOut:
     )
 
 
-def _after_the_state(status: Status, zone: ZoneInfo) -> str:
+def _after_the_state(status: EditionStatus, zone: ZoneInfo) -> str:
     """The sentence of its page without its first word, which stands before it with the glyph."""
     sentence = sentence_of(status, zone).removeprefix("Held. ").removeprefix("Sending. ")
     rate = status.books.rate_per_s * 60
@@ -108,7 +108,7 @@ def _after_the_state(status: Status, zone: ZoneInfo) -> str:
     return f"at {rate:,.0f} a minute. {sentence}" if rate else sentence
 
 
-def _left(status: Status, zone: ZoneInfo) -> str:
+def _left(status: EditionStatus, zone: ZoneInfo) -> str:
     if status.state is not EditionState.SENDING or status.eta_s is None:
         return ""
     done = (status.books.now + timedelta(seconds=status.eta_s)).astimezone(zone)

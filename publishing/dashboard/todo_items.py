@@ -12,7 +12,7 @@ from delivery.monitoring.alarms import UnseenAlarms
 from delivery.rules.edition_state import EditionState, awaits_decision
 from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
-from publishing.editions.status import Status
+from publishing.editions.status import EditionStatus
 from publishing.progress.issue_list import HeldBack
 
 # So many of each kind are drawn.
@@ -74,12 +74,12 @@ def first_of(needs: Sequence[Need], *, count: int = 0) -> Asked:
     return Asked(max(count, len(needs)), tuple(needs[:MOST_OF_A_KIND]))
 
 
-def of_editions(statuses: Sequence[Status], *, may_act: bool) -> list[Need]:
+def of_editions(statuses: Sequence[EditionStatus], *, may_act: bool) -> list[Need]:
     """Editions that wait for a person."""
     return [_of_edition(one, may_act) for one in statuses if awaits_decision(one.books)]
 
 
-def _of_edition(status: Status, may_act: bool) -> Need:
+def _of_edition(status: EditionStatus, may_act: bool) -> Need:
     books = status.books
     glyph, tone, stands = _STANDS[status.state]
     can = {action.name: action for action in applicable(status)}
@@ -114,7 +114,7 @@ def of_mail_on_request(held_back: Sequence[HeldBack], *, may_act: bool) -> list[
     ]
 
 
-def of_no_worker(statuses: Sequence[Status], *, may_operate: bool) -> list[Need]:
+def of_no_worker(statuses: Sequence[EditionStatus], *, may_operate: bool) -> list[Need]:
     """Nobody is at work, and something waits for somebody."""
     stuck = [
         one

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 
 # Lines that both have are shown as far as this around one that differs.
 CONTEXT = 2
@@ -37,7 +37,7 @@ class Part:
     lines: list[Line | None]
 
 
-def compared(other: Wording, mine: Wording) -> list[Part]:
+def compared(other: DraftFields, mine: DraftFields) -> list[Part]:
     """The fields that differ, in the order of the form."""
     pairs = (
         ("Title", other.written.title, mine.written.title),
@@ -91,9 +91,9 @@ def _side_by_side(left: Sequence[str], right: Sequence[str]) -> list[Line | None
     ]
 
 
-def _format(wording: Wording) -> str:
+def _format(wording: DraftFields) -> str:
     return "HTML" if wording.written.format == HTML else "Markdown"
 
 
-def _text_part(wording: Wording) -> str:
+def _text_part(wording: DraftFields) -> str:
     return wording.written.text or "made from the letter"

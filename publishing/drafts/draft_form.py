@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Mapping
 
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of, longest
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content, longest
 from publishing.content.edition_content import Content, visible
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 from publishing.editions.versions import EVERYONE
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
@@ -26,10 +26,10 @@ def is_plain(posted: Mapping[str, str]) -> bool:
 
 def content_posted(posted: Mapping[str, str]) -> Content:
     """What would be sent of the fields of either form."""
-    return content_of(written_posted(posted))
+    return build_content(written_posted(posted))
 
 
-def written_posted(posted: Mapping[str, str]) -> Written:
+def written_posted(posted: Mapping[str, str]) -> DraftContent:
     """The words of the composer's fields, or of the plain form's (`html_content` alone)."""
 
     def words(field: str) -> str:
@@ -39,7 +39,7 @@ def written_posted(posted: Mapping[str, str]) -> Written:
     plain = is_plain(posted)
     said = posted.get("format", "")
     kind = HTML if plain else said if said in (MARKDOWN, HTML) else MARKDOWN
-    return Written(
+    return DraftContent(
         words("title"),
         words("preheader"),
         kind,
@@ -48,10 +48,10 @@ def written_posted(posted: Mapping[str, str]) -> Written:
     )
 
 
-def wording_posted(posted: Mapping[str, str]) -> Wording:
+def wording_posted(posted: Mapping[str, str]) -> DraftFields:
     """All that a save holds. What nobody could have chosen is taken for what is usual."""
     whom = posted.get("goes_to", "")
-    return Wording(
+    return DraftFields(
         written_posted(posted),
         whom if whom in AUDIENCE_WORDS else EVERYONE.value,
         unlisted=posted.get("unlisted", "") == "on",
@@ -70,7 +70,7 @@ def issue_posted(posted: Mapping[str, str]) -> uuid.UUID | None:
     return uuid.UUID(said) if said else None
 
 
-def why_too_long(written: Written) -> str:
+def why_too_long(written: DraftContent) -> str:
     """One sentence where a part is longer than any letter may be; empty if none is."""
     for name, called in _CALLED.items():
         length, most = len(getattr(written, name)), longest(name, written.format)

@@ -22,7 +22,7 @@ from publishing.activity.record_activity import (
     record_draft_edited,
     record_draft_thrown_away,
 )
-from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
 from publishing.content.edition_content import Content
 from publishing.editions.versions import EVERYONE, default_goes_to, versions_of
 from publishing.models import Draft, Issue
@@ -32,10 +32,10 @@ MOST_UNTOUCHED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class DraftFields:
     """All that a save holds: the words, whom they go to, whether the issue is kept unlisted."""
 
-    written: Written
+    written: DraftContent
     goes_to: str = EVERYONE.value
     unlisted: bool = False
 
@@ -79,24 +79,24 @@ class TooManyUntouchedError(Exception):
     """So many drafts of one author wait untouched that no other is kept; one sentence says so."""
 
 
-def draft_of(draft: uuid.UUID) -> Draft | None:
+def load_draft(draft: uuid.UUID) -> Draft | None:
     """One draft, open or published; None where there is none."""
     drafts = Draft.objects.select_related("issue", "saved_by", "edition")
     return drafts.filter(pk=draft).first()
 
 
-def draft_under(key: str) -> Draft | None:
+def draft_by_key(key: str) -> Draft | None:
     """The draft with this idempotency key, open or published; None without one."""
     return _present(key=key)
 
 
-def hold_under(author: uuid.UUID, key: str) -> Draft | None:
+def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
     """
     Lock the draft that an author began under a key until the transaction ends.
 
     If there is none, nobody can begin it for this author before then.
     """
-    begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, begun_by=author)
+    begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, created_by=author)
     draft = begun.first()
     if draft is None:
         _hold_key(author, key)
@@ -112,10 +112,10 @@ def close(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None
     all. The last save of the form for finished HTML is not copied: the same form posted newer ones.
     """
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
-    if copy_for is None or draft.revision == draft.pasted_revision:
+    if copy_for is None or draft.revision == draft.html_form_revision:
         return
-    if content_of(written_of(draft)).sha256 != bytes(edition.content_hash):
-        copy(copy_for, fresh_key(), wording_of(draft), issue=draft.issue_id)
+    if build_content(content_of_draft(draft)).sha256 != bytes(edition.content_hash):
+        copy(copy_for, fresh_key(), fields_of_draft(draft), issue=draft.issue_id)
 
 
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
@@ -124,18 +124,18 @@ def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
     return drafts.order_by("-saved_at", "-pk").first()
 
 
-def written_of(draft: Draft) -> Written:
+def content_of_draft(draft: Draft) -> DraftContent:
     """The words of a draft."""
-    return Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
+    return DraftContent(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
 
 
-def wording_of(draft: Draft) -> Wording:
+def fields_of_draft(draft: Draft) -> DraftFields:
     """All that a save of this draft would hold."""
-    return Wording(written_of(draft), draft.goes_to, draft.unlisted)
+    return DraftFields(content_of_draft(draft), draft.goes_to, draft.unlisted)
 
 
 def begin(
-    author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
+    author: uuid.UUID, key: str, wording: DraftFields, *, issue: uuid.UUID | None = None
 ) -> Answer:
     """
     The first save of what stands in a fresh form, under the form's key.
@@ -147,7 +147,7 @@ def begin(
         if issue is not None:
             # Publishing locks the draft or its key before the issue. In another order both
             # could wait for each other.
-            hold_under(author, key)
+            lock_by_key(author, key)
             _hold(issue)
             other = open_draft_of_issue(issue)
             if other is not None and other.key != key:
@@ -156,7 +156,7 @@ def begin(
 
 
 def paste(
-    author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
+    author: uuid.UUID, key: str, wording: DraftFields, *, issue: uuid.UUID | None = None
 ) -> Answer:
     """
     Save the form for finished HTML under its key, as one draft for all its posts.
@@ -167,15 +167,17 @@ def paste(
         answer = begin(author, key, wording, issue=issue)
         if isinstance(answer, Conflict):
             draft = answer.draft
-            if draft.key == key and draft.pasted_revision == draft.revision:
+            if draft.key == key and draft.html_form_revision == draft.revision:
                 answer = save(draft.pk, draft.revision, wording, by=author)
         if isinstance(answer, Saved) and answer.changed:
-            Draft.objects.filter(pk=answer.draft.pk).update(pasted_revision=answer.draft.revision)
+            Draft.objects.filter(pk=answer.draft.pk).update(
+                html_form_revision=answer.draft.revision
+            )
         return answer
 
 
 def copy(
-    author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
+    author: uuid.UUID, key: str, wording: DraftFields, *, issue: uuid.UUID | None = None
 ) -> Answer:
     """
     A draft of these words under that key, beside whatever else is being written.
@@ -188,7 +190,7 @@ def copy(
         fresh = Draft(
             key=key,
             issue_id=issue,
-            begun_by_id=author,
+            created_by_id=author,
             saved_by_id=author,
             edition=made,
             **(_wording_behind(made, wording.written) if made else wording).columns,
@@ -207,7 +209,7 @@ def copy(
 def keep(
     author: uuid.UUID,
     key: str,
-    wording: Wording,
+    wording: DraftFields,
     *,
     issue: uuid.UUID | None = None,
     shown: uuid.UUID | None = None,
@@ -224,11 +226,13 @@ def keep(
         # Their row is held, so that two at once do not both find room for one.
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
         still_open = Draft.objects.filter(edition=None)
-        there = still_open.filter(Q(begun_by=author) | Q(pk=shown), issue=issue, **wording.columns)
+        there = still_open.filter(
+            Q(created_by=author) | Q(pk=shown), issue=issue, **wording.columns
+        )
         found = there.first()
         if found is not None:
             return found
-        if still_open.filter(begun_by=author, revision=1).count() >= MOST_UNTOUCHED:
+        if still_open.filter(created_by=author, revision=1).count() >= MOST_UNTOUCHED:
             raise TooManyUntouchedError(
                 f"{MOST_UNTOUCHED} drafts of yours wait that were never saved again, and no more "
                 "are kept for somebody who is signed out."
@@ -240,7 +244,7 @@ def keep(
         raise AssertionError("a fresh key met a draft")
 
 
-def save(draft: uuid.UUID, from_revision: int, wording: Wording, *, by: uuid.UUID) -> Answer:
+def save(draft: uuid.UUID, from_revision: int, wording: DraftFields, *, by: uuid.UUID) -> Answer:
     """Save these words over the revision that they were made from, and over no other."""
     with transaction.atomic():
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
@@ -260,7 +264,7 @@ def save(draft: uuid.UUID, from_revision: int, wording: Wording, *, by: uuid.UUI
         return Saved(present, changed=True)
 
 
-def begin_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
+def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
     """
     The open draft of an issue's next version; where there is none, one with its newest words.
 
@@ -273,15 +277,15 @@ def begin_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
             return draft
         columns = wording_for_issue(issue).columns
         draft = Draft.objects.create(
-            issue=held, begun_by_id=author, saved_by_id=author, key=fresh_key(), **columns
+            issue=held, created_by_id=author, saved_by_id=author, key=fresh_key(), **columns
         )
-        draft.refresh_from_db(fields=["begun_at", "saved_at"])
+        draft.refresh_from_db(fields=["created_at", "saved_at"])
         if author is not None:
             record_draft_begun(author, draft)
         return draft
 
 
-def wording_for_issue(issue: uuid.UUID) -> Wording:
+def wording_for_issue(issue: uuid.UUID) -> DraftFields:
     """
     The newest words of an issue: in Markdown where they were written so, otherwise the HTML.
 
@@ -290,33 +294,35 @@ def wording_for_issue(issue: uuid.UUID) -> Wording:
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
         raise Issue.DoesNotExist(f"There is no issue {issue}.")
-    return Wording(_words_behind(newest), default_goes_to(issue))
+    return DraftFields(_words_behind(newest), default_goes_to(issue))
 
 
-def _wording_behind(edition: Edition, posted: Written) -> Wording:
+def _wording_behind(edition: Edition, posted: DraftContent) -> DraftFields:
     """All that the form held whose post made this edition: the words posted now if they did."""
-    made_it = content_of(posted).sha256 == bytes(edition.content_hash)
-    return Wording(
+    made_it = build_content(posted).sha256 == bytes(edition.content_hash)
+    return DraftFields(
         posted if made_it else _words_behind(edition),
         edition.goes_to,
         edition.version == 1 and edition.issue.published_unlisted,
     )
 
 
-def _words_behind(edition: Edition) -> Written:
+def _words_behind(edition: Edition) -> DraftContent:
     """What an author wrote to make this edition, as near as it is known."""
     draft: Draft | None = getattr(edition, "draft", None)
-    if draft is not None and content_of(written_of(draft)).sha256 == bytes(edition.content_hash):
-        return written_of(draft)
+    if draft is not None and build_content(content_of_draft(draft)).sha256 == bytes(
+        edition.content_hash
+    ):
+        return content_of_draft(draft)
     html, text = edition.html_content, edition.text_content
     if not html.strip():
-        return Written(edition.title, edition.preheader, MARKDOWN, "", text)
-    made = Written(edition.title, edition.preheader, HTML, html, "")
+        return DraftContent(edition.title, edition.preheader, MARKDOWN, "", text)
+    made = DraftContent(edition.title, edition.preheader, HTML, html, "")
     # A text part that the letter makes by itself goes on following the letter.
     return (
         made
-        if _same(content_of(made), text)
-        else Written(edition.title, edition.preheader, HTML, html, text)
+        if _same(build_content(made), text)
+        else DraftContent(edition.title, edition.preheader, HTML, html, text)
     )
 
 
@@ -324,7 +330,7 @@ def _same(content: Content, text: str) -> bool:
     return content.text.split() == text.split()
 
 
-def throw_away(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
+def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
     """Delete an open draft, on record; False if it is gone or was published."""
     with transaction.atomic():
         found = Draft.objects.select_for_update().filter(pk=draft, edition=None).first()
@@ -354,8 +360,8 @@ def _present(**named: object) -> Draft | None:
     return drafts.filter(**named).first()
 
 
-def _standing(draft: Draft, wording: Wording) -> Answer:
+def _standing(draft: Draft, wording: DraftFields) -> Answer:
     """What a save that changed nothing met."""
     if draft.edition_id is not None:
         return Published(draft)
-    return Saved(draft, changed=False) if wording_of(draft) == wording else Conflict(draft)
+    return Saved(draft, changed=False) if fields_of_draft(draft) == wording else Conflict(draft)

@@ -18,7 +18,7 @@ from publishing.drafts import drafts
 from publishing.drafts.draft_form import issue_posted, why_too_long, wording_posted
 from publishing.drafts.drafts import TooManyUntouchedError
 from publishing.drafts.unsent_forms import WRITER_FIELD, writer_of
-from publishing.editions.versions import place_of
+from publishing.editions.versions import plan_version
 from publishing.permissions import PUBLISH, WRITE, may
 from publishing.script_request import wants_json
 
@@ -89,4 +89,4 @@ def issue_there(request: HttpRequest) -> uuid.UUID | None:
         issue = issue_posted(request.POST.dict())
     except ValueError:
         return None
-    return issue if issue is not None and place_of(issue) is not None else None
+    return issue if issue is not None and plan_version(issue) is not None else None

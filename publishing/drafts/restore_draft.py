@@ -11,7 +11,7 @@ from django.db import transaction
 from delivery.models import Edition
 from publishing.display_name import is_there
 from publishing.drafts import drafts
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Issue
 
@@ -24,12 +24,12 @@ HAS_A_DRAFT = (
 
 def reached_nobody(edition: int) -> bool:
     """Whether an edition is over and no copy of it went out, or may have."""
-    books = status_of(edition).books
+    books = load_status(edition).books
     is_over = books.control == "cancelled" and not books.is_transactional
     return is_over and not (books.sent or books.unknown or books.waiting)
 
 
-def draft_again(edition: Edition) -> str:
+def restore_draft(edition: Edition) -> str:
     """
     See to it that the issue of an edition that reached nobody has an open draft; what to say of it.
 
@@ -47,6 +47,6 @@ def draft_again(edition: Edition) -> str:
         if drafts.open_draft_of_issue(edition.issue_id) is not None:
             return HAS_A_DRAFT
         author = newest.author_id if is_there(newest.author_id) else None
-        draft = drafts.begin_for_issue(author, edition.issue_id)
+        draft = drafts.open_for_issue(author, edition.issue_id)
         Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to)
     return IS_A_DRAFT

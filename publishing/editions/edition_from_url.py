@@ -7,21 +7,28 @@ import uuid
 from django.http import Http404, HttpRequest
 
 from delivery.models import Edition
-from publishing.editions.parse_edition_name import version_number
-from publishing.editions.status import NoSuchEditionError, Status, edition_of, statuses_named
+from publishing.editions.parse_edition_name import parse_version
+from publishing.editions.status import (
+    EditionStatus,
+    NoSuchEditionError,
+    load_edition,
+    load_statuses_by_name,
+)
 
 
-def named_edition(request: HttpRequest, issue: uuid.UUID) -> Edition:
+def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
     """The edition that an address names, by issue and `?version=`. Raises `Http404`."""
     try:
-        return edition_of(issue, version_number(request.GET.get("version")))
+        return load_edition(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
         raise Http404(str(error)) from None
 
 
-def named_statuses(request: HttpRequest, issue: uuid.UUID) -> tuple[Status, list[Status]]:
+def statuses_from_url(
+    request: HttpRequest, issue: uuid.UUID
+) -> tuple[EditionStatus, list[EditionStatus]]:
     """The status of that edition, and of all versions of its issue. Raises `Http404`."""
     try:
-        return statuses_named(issue, version_number(request.GET.get("version")))
+        return load_statuses_by_name(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
         raise Http404(str(error)) from None

@@ -21,7 +21,7 @@ _YES = {"on", "true", "yes", "1"}
 _NO = {"", "off", "false", "no", "0"}
 
 
-def is_unlisted(posted: str) -> bool:
+def parse_unlisted(posted: str) -> bool:
     """
     What a form or a script says of it; nothing said means listed.
 
@@ -36,12 +36,12 @@ def is_unlisted(posted: str) -> bool:
     )
 
 
-def where_it_stands(*, unlisted: bool, verb: str = "stands") -> str:
+def archive_sentence(*, unlisted: bool, verb: str = "stands") -> str:
     """Where an issue that goes to nobody is read, in one sentence."""
     return f"It {verb} {UNLISTED if unlisted else IN_THE_ARCHIVE}"
 
 
-def choose_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:
+def set_unlisted(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:
     """List an issue or take it out; recorded if that changes anything, which is the answer."""
     with transaction.atomic():
         changed = Issue.objects.filter(pk=issue, unlisted=not unlisted).update(unlisted=unlisted)

@@ -8,7 +8,7 @@ HIGHEST_VERSION = 2_000_000_000
 LONGEST_SHOWN = 40
 
 
-def issue_id(text: str) -> uuid.UUID:
+def parse_issue_id(text: str) -> uuid.UUID:
     """The id that `text` spells. Raises `ValueError` with one sentence."""
     try:
         return uuid.UUID(text)
@@ -16,7 +16,7 @@ def issue_id(text: str) -> uuid.UUID:
         raise ValueError(f"{_shown(text)} is not the id of an issue; a UUID is expected.") from None
 
 
-def version_number(text: str | None) -> int | None:
+def parse_version(text: str | None) -> int | None:
     """The version that `text` spells, None for the newest. Raises `ValueError`."""
     if text is None:
         return None

@@ -14,7 +14,7 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 
 # What can be long, and what nobody needs who asks how an edition stands.
-BODIES = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
+LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 
 class NoSuchEditionError(LookupError):
@@ -22,7 +22,7 @@ class NoSuchEditionError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class EditionStatus:
     """The books of one edition and what they mean."""
 
     books: EditionCounts
@@ -96,13 +96,13 @@ class Status:
         return math.ceil(self.books.waiting / self.books.rate_per_s)
 
 
-def edition_of(issue: uuid.UUID, version: int | None = None) -> Edition:
+def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
     """
     An edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
 
     Of mail on request too: where it is stopped, an operator must see why and let it go on.
     """
-    editions = Edition.objects.filter(issue_id=issue).defer(*BODIES)
+    editions = Edition.objects.filter(issue_id=issue).defer(*LARGE_COLUMNS)
     if version is not None:
         editions = editions.filter(version=version)
     edition = editions.order_by("-version").first()
@@ -111,7 +111,7 @@ def edition_of(issue: uuid.UUID, version: int | None = None) -> Edition:
     return edition
 
 
-def status_named(issue: uuid.UUID, version: int | None = None) -> Status:
+def load_status_by_name(issue: uuid.UUID, version: int | None = None) -> EditionStatus:
     """
     The status of an edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
 
@@ -120,16 +120,18 @@ def status_named(issue: uuid.UUID, version: int | None = None) -> Status:
     books = find_counts(issue, version)
     if books is None:
         raise _nothing_like(issue, version)
-    return status_from(books)
+    return status_from_counts(books)
 
 
-def statuses_named(issue: uuid.UUID, version: int | None = None) -> tuple[Status, list[Status]]:
+def load_statuses_by_name(
+    issue: uuid.UUID, version: int | None = None
+) -> tuple[EditionStatus, list[EditionStatus]]:
     """
     The statuses of an edition and of all versions, newest first, in one query.
 
     Raises `NoSuchEditionError`.
     """
-    found = [status_from(books) for books in load_counts_of_versions(issue, version)]
+    found = [status_from_counts(books) for books in load_counts_of_versions(issue, version)]
     for status in found:
         if version in {None, status.books.version}:
             return status, found
@@ -144,11 +146,11 @@ def _nothing_like(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
     )
 
 
-def status_of(edition: int) -> Status:
+def load_status(edition: int) -> EditionStatus:
     """The status of one edition. Raises `LookupError` if there is none."""
-    return status_from(load_counts(edition))
+    return status_from_counts(load_counts(edition))
 
 
-def status_from(books: EditionCounts) -> Status:
+def status_from_counts(books: EditionCounts) -> EditionStatus:
     """What these books mean."""
-    return Status(books, state_of(books), reason_of(books))
+    return EditionStatus(books, state_of(books), reason_of(books))

@@ -22,8 +22,8 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import dropped_versions
 from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.dropped_sentence import since_when
-from publishing.editions.status import BODIES
-from publishing.scheduling.local_time import moment_stored
+from publishing.editions.status import LARGE_COLUMNS
+from publishing.scheduling.local_time import scheduled_moment
 from subscribers.audience import confirmed
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
     return (
         Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
         .order_by("-version")
-        .defer(*BODIES)
+        .defer(*LARGE_COLUMNS)
     )
 
 
-def corrects() -> Exists:
+def is_correction() -> Exists:
     """Of a query of editions: whether an earlier version of the same issue reached someone."""
     return Exists(
         Batch.objects.filter(
@@ -55,7 +55,7 @@ def corrects() -> Exists:
     )
 
 
-def audience_of(
+def select_audience(
     issue: uuid.UUID, version: int, goes_to: str
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """
@@ -86,7 +86,7 @@ def audience_of(
 def enqueue_audience(edition: Edition) -> None:
     """Settle who gets an edition that begins now, and put their copies into the queue."""
     if edition.goes_to != NOBODY:
-        audience = audience_of(edition.issue_id, edition.version, edition.goes_to)
+        audience = select_audience(edition.issue_id, edition.version, edition.goes_to)
         enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
 
 
@@ -99,7 +99,7 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
     return EVERYONE.value if books.is_called_back else UNREACHED.value
 
 
-def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
+def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
     """
     Why this version cannot be published, in one sentence; empty if it is there or is the next.
 
@@ -129,12 +129,12 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -
             f"so the next is version {newest.version + 1}."
         )
     if newest.control == Edition.Control.SCHEDULED:
-        moment = moment_stored(newest)
+        moment = scheduled_moment(newest)
         return (
             f"Version {newest.version} of “{newest.title}” waits for its time, "
             f"{moment.words if moment else 'later'}; call it back before you publish another."
         )
-    unknown = why_not_reached(issue, version) if goes_to in (REACHED, UNREACHED) else ""
+    unknown = reached_refusal(issue, version) if goes_to in (REACHED, UNREACHED) else ""
     if unknown:
         return unknown
     if goes_to == REACHED and not reached_someone(issue):
@@ -142,10 +142,10 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -
             f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
             "publish it to everyone."
         )
-    return why_not_unreached(issue, version) if goes_to == UNREACHED else ""
+    return unreached_refusal(issue, version) if goes_to == UNREACHED else ""
 
 
-def why_not_unreached(issue: uuid.UUID, version: int) -> str:
+def unreached_refusal(issue: uuid.UUID, version: int) -> str:
     """
     Why an earlier version may still reach readers, as a sentence, or nothing.
 
@@ -166,7 +166,7 @@ def why_not_unreached(issue: uuid.UUID, version: int) -> str:
     return ""
 
 
-def why_not_reached(issue: uuid.UUID, version: int) -> str:
+def reached_refusal(issue: uuid.UUID, version: int) -> str:
     """
     Why it is not known who was sent a version before this one; empty if it is known.
 
@@ -194,7 +194,7 @@ def reached_someone(issue: uuid.UUID) -> bool:
     return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
 
 
-def still_going(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
+def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
     """
     A sentence for each earlier version that is not over, and what that means for this one.
 
@@ -251,7 +251,7 @@ class Place:
         return otherwise.get(goes_to, self.everyone)
 
 
-def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
+def plan_version(issue: uuid.UUID, version: int | None = None) -> Place | None:
     """The place of a version, the next one unless named; None where there is no such issue."""
     newest = versions_of(issue).first()
     if newest is None:
@@ -259,11 +259,11 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
     version = newest.version + 1 if version is None else version
     before = _books_before(issue, version)
     went_out = sum(books.sent for books in before)
-    unknown_reached = why_not_reached(issue, version)
+    unknown_reached = reached_refusal(issue, version)
     everyone = confirmed().count()
 
     def count(goes_to: str) -> int:
-        return 0 if unknown_reached else audience_of(issue, version, goes_to).count()
+        return 0 if unknown_reached else select_audience(issue, version, goes_to).count()
 
     return Place(
         newest=newest,
@@ -274,7 +274,7 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
         everyone=everyone,
         reached=count(REACHED),
         unreached=count(UNREACHED),
-        going=still_going(issue, version, EVERYONE),
+        going=overlap_warnings(issue, version, EVERYONE),
         unknown_reached=unknown_reached,
     )
 
@@ -291,7 +291,7 @@ class Choice:
 _LATER = "Readers who are sent an earlier version only from now on are not among them."
 
 
-def choices_of(place: Place | None, everyone: int) -> list[Choice]:
+def audience_choices(place: Place | None, everyone: int) -> list[Choice]:
     """Whom this version can go to; without a place the first one of a new issue."""
     to_everyone = Choice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
     to_nobody = Choice(

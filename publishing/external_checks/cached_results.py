@@ -14,15 +14,15 @@ from psycopg.types.json import Jsonb
 from delivery.retention.batched_delete import OldRows
 from publishing.external_checks.domain_records import DomainRecords
 from publishing.external_checks.link_result import LinkAnswer
-from publishing.models import OutsideLook
+from publishing.models import ExternalCheck
 
 FRESH_FOR = timedelta(minutes=10)
 _KEPT_FOR = timedelta(days=1)
-DOMAIN, LINK = OutsideLook.Kind.DOMAIN.value, OutsideLook.Kind.LINK.value
+DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 # In one order, so that two who look at the same links at once cannot block each other.
 _KEEP = """
-    INSERT INTO outside_look (kind, subject, found, looked_at)
+    INSERT INTO external_check (kind, subject, found, looked_at)
     SELECT %s, subject, found, clock_timestamp()
       FROM unnest(%s::text[], %s::jsonb[]) AS look (subject, found) ORDER BY subject
     ON CONFLICT ON CONSTRAINT one_look_is_kept_of_each_subject
@@ -71,18 +71,18 @@ def fresh(domain: str, links: Sequence[str]) -> Looked:
 def old_looks() -> OldRows:
     """What was found so long ago that nobody is shown it any more."""
     days = _KEPT_FOR.total_seconds() / 86400
-    return OldRows("outside_look", ["id"], "looked_at", days, in_order=False)
+    return OldRows("external_check", ["id"], "looked_at", days, in_order=False)
 
 
 def _keep(kind: str, found: Mapping[str, dict[str, Any]]) -> None:
-    OutsideLook.objects.filter(looked_at__lt=cast("Any", Now()) - _KEPT_FOR).delete()
+    ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _KEPT_FOR).delete()
     if found:
         with connection.cursor() as cursor:
             cursor.execute(_KEEP, [kind, list(found), [Jsonb(look) for look in found.values()]])
 
 
 def _fresh(kind: str, subjects: list[str]) -> dict[str, tuple[dict[str, Any], datetime]]:
-    looks = OutsideLook.objects.filter(
+    looks = ExternalCheck.objects.filter(
         kind=kind, subject__in=subjects, looked_at__gt=cast("Any", Now()) - FRESH_FOR
     )
     return {look.subject: (look.found, look.looked_at) for look in looks}

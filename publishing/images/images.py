@@ -17,8 +17,8 @@ from django.urls import reverse
 
 from delivery.humanise import counted
 from publishing.content.xml_characters import only_xml_characters
-from publishing.images.resize_image import SmallPicture, small_picture
-from publishing.models import Picture
+from publishing.images.resize_image import ResizedImage, resize_image
+from publishing.models import UploadedImage
 
 LONGEST_NAME = 200
 LONGEST_WAIT_S = 10.0
@@ -27,12 +27,13 @@ EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "imag
 
 # Changes no row once the tries of the hour are used up.
 _COUNT_TRY = """
-    INSERT INTO picture_tries AS kept (author_id, since, tries) VALUES (%s, clock_timestamp(), 1)
+    INSERT INTO upload_attempts AS counted (author_id, since, tries)
+    VALUES (%s, clock_timestamp(), 1)
     ON CONFLICT (author_id) DO UPDATE SET (since, tries) = (
-        SELECT CASE WHEN is_over THEN EXCLUDED.since ELSE kept.since END,
-               CASE WHEN is_over THEN 1 ELSE kept.tries + 1 END
-          FROM (SELECT kept.since <= EXCLUDED.since - interval '1 hour') AS the_hour (is_over))
-    WHERE kept.since <= EXCLUDED.since - interval '1 hour' OR kept.tries < %s
+        SELECT CASE WHEN is_over THEN EXCLUDED.since ELSE counted.since END,
+               CASE WHEN is_over THEN 1 ELSE counted.tries + 1 END
+          FROM (SELECT counted.since <= EXCLUDED.since - interval '1 hour') AS the_hour (is_over))
+    WHERE counted.since <= EXCLUDED.since - interval '1 hour' OR counted.tries < %s
 """
 
 
@@ -44,7 +45,7 @@ class PicturesBusyError(Exception):
     """Other pictures are being made smaller for longer than one may wait; one sentence says so."""
 
 
-def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
+def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
     """
     The picture in this file, made fit for mail; the same file again is the same picture.
 
@@ -57,9 +58,9 @@ def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
     count_try(by)
     small = _one_at_a_time(file)
     # Of two that come at once with the same file, one is kept.
-    Picture.objects.bulk_create(
+    UploadedImage.objects.bulk_create(
         [
-            Picture(
+            UploadedImage(
                 sha256=sha256,
                 name=" ".join(only_xml_characters(name).replace("\x00", "").split())[:LONGEST_NAME],
                 content_type=small.content_type,
@@ -71,7 +72,7 @@ def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
         ],
         ignore_conflicts=True,
     )
-    return Picture.objects.defer("content").get(sha256=sha256)
+    return UploadedImage.objects.defer("content").get(sha256=sha256)
 
 
 def count_try(author: uuid.UUID) -> None:
@@ -90,7 +91,7 @@ def count_try(author: uuid.UUID) -> None:
             )
 
 
-def _one_at_a_time(file: bytes) -> SmallPicture:
+def _one_at_a_time(file: bytes) -> ResizedImage:
     """Make it small once no other picture is: each takes up to 150 MB of this process."""
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
         raise PicturesBusyError(
@@ -98,28 +99,28 @@ def _one_at_a_time(file: bytes) -> SmallPicture:
             "wait a minute and choose this one again."
         )
     try:
-        return small_picture(file)
+        return resize_image(file)
     finally:
         MEMORY.release()
 
 
-def picture_of(picture: uuid.UUID) -> Picture | None:
+def picture_of(picture: uuid.UUID) -> UploadedImage | None:
     """One picture with its bytes; None where there is none."""
-    return Picture.objects.filter(pk=picture).first()
+    return UploadedImage.objects.filter(pk=picture).first()
 
 
-def address_of(picture: Picture) -> str:
+def address_of(picture: UploadedImage) -> str:
     """Where everybody finds it, below this site."""
     return reverse("picture", args=[picture.pk, EXTENSIONS[picture.content_type]])
 
 
-def in_markdown(picture: Picture, alt: str) -> str:
+def in_markdown(picture: UploadedImage, alt: str) -> str:
     """What to write into a letter in Markdown."""
     words = " ".join(alt.split()).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return f"![{words}]({address_of(picture)})"
 
 
-def in_html(picture: Picture, alt: str) -> str:
+def in_html(picture: UploadedImage, alt: str) -> str:
     """What to write into a letter in HTML."""
     words = escape(" ".join(alt.split()))
     return (
@@ -128,9 +129,9 @@ def in_html(picture: Picture, alt: str) -> str:
     )
 
 
-def _wanted_again(sha256: bytes) -> Picture | None:
+def _wanted_again(sha256: bytes) -> UploadedImage | None:
     """The picture of this file, if there is one: whoever uploads it is about to put it in."""
-    same = Picture.objects.filter(sha256=sha256)
+    same = UploadedImage.objects.filter(sha256=sha256)
     # Before it is read, so that it is not deleted afterwards for having been unused until now.
     same.exclude(unused_since=None).update(unused_since=None)
     return same.defer("content").first()

@@ -18,11 +18,11 @@ from publishing.images.images import (
     count_try,
     in_html,
     in_markdown,
-    keep_picture,
     picture_of,
+    store_image,
 )
 from publishing.images.resize_image import MOST_BYTES, UnusablePictureError, too_large
-from publishing.models import Picture
+from publishing.models import UploadedImage
 from publishing.script_request import wants_json
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.links.see_other import see_other
@@ -56,7 +56,7 @@ def _pictures(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         if len(files) > 1:
             return _refused(request, f"{len(files)} pictures came; choose one after the other.")
         [file] = files
-        picture = keep_picture(file.read(), file.name or "", by=author_of(request))
+        picture = store_image(file.read(), file.name or "", by=author_of(request))
     except UnusablePictureError as error:
         return _refused(request, str(error))
     except TooManyPicturesError as error:
@@ -80,7 +80,7 @@ def _pictures(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
 
 
 @require_safe
-def show_picture(request: HttpRequest, picture: uuid.UUID, extension: str) -> HttpResponse:
+def serve_image(request: HttpRequest, picture: uuid.UUID, extension: str) -> HttpResponse:
     """The picture itself, for mails, the archive and whoever keeps a copy."""
     # Its bytes never change, so whoever has them has them for good.
     tag = f'"{picture.hex}"'
@@ -100,7 +100,7 @@ def show_picture(request: HttpRequest, picture: uuid.UUID, extension: str) -> Ht
     return HttpResponse(bytes(found.content), content_type=found.content_type, headers=headers)
 
 
-def _named(said: str) -> Picture | None:
+def _named(said: str) -> UploadedImage | None:
     try:
         return picture_of(uuid.UUID(said))
     except ValueError:
@@ -114,7 +114,7 @@ def _refused(request: HttpRequest, sentence: str, *, status: int = 400) -> HttpR
 
 
 def _page(
-    request: HttpRequest, picture: Picture | None, error: str = "", *, status: int = 200
+    request: HttpRequest, picture: UploadedImage | None, error: str = "", *, status: int = 200
 ) -> HttpResponse:
     alt = request.GET.get("alt", "")
     facts = {

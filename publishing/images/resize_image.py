@@ -19,7 +19,7 @@ from typing import Any
 from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
-from publishing.images.strip_gif_metadata import without_remarks
+from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.models.image import LARGEST_PICTURE
 
 WIDEST = 1200
@@ -64,7 +64,7 @@ class UnusablePictureError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class SmallPicture:
+class ResizedImage:
     """The bytes of a picture, and what they are."""
 
     content: bytes
@@ -73,7 +73,7 @@ class SmallPicture:
     height: int
 
 
-def small_picture(file: bytes) -> SmallPicture:
+def resize_image(file: bytes) -> ResizedImage:
     """The picture in a file, made fit for mail. Raises `UnusablePictureError`."""
     if len(file) > MOST_BYTES:
         raise UnusablePictureError(too_large())
@@ -168,12 +168,12 @@ def _is_one_scan(jpeg: bytes) -> bool:
     return False
 
 
-def _animation(picture: Image.Image, file: bytes) -> SmallPicture:
+def _animation(picture: Image.Image, file: bytes) -> ResizedImage:
     if picture.format != "GIF":
         raise UnusablePictureError(
             "This picture moves, and mail shows moving pictures only as GIF; save it as one."
         )
-    content, frames = without_remarks(file)
+    content, frames = strip_gif_metadata(file)
     if frames > MOST_FRAMES:
         raise UnusablePictureError(
             f"This moving picture has {frames:,} frames; at most {MOST_FRAMES:,} are possible. "
@@ -185,7 +185,7 @@ def _animation(picture: Image.Image, file: bytes) -> SmallPicture:
             f"{LARGEST_PICTURE // 1024 // 1024} MB large. This one has {picture.width:,} pixels "
             f"and {len(content) / 1024 / 1024:.1f} MB; save it smaller."
         )
-    return SmallPicture(content, "image/gif", picture.width, picture.height)
+    return ResizedImage(content, "image/gif", picture.width, picture.height)
 
 
 def _upright(picture: Image.Image) -> Image.Image:
@@ -256,14 +256,14 @@ def _in_screen_colours(picture: Image.Image, profile: bytes) -> Image.Image:
     return turned if turned is not None else picture
 
 
-def _encoded(picture: Image.Image, *, opaque_as: str) -> SmallPicture:
+def _encoded(picture: Image.Image, *, opaque_as: str) -> ResizedImage:
     """As small as it has to be: first at less quality, then with fewer pixels."""
     photograph = picture.mode == "RGB" and opaque_as in ("JPEG", "WEBP")
     while True:
         tries = _as_jpeg(picture) if photograph else _as_png(picture)
         for content, content_type in tries:
             if len(content) <= LARGEST_PICTURE:
-                return SmallPicture(content, content_type, picture.width, picture.height)
+                return ResizedImage(content, content_type, picture.width, picture.height)
         size = (max(1, int(picture.width * _SMALLER)), max(1, int(picture.height * _SMALLER)))
         picture = picture.resize(size, Image.Resampling.LANCZOS)
 

@@ -13,7 +13,7 @@ _CONTROL, _APPLICATION = 0xF9, 0xFF
 _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
-def without_remarks(gif: bytes) -> tuple[bytes, int]:
+def strip_gif_metadata(gif: bytes) -> tuple[bytes, int]:
     """
     The same animation, and how many frames it has.
 

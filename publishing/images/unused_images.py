@@ -39,7 +39,7 @@ def count_unused(days: float) -> int:
     """How many pictures no letter shows, and none has for so many days. Reads every letter."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT count(*) FROM picture WHERE {_IS_OLD} AND id <> ALL(%s)",  # noqa: S608
+            f"SELECT count(*) FROM uploaded_image WHERE {_IS_OLD} AND id <> ALL(%s)",  # noqa: S608
             [days * 86400, _in_use()],
         )
         return int(cursor.fetchone()[0])
@@ -53,8 +53,8 @@ def delete_unused(days: float) -> Iterator[int]:
         with piece() as cursor:
             cursor.execute(
                 f"""
-                DELETE FROM picture WHERE ctid = ANY (ARRAY(
-                    SELECT ctid FROM picture WHERE {_IS_OLD}
+                DELETE FROM uploaded_image WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM uploaded_image WHERE {_IS_OLD}
                     LIMIT %s FOR UPDATE SKIP LOCKED))
                 """,  # noqa: S608 -- a constant
                 [days * 86400, AT_ONCE],
@@ -73,11 +73,11 @@ def look() -> None:
         # of one again is waited for, too: without the mark of now nothing goes.
         cursor.execute(
             """
-            UPDATE picture
-               SET unused_since = CASE WHEN picture.unused_since IS NULL THEN clock_timestamp() END
-              FROM (SELECT id FROM picture WHERE (id = ANY(%s)) = (unused_since IS NOT NULL)
+            UPDATE uploaded_image AS image
+               SET unused_since = CASE WHEN image.unused_since IS NULL THEN clock_timestamp() END
+              FROM (SELECT id FROM uploaded_image WHERE (id = ANY(%s)) = (unused_since IS NOT NULL)
                     ORDER BY id FOR NO KEY UPDATE) AS otherwise
-             WHERE picture.id = otherwise.id
+             WHERE image.id = otherwise.id
             """,
             [in_use],
         )

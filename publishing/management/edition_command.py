@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from delivery.models import Edition
-from publishing.editions.parse_edition_name import issue_id, version_number
-from publishing.editions.status import NoSuchEditionError, edition_of
+from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.status import NoSuchEditionError, load_edition
 
 
 class EditionCommand(BaseCommand):
@@ -26,6 +26,6 @@ class EditionCommand(BaseCommand):
     def edition(self, options: dict[str, Any]) -> Edition:
         """The edition that was named. Raises `CommandError` with one sentence."""
         try:
-            return edition_of(issue_id(options["issue"]), version_number(options["version"]))
+            return load_edition(parse_issue_id(options["issue"]), parse_version(options["version"]))
         except (NoSuchEditionError, ValueError) as error:
             raise CommandError(str(error)) from None

@@ -56,18 +56,18 @@ class Draft(models.Model):
     )
 
     revision = models.PositiveIntegerField(default=1, db_default=1)
-    pasted_revision = models.PositiveIntegerField(
+    html_form_revision = models.PositiveIntegerField(
         null=True,
         help_text="The revision that the form for finished HTML saved last. It may save over that "
         "one, and over no other.",
     )
-    begun_by = models.ForeignKey(
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     saved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
-    begun_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now())
     saved_at = models.DateTimeField(db_default=Now())
 
     # Where publishing takes two: who agreed, and to exactly which words.

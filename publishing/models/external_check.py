@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 
-class OutsideLook(models.Model):
+class ExternalCheck(models.Model):
     """
     The latest look at one thing that is not ours to know: kept, so that pages need not wait for it.
 
@@ -26,14 +26,14 @@ class OutsideLook(models.Model):
     looked_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        db_table = "outside_look"
+        db_table = "external_check"
         default_permissions = ()
         constraints = [
             models.UniqueConstraint(
-                name="one_look_is_kept_of_each_subject", fields=["kind", "subject"]
+                name="one_external_check_per_subject", fields=["kind", "subject"]
             ),
             models.CheckConstraint(
-                name="outside_look_kind_is_known", condition=Q(kind__in=["domain", "link"])
+                name="external_check_kind_is_known", condition=Q(kind__in=["domain", "link"])
             ),
         ]
 

@@ -14,7 +14,7 @@ LARGEST_PICTURE = 2 * 1024 * 1024
 models.BinaryField.register_lookup(Length)
 
 
-class Picture(models.Model):
+class UploadedImage(models.Model):
     """
     A picture, made small enough for mail and rid of what cameras note down.
 
@@ -40,18 +40,18 @@ class Picture(models.Model):
     )
 
     class Meta:
-        db_table = "picture"
+        db_table = "uploaded_image"
         default_permissions = ()
         constraints = [
-            models.UniqueConstraint(name="a_picture_is_kept_once", fields=["sha256"]),
+            models.UniqueConstraint(name="an_image_is_stored_once", fields=["sha256"]),
             models.CheckConstraint(
-                name="a_picture_is_of_a_kind_that_mail_shows",
+                name="image_type_is_shown_by_mail",
                 condition=Q(
                     content_type__in=["image/png", "image/jpeg", "image/gif", "image/webp"]
                 ),
             ),
             models.CheckConstraint(
-                name="a_picture_is_bounded",
+                name="image_size_is_limited",
                 condition=Q(content__length__lte=LARGEST_PICTURE),
             ),
         ]
@@ -60,7 +60,7 @@ class Picture(models.Model):
         return self.name
 
 
-class PictureTries(models.Model):
+class UploadAttempts(models.Model):
     """How many pictures an author tried to upload in the hour that began with the first of them."""
 
     author = models.OneToOneField(
@@ -70,7 +70,7 @@ class PictureTries(models.Model):
     tries = models.PositiveIntegerField(help_text="Tries since then, failed ones included.")
 
     class Meta:
-        db_table = "picture_tries"
+        db_table = "upload_attempts"
         default_permissions = ()
 
     def __str__(self) -> str:

@@ -16,12 +16,12 @@ from delivery.reports.active_editions import load_open_newsletters
 from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.read_health import read_health
 from publishing.approval import approval
-from publishing.content.draft_content import content_of
+from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
-from publishing.drafts.drafts import written_of
+from publishing.drafts.drafts import content_of_draft
 from publishing.editions import versions
-from publishing.editions.listing import where_it_stands
-from publishing.editions.versions import EVERYONE, NOBODY, Place, place_of
+from publishing.editions.listing import archive_sentence
+from publishing.editions.versions import EVERYONE, NOBODY, Place, plan_version
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import Looked
 from publishing.external_checks.domain_records import domain_of
@@ -106,8 +106,8 @@ def is_to_be_unlisted(draft: Draft, place: Place | None) -> bool:
 
 def check(draft: Draft, publisher: uuid.UUID) -> Checked:
     """Look at a draft on behalf of whoever may publish it. It reads; it changes nothing."""
-    content = content_of(written_of(draft))
-    place = place_of(draft.issue_id) if draft.issue_id else None
+    content = build_content(content_of_draft(draft))
+    place = plan_version(draft.issue_id) if draft.issue_id else None
     everyone = place.everyone if place else confirmed().count()
     to_all = 0 if draft.goes_to == NOBODY else everyone
     readers = place.readers_of(draft.goes_to) if place else to_all
@@ -144,10 +144,10 @@ def _rules(
     """What stops it whatever its words are."""
     found = []
     version = place.version if place else None
-    refusal = versions.why_not(draft.issue_id, version, draft.goes_to)
+    refusal = versions.version_refusal(draft.issue_id, version, draft.goes_to)
     if refusal:
         found.append(stop(refusal, where=Where.PROGRESS if place else Where.NOWHERE))
-    awaits = approval.why_not(draft, publisher, content)
+    awaits = approval.approval_refusal(draft, publisher, content)
     if awaits:
         found.append(stop("Somebody else has to approve these words", awaits))
     return found
@@ -190,14 +190,14 @@ def _facts(
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
-        would_stand=where_it_stands(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
+        would_stand=archive_sentence(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
         without_value={
             field.name: confirmed().filter(**{field.name: ""}).count() for field in bare
         },
         same_lately=_same_lately(draft, content, sending.now),
         going=_going(draft),
         earlier_versions_going=tuple(
-            versions.still_going(place.newest.issue_id, place.version, draft.goes_to)
+            versions.overlap_warnings(place.newest.issue_id, place.version, draft.goes_to)
             if place
             else ()
         ),

@@ -9,8 +9,8 @@ from django.conf.locale import LANG_INFO
 
 from delivery.humanise import KB, counted, kilobytes
 from delivery.mail import merge_fields
-from publishing.content.text_part import text_of
-from publishing.content.word_count import words_in
+from publishing.content.text_part import html_to_text
+from publishing.content.word_count import count_words
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.preflight.link_address import is_from_outside
@@ -64,8 +64,8 @@ def _text_part(facts: Facts) -> Iterator[Finding]:
             Where.TEXT,
         )
         return
-    words = words_in(facts.content.text)
-    letter = words_in(text_of(facts.content.html)) if facts.own_text else words
+    words = count_words(facts.content.text)
+    letter = count_words(html_to_text(facts.content.html)) if facts.own_text else words
     if letter >= _LONG_ENOUGH_TO_COMPARE and words * 2 < letter:
         yield advice(
             f"The text part has {words:,} words and the letter {letter:,}",

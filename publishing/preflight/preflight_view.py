@@ -16,7 +16,7 @@ from delivery.mail.compose import MailParts
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.approval.approval_view import approval_facts
-from publishing.content.draft_content import content_of
+from publishing.content.draft_content import build_content
 from publishing.desk_access import PUBLISH, author_of, desk_page, may_write
 from publishing.drafts import drafts
 from publishing.external_checks.check_letter import as_it_runs, look
@@ -25,7 +25,7 @@ from publishing.models import Draft
 from publishing.preflight.collect import Checked, check, outside_of
 from publishing.preflight.finding_links import rows_of
 from publishing.preflight.parse_letter import read_letter
-from publishing.scheduling.schedule_form import WhenForm
+from publishing.scheduling.schedule_form import ScheduleForm
 from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
 
@@ -47,7 +47,7 @@ def look_outside(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     found = draft_at(draft)
     if found.edition is not None:
         return see_other(progress_of(found.edition))
-    letter = read_letter(content_of(drafts.written_of(found)).html)
+    letter = read_letter(build_content(drafts.content_of_draft(found)).html)
     look(*outside_of(letter), *as_it_runs())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
@@ -67,7 +67,7 @@ def check_page(
     draft: Draft,
     *,
     checked: Checked | None = None,
-    when: WhenForm | None = None,
+    when: ScheduleForm | None = None,
     refusal: str = "",
 ) -> HttpResponse:
     """The sheet of a draft; `refusal` says why nothing was published just now."""
@@ -80,7 +80,7 @@ def check_page(
             **findings_facts(request, checked),
             **what_goes_out(checked),
             **approval_facts(request, draft, checked.content),
-            "when": when or WhenForm(own_zone=newsletter.time_zone, now=checked.facts.now),
+            "when": when or ScheduleForm(own_zone=newsletter.time_zone, now=checked.facts.now),
             "notes": notes_of(request),
             "refusal": refusal,
             "may_publish": request.user.has_perm(PUBLISH),
@@ -129,7 +129,7 @@ def what_goes_out(checked: Checked) -> dict[str, Any]:
 
 def draft_at(draft: uuid.UUID) -> Draft:
     """The draft that an address names. Raises `Http404`."""
-    found = drafts.draft_of(draft)
+    found = drafts.load_draft(draft)
     if found is None:
         raise Http404("There is no such draft. It was thrown away, or never saved.")
     return found

@@ -9,7 +9,7 @@ from itertools import islice
 from delivery.humanise import enumerated, so_many
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
-from publishing.content.edition_content import flaws_of
+from publishing.content.edition_content import find_problems
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, stop
 from publishing.preflight.parse_letter import Passage, read_text
@@ -56,7 +56,7 @@ def _flaws(facts: Facts) -> Iterator[Finding]:
     }
     places = _places_of(facts, {(part, _folded(one.name)) for (part, _), one in unknown.items()})
     named: set[str] = set()
-    for flaw in flaws_of(facts.content):
+    for flaw in find_problems(facts.content):
         found = unknown.get((flaw.field, flaw.sentence))
         if found is None:
             yield stop(flaw.sentence, where=_PLACES[flaw.field])

@@ -12,7 +12,7 @@ from django.contrib.admin.models import LogEntry
 from delivery.humanise import counted_copies
 from delivery.models import Edition
 from publishing.display_name import called
-from publishing.editions.status import Status
+from publishing.editions.status import EditionStatus
 from publishing.models import Issue
 
 MOST = 50
@@ -30,7 +30,7 @@ class Happened:
     words: str
 
 
-def history_of(edition: Edition, status: Status, *, most: int = MOST) -> list[Happened]:
+def history_of(edition: Edition, status: EditionStatus, *, most: int = MOST) -> list[Happened]:
     """
     What is kept of an edition. Lines of the trail that name no version are about the issue, and
     stand with every version of it.
@@ -70,7 +70,7 @@ def in_order(happened: Sequence[Happened]) -> list[Happened]:
     return sorted(happened, key=lambda one: one.at, reverse=True)
 
 
-def _by_itself(edition: Edition, status: Status) -> list[Happened]:
+def _by_itself(edition: Edition, status: EditionStatus) -> list[Happened]:
     """What nobody did: the end of the hold, and what Homing stopped."""
     books = status.books
     told = []

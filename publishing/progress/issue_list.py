@@ -16,8 +16,8 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import awaits_decision
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
-from publishing.editions.status import BODIES, Status, status_from
-from publishing.editions.versions import corrects
+from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
+from publishing.editions.versions import is_correction
 from publishing.progress.progress import GLYPHS, TONES, counts_of, how_far
 from publishing.progress_bar import Part, label_of, parts_of
 
@@ -28,7 +28,7 @@ class Row:
 
     edition: Edition
     title: str
-    status: Status
+    status: EditionStatus
     glyph: str
     tone: str
     bar: list[Part]
@@ -46,9 +46,9 @@ def newest_editions() -> QuerySet[Edition]:
     newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     return (
         editions.filter(~Exists(newer))
-        .annotate(corrects=corrects())
+        .annotate(is_correction=is_correction())
         .select_related("author", "issue")
-        .defer(*BODIES)
+        .defer(*LARGE_COLUMNS)
         .order_by("-published_at", "-pk")
     )
 
@@ -77,7 +77,7 @@ def rows_of(
         Row(
             edition=edition,
             title=plain_title(edition),
-            status=(status := status_from(books[edition.pk])),
+            status=(status := status_from_counts(books[edition.pk])),
             glyph=GLYPHS[status.state],
             tone=TONES.get(status.state, ""),
             bar=parts_of(counts_of(status.books)),
@@ -108,7 +108,7 @@ def held_back_on_request() -> list[HeldBack]:
     editions = load_held_transactional()
     if not editions:
         return []
-    statuses = map(status_from, load_all_counts(among=editions, open_only=True))
+    statuses = map(status_from_counts, load_all_counts(among=editions, open_only=True))
     return [
         HeldBack(
             issue=status.books.issue,

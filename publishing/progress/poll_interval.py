@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from delivery.rules.edition_state import EditionState
-from publishing.editions.status import Status
+from publishing.editions.status import EditionStatus
 from publishing.progress.progress import is_at_rest
 
 SOON_S = 2.0
@@ -28,7 +28,7 @@ RELOAD_AT_LEAST_S = 5
 
 
 def ask_again_s(
-    status: Status, *, hidden: bool = False, unchanged: int = 0, pages: int = 1
+    status: EditionStatus, *, hidden: bool = False, unchanged: int = 0, pages: int = 1
 ) -> float | None:
     """
     Seconds until a page that shows `status` asks again; None if there is nothing more to come.
@@ -41,13 +41,13 @@ def ask_again_s(
     return round(max(pause, pages / READINGS_PER_S), 1)
 
 
-def reload_s(status: Status) -> int | None:
+def reload_s(status: EditionStatus) -> int | None:
     """Seconds until a page without scripts loads itself again."""
     pause = ask_again_s(status)
     return None if pause is None else max(RELOAD_AT_LEAST_S, round(pause))
 
 
-def _pause_where_seen(status: Status, unchanged: int) -> float:
+def _pause_where_seen(status: EditionStatus, unchanged: int) -> float:
     """How long nothing is missed, and longer where nothing is new."""
     pause = _pause(status)
     if unchanged > 0:
@@ -56,7 +56,7 @@ def _pause_where_seen(status: Status, unchanged: int) -> float:
     return min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
 
 
-def _pause(status: Status) -> float:
+def _pause(status: EditionStatus) -> float:
     """How long nothing is missed, by how the edition stands."""
     books = status.books
     match status.state:
@@ -72,7 +72,7 @@ def _pause(status: Status) -> float:
     return SOON_S if starting else LONGEST_STEP_S / 2
 
 
-def _until_something_happens(status: Status) -> float:
+def _until_something_happens(status: EditionStatus) -> float:
     """Seconds until the first thing with a time: a start, the end of a hold, a try, a look-up."""
     books = status.books
     times: list[datetime | None] = []

@@ -20,9 +20,9 @@ from delivery.humanise import clock, counted_copies, counted_readers, duration
 from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.actions.edition_actions import applicable, cannot_reschedule
-from publishing.editions.status import Status
+from publishing.editions.status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
-from publishing.scheduling.local_time import lateness
+from publishing.scheduling.local_time import late_start_sentence
 
 GLYPHS = {
     EditionState.SCHEDULED: "held",
@@ -79,7 +79,7 @@ def counts_of(books: EditionCounts) -> dict[str, int]:
     return {outcome: getattr(books, outcome) for outcome in ORDER}
 
 
-def is_at_rest(status: Status) -> bool:
+def is_at_rest(status: EditionStatus) -> bool:
     """Whether nothing more happens by itself. What had left before an end is still settled."""
     return status.state in AT_REST and not (status.books.in_work or status.books.in_line)
 
@@ -92,7 +92,7 @@ def is_public(books: EditionCounts) -> bool:
     return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)
 
 
-def reading_of(status: Status, zone: ZoneInfo) -> Reading:
+def reading_of(status: EditionStatus, zone: ZoneInfo) -> Reading:
     """What the page says of this status, with times in `zone`."""
     books, counts = status.books, counts_of(status.books)
     return Reading(
@@ -176,7 +176,9 @@ def _no_archive(books: EditionCounts) -> str:
     return "Not yet: it comes there when the first copy may leave"
 
 
-def live_json(status: Status, zone: ZoneInfo, versions: Sequence[Status]) -> dict[str, Any]:
+def live_json(
+    status: EditionStatus, zone: ZoneInfo, versions: Sequence[EditionStatus]
+) -> dict[str, Any]:
     """
     The keys of `issue_status`, `rate`, `eta_s`, and `page`: what the page shows.
 
@@ -189,7 +191,7 @@ def live_json(status: Status, zone: ZoneInfo, versions: Sequence[Status]) -> dic
     }
 
 
-def _version(status: Status) -> dict[str, Any]:
+def _version(status: EditionStatus) -> dict[str, Any]:
     """The values of a row of the versions panel that change while copies go out."""
     counts = counts_of(status.books)
     return {
@@ -201,7 +203,7 @@ def _version(status: Status) -> dict[str, Any]:
     }
 
 
-def how_far(status: Status) -> str:
+def how_far(status: EditionStatus) -> str:
     """How much of a version was sent, or why nothing was."""
     books = status.books
     if not books.has_started:
@@ -225,21 +227,21 @@ def tag_of(said: dict[str, Any]) -> str:
     return f'"{hashlib.sha256(news).hexdigest()[:32]}"'
 
 
-def sentence_of(status: Status, zone: ZoneInfo) -> str:
+def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
     """What is so, until when or why, what you can do."""
     late = _late(status)
     return f"{_how_it_is(status, zone)} {late}".strip()
 
 
-def _late(status: Status) -> str:
+def _late(status: EditionStatus) -> str:
     """That it started late; not where the reason of a pause says so."""
     books = status.books
     if books.scheduled is None or not books.has_started or books.scheduled.words in status.reason:
         return ""
-    return lateness(books.scheduled, books.published_at)
+    return late_start_sentence(books.scheduled, books.published_at)
 
 
-def _how_it_is(status: Status, zone: ZoneInfo) -> str:
+def _how_it_is(status: EditionStatus, zone: ZoneInfo) -> str:
     books, reason = status.books, status.reason_in(zone)
     match status.state:
         case EditionState.SCHEDULED:
@@ -326,7 +328,7 @@ def _nobody_lost(books: EditionCounts) -> str:
     return " Sending is paused; no reader was marked as failed."
 
 
-def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
+def _notes(status: EditionStatus, zone: ZoneInfo) -> dict[str, str]:
     """What stands beside each count of the ledger; nothing beside a zero."""
     books = status.books
     match status.state:
@@ -362,7 +364,7 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
     return {outcome: notes[outcome] if getattr(books, outcome) else "" for outcome in ORDER}
 
 
-def _left(status: Status) -> str:
+def _left(status: EditionStatus) -> str:
     if status.state is EditionState.SENDING and status.eta_s is not None:
         return f"about {duration(status.eta_s)} left"
     return ""
@@ -372,7 +374,7 @@ def _rate(books: EditionCounts) -> str:
     return f"{books.rate_per_s * 60:,.0f} a minute"
 
 
-def _time_left(status: Status, zone: ZoneInfo) -> str:
+def _time_left(status: EditionStatus, zone: ZoneInfo) -> str:
     if status.state is not EditionState.SENDING:
         return "not known while nothing goes out"
     if status.eta_s is not None:
@@ -475,7 +477,7 @@ def _asks_at(books: EditionCounts) -> datetime | None:
     return books.next_lookup_at if later else None
 
 
-def _held_s(status: Status) -> int:
+def _held_s(status: EditionStatus) -> int:
     if status.state is not EditionState.HELD:
         return 0
     return math.ceil((status.books.held_until - status.books.now).total_seconds())

@@ -19,8 +19,8 @@ from django.views.decorators.http import require_safe
 
 from delivery.models import Newsletter
 from publishing.desk_access import may_look
-from publishing.editions.edition_from_url import named_statuses
-from publishing.editions.status import Status
+from publishing.editions.edition_from_url import statuses_from_url
+from publishing.editions.status import EditionStatus
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s
 from publishing.progress.progress import live_json, tag_of
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[0-9]{1,4}")
 class _Told:
     """One reading, ready to be given out."""
 
-    status: Status
+    status: EditionStatus
     updated: str
     body: bytes
     tag: str
@@ -82,7 +82,7 @@ def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _told(request: HttpRequest, issue: uuid.UUID) -> _Told:
-    status, versions = named_statuses(request, issue)
+    status, versions = statuses_from_url(request, issue)
     zone = _zone.get("zone", lambda: Newsletter.objects.the_one().zone)
     said = live_json(status, zone, versions)
     return _Told(status, said["page"]["text"]["updated"], json.dumps(said).encode(), tag_of(said))

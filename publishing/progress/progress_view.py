@@ -14,9 +14,9 @@ from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import PUBLISH, desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
-from publishing.editions.edition_from_url import named_edition
-from publishing.editions.status import status_of
-from publishing.editions.versions import corrects, reached_someone, versions_of
+from publishing.editions.edition_from_url import edition_from_url
+from publishing.editions.status import load_status
+from publishing.editions.versions import is_correction, reached_someone, versions_of
 from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_WRITE
 from publishing.progress.edition_history import history_of
@@ -33,10 +33,10 @@ ALARMS_SHOWN = 10
 @require_safe
 def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """The progress of an issue's newest edition, or of the version that is named."""
-    edition = named_edition(request, issue)
-    status = status_of(edition.pk)
+    edition = edition_from_url(request, issue)
+    status = load_status(edition.pk)
     counts = counts_of(status.books)
-    versions = versions_of(issue).annotate(corrects=corrects()).select_related("author")
+    versions = versions_of(issue).annotate(is_correction=is_correction()).select_related("author")
     alarms = load_alarms(edition.pk, most=ALARMS_SHOWN + 1)
     zone = Newsletter.objects.the_one().zone
     live = reading_of(status, zone)

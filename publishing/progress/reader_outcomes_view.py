@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from django.http import HttpRequest
 
 from delivery.models import Delivery, Edition
-from publishing.editions.status import Status
+from publishing.editions.status import EditionStatus
 from publishing.permissions import TAKE_READERS_AWAY
 from publishing.progress.outcome_sentences import address_of, when_of, why_of
 from publishing.progress.progress import OUTCOME_TONES
@@ -50,7 +50,7 @@ class Row:
 
 
 def listed_readers(
-    request: HttpRequest, edition: Edition, status: Status, zone: ZoneInfo
+    request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
 ) -> dict[str, Any]:
     """What the template of the list needs, for what the address asks."""
     books = status.books

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from publishing.publish.publish_draft import CHANGED, Agreed
-from publishing.scheduling.schedule_form import WhenForm
+from publishing.scheduling.schedule_form import ScheduleForm
 
 NO_VERSION = 0
 
@@ -40,7 +40,7 @@ class PublishSheetForm(forms.Form):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._stands, self._stopped = stands, stopped
-        self.when = WhenForm(self.data, own_zone=own_zone, now=now)
+        self.when = ScheduleForm(self.data, own_zone=own_zone, now=now)
 
     def clean(self) -> dict[str, Any]:
         """One sentence where it may not be published; nothing is said twice."""

@@ -22,9 +22,9 @@ from idempotency.key import FIELD, HEADER, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing.content.edition_content import Content, plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
-from publishing.editions.listing import where_it_stands
-from publishing.editions.status import status_of
-from publishing.editions.versions import NOBODY, still_going
+from publishing.editions.listing import archive_sentence
+from publishing.editions.status import load_status
+from publishing.editions.versions import NOBODY, overlap_warnings
 from publishing.flash_messages import ACCEPTED, in_the_archive, notes_of, tag_of, to_nobody
 from publishing.models import Draft
 from publishing.preflight.collect import Checked, check, is_to_be_unlisted
@@ -36,8 +36,8 @@ from publishing.publish.publish_draft import (
     PublishedOtherwiseError,
     publish_draft,
 )
-from publishing.scheduling.local_time import moment_stored
-from publishing.scheduling.schedule_form import WhenForm
+from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
 # All that makes two presses the same, beside the address, which names the draft.
@@ -54,7 +54,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return see_other(progress_of(found.edition))
         checked = check(found, author_of(request))
-        when = WhenForm(request.GET, own_zone=_own_zone(), now=checked.facts.now)
+        when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.facts.now)
         if checked.may_go_out and when.is_valid():
             return _sheet_page(request, checked, when)
         when.is_valid()
@@ -120,7 +120,7 @@ def accepted(request: HttpRequest, edition: Edition) -> HttpResponse:
 
 def say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
     """Tell the author that it was accepted, and what else they should know about it."""
-    moment = moment_stored(edition)
+    moment = scheduled_moment(edition)
     if moment:
         goes = "appears in the archive" if edition.goes_to == NOBODY else "goes out"
         said = f"The newsletter issue has been accepted. It {goes} {moment.words}."
@@ -133,7 +133,7 @@ def say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
     if not edition.audience:
         messages.warning(request, to_nobody(edition))
     if edition.version > 1:
-        for sentence in still_going(edition.issue_id, edition.version, edition.goes_to):
+        for sentence in overlap_warnings(edition.issue_id, edition.version, edition.goes_to):
             messages.warning(request, sentence)
 
 
@@ -141,7 +141,7 @@ def say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
 
 
 def _sheet_page(
-    request: HttpRequest, checked: Checked, when: WhenForm, *, refusal: str = ""
+    request: HttpRequest, checked: Checked, when: ScheduleForm, *, refusal: str = ""
 ) -> HttpResponse:
     """The question, with the numbers of now and one button."""
     starts = checked.facts.now + timedelta(seconds=settings.PUBLISH_HOLD_S)
@@ -157,14 +157,14 @@ def _sheet_page(
             # Finished HTML is published at the form's own address, by its own fields.
             "by_its_words": checked.draft.format == Draft.Format.HTML and when.moment is None,
             "words": _words_of(checked),
-            "stands": where_it_stands(unlisted=is_to_be_unlisted(checked.draft, checked.place)),
+            "stands": archive_sentence(unlisted=is_to_be_unlisted(checked.draft, checked.place)),
             "notes": notes_of(request),
             "refusal": refusal,
         },
     )
 
 
-def _posted(when: WhenForm) -> list[tuple[str, str]]:
+def _posted(when: ScheduleForm) -> list[tuple[str, str]]:
     """What the button posts of the time. Now is now, whatever else was chosen or left alone."""
     if when.moment is None:
         return [("when", "now")]
@@ -233,8 +233,8 @@ def _already_published(
             "draft": found,
             "edition": edition,
             "title": plain_title(edition) if edition else str(found),
-            "moment": moment_stored(edition) if edition else None,
-            "stands": status_of(edition.pk) if edition else None,
+            "moment": scheduled_moment(edition) if edition else None,
+            "stands": load_status(edition.pk) if edition else None,
         },
     )
 

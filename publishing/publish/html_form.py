@@ -10,11 +10,11 @@ from django.forms.boundfield import BoundField
 
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.content.edition_content import Content, flaws_of
+from publishing.content.edition_content import Content, find_problems
 from publishing.drafts.unsent_forms import WORDS
-from publishing.editions.listing import is_unlisted
-from publishing.editions.parse_edition_name import issue_id, version_number
-from publishing.editions.versions import EVERYONE, NOBODY, why_not
+from publishing.editions.listing import parse_unlisted
+from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.versions import EVERYONE, NOBODY, version_refusal
 
 
 class PublishForm(forms.Form):
@@ -79,7 +79,7 @@ class PublishForm(forms.Form):
             self.cleaned_data.get("text_content", ""),
             self.cleaned_data.get("preheader", ""),
         )
-        for flaw in flaws_of(self.content):
+        for flaw in find_problems(self.content):
             if flaw.field not in self.errors or flaw.field in self.cleaned_data:
                 self.add_error(flaw.field, flaw.sentence)
         for read in (self._read_place, self._read_listing):
@@ -93,12 +93,12 @@ class PublishForm(forms.Form):
     def unlisted_is_ticked(self) -> bool:
         """Whether the box is ticked when the form is shown."""
         try:
-            return is_unlisted(str(self["unlisted"].value() or ""))
+            return parse_unlisted(str(self["unlisted"].value() or ""))
         except ValueError:
             return True  # whatever was meant, it was not said to be for everybody
 
     def _read_listing(self) -> None:
-        self.to_be_unlisted = is_unlisted(self.cleaned_data.get("unlisted", ""))
+        self.to_be_unlisted = parse_unlisted(self.cleaned_data.get("unlisted", ""))
 
     def _read_place(self) -> None:
         """Read which version of which issue it is. Raises `ValueError` with one sentence."""
@@ -107,11 +107,11 @@ class PublishForm(forms.Form):
             # A new issue, whatever else is said.
             self.whom = NOBODY if self.cleaned_data.get("goes_to") == NOBODY else EVERYONE
             return
-        self.named_issue = issue_id(named)
-        self.named_version = version_number(self.cleaned_data.get("version") or None)
+        self.named_issue = parse_issue_id(named)
+        self.named_version = parse_version(self.cleaned_data.get("version") or None)
         self.whom = self.cleaned_data.get("goes_to") or None
         if self.whom and self.whom not in AUDIENCE_WORDS:
             raise ValueError(f"{self.whom[:40]!r} is not whom a version goes to; choose one below.")
-        refusal = why_not(self.named_issue, self.named_version, self.whom)
+        refusal = version_refusal(self.named_issue, self.named_version, self.whom)
         if refusal:
             raise ValueError(refusal)

@@ -34,14 +34,14 @@ from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.drafts import drafts, unsent_forms
 from publishing.drafts.draft_form import revision_posted
 from publishing.drafts.unsent_forms import FIELDS
-from publishing.editions.parse_edition_name import issue_id, version_number
-from publishing.editions.status import status_of
+from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.status import load_status
 from publishing.editions.versions import (
     EVERYONE,
     Place,
-    choices_of,
+    audience_choices,
     default_goes_to,
-    place_of,
+    plan_version,
     versions_of,
 )
 from publishing.flash_messages import notes_of, tag_of, there_already
@@ -55,10 +55,10 @@ from publishing.publish.confirm_view import (
 )
 from publishing.publish.html_form import PublishForm
 from publishing.publish.publish import (
-    Asked,
     KeyUsedForOtherContentError,
-    edition_under,
-    has_words,
+    PublishRequest,
+    edition_by_key,
+    has_content,
     publish,
 )
 from publishing.publish.publish_draft import (
@@ -123,7 +123,7 @@ def publishing_form(request: HttpRequest) -> HttpResponse:
 def _newest_words(named: str) -> dict[str, str]:
     """The fields of a form for the next version of an issue. Raises `Http404`."""
     try:
-        issue = issue_id(named)
+        issue = parse_issue_id(named)
     except ValueError as error:
         raise Http404(str(error)) from None
     newest = versions_of(issue).defer(None).first()
@@ -211,7 +211,7 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
         "writer": unsent_forms.signed_writer(request.user),
         "place": place,
         "place_title": plain_title(place.newest) if place else "",
-        "choices": choices_of(place, place.everyone) if place else [],
+        "choices": audience_choices(place, place.everyone) if place else [],
         "readers": place.everyone if place else confirmed().count(),
         "importing": import_under_way(),
         "test_address": last_test_address(request.user),
@@ -223,8 +223,9 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
 def _place(form: PublishForm) -> Place | None:
     """Which version of which issue a form is for; None for a new issue or one that is unknown."""
     try:
-        return place_of(
-            issue_id(form["issue"].value() or ""), version_number(form["version"].value() or None)
+        return plan_version(
+            parse_issue_id(form["issue"].value() or ""),
+            parse_version(form["version"].value() or None),
         )
     except ValueError:
         return None
@@ -242,7 +243,7 @@ def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> Http
 def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """422: the words in a fresh form, and what came of the earlier one or of that version."""
     author, fresh = author_of(request), fresh_key()
-    earlier = edition_under(author, key)
+    earlier = edition_by_key(author, key)
     under_key = earlier is not None
     if earlier is None and form.named_issue and form.named_version:
         there = versions_of(form.named_issue).filter(version=form.named_version)
@@ -250,7 +251,7 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
     again = {name: form[name].value() or "" for name in FIELDS}
     # A new issue may have been meant as a correction of the first: that can be chosen below.
     subject = form.named_issue or (earlier and earlier.issue_id)
-    following = place_of(subject) if subject else None
+    following = plan_version(subject) if subject else None
     if following:
         again |= {"version": str(following.version), "goes_to": again["goes_to"] or EVERYONE.value}
     # Kept under the used key, or for that version, these words could never be published.
@@ -264,7 +265,7 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
             "under_key": under_key,
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
-            "stands": status_of(earlier.pk) if earlier else None,
+            "stands": load_status(earlier.pk) if earlier else None,
             "comparisons": comparisons,
             "only_blanks": earlier and all(comparison.now is None for comparison in comparisons),
             "elsewhere": earlier and _same_words_elsewhere(form, earlier),
@@ -275,10 +276,10 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
 
 def _same_words_elsewhere(form: PublishForm, earlier: Edition) -> bool:
     """Whether nothing differs but which version it is, or whom it goes to."""
-    asked = Asked(
+    asked = PublishRequest(
         form.content, form.named_issue, form.named_version, form.whom, form.to_be_unlisted
     )
-    return has_words(earlier, form.content) and not asked.is_answered_by(earlier)
+    return has_content(earlier, form.content) and not asked.is_answered_by(earlier)
 
 
 def _content_of(edition: Edition) -> Content:
@@ -316,7 +317,7 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 )
 def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
-    draft, revision = drafts.draft_under(key), _revision_shown(request)
+    draft, revision = drafts.draft_by_key(key), _revision_shown(request)
     content = _content_if_of(draft, form) if draft is not None else None
     if content is not None or revision:
         return _draft_published(request, form, draft, content)
@@ -336,7 +337,7 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
         raise OtherContentError from None
     if (edition.author_id, edition.idempotency_key) == (author, key):
         say_what_was_accepted(request, edition)
-    elif has_words(edition, form.content):
+    elif has_content(edition, form.content):
         messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
     else:
         raise OtherContentError
@@ -391,4 +392,4 @@ def _revision_shown(request: HttpRequest) -> int:
 
 def _draft_asked_about(request: HttpRequest) -> Draft | None:
     """The draft whose question the post answers, if it is still there."""
-    return drafts.draft_under(request.POST.get(FIELD, "")) if _revision_shown(request) else None
+    return drafts.draft_by_key(request.POST.get(FIELD, "")) if _revision_shown(request) else None

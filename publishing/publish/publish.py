@@ -34,11 +34,11 @@ from publishing.editions.versions import (
     VersionRefusedError,
     default_goes_to,
     enqueue_audience,
+    version_refusal,
     versions_of,
-    why_not,
 )
 from publishing.models import Draft, Issue
-from publishing.scheduling.local_time import Moment, moment_stored
+from publishing.scheduling.local_time import Moment, scheduled_moment
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PublishRequest:
     """
     What is to be published: these words, as that version of that issue, to those readers, then.
 
@@ -84,20 +84,20 @@ class Asked:
         return (
             same_place
             and self.goes_to in (None, edition.goes_to)
-            and is_for(edition, self.at)
-            and has_words(edition, self.content)
+            and is_scheduled_for(edition, self.at)
+            and has_content(edition, self.content)
         )
 
 
 class KeyUsedForOtherContentError(Exception):
     """The author has already published something else under this key; nothing was changed."""
 
-    def __init__(self, edition: Edition, asked: Asked) -> None:
+    def __init__(self, edition: Edition, asked: PublishRequest) -> None:
         otherwise = (
             f"as version {edition.version} of its issue, to {AUDIENCE_WORDS[edition.goes_to]}"
             f"{', unlisted' if edition.version == 1 and edition.issue.published_unlisted else ''}"
             f"{_when(edition)}"
-            if has_words(edition, asked.content)
+            if has_content(edition, asked.content)
             else "with other content"
         )
         super().__init__(
@@ -107,22 +107,22 @@ class KeyUsedForOtherContentError(Exception):
         self.edition = edition
 
 
-def edition_under(author: uuid.UUID, key: str) -> Edition | None:
+def edition_by_key(author: uuid.UUID, key: str) -> Edition | None:
     """
     The edition under a key of an author, if any. Keys never expire here.
 
     Anybody may have made it of the draft that the author began under that key.
     """
     own = Edition.objects.filter(author_id=author, idempotency_key=key).first()
-    return own or Edition.objects.filter(draft__begun_by=author, draft__key=key).first()
+    return own or Edition.objects.filter(draft__created_by=author, draft__key=key).first()
 
 
-def has_words(edition: Edition, content: Content) -> bool:
+def has_content(edition: Edition, content: Content) -> bool:
     """Whether these are the words that were published, to the last character."""
     return bytes(edition.content_hash) == content.sha256
 
 
-def is_for(edition: Edition, at: Moment | None) -> bool:
+def is_scheduled_for(edition: Edition, at: Moment | None) -> bool:
     """
     Whether it was scheduled for this moment, or for none. One moment is one, in whichever zone it
     was said. That it was sent sooner or started late does not change what it was meant for.
@@ -131,7 +131,7 @@ def is_for(edition: Edition, at: Moment | None) -> bool:
 
 
 def _when(edition: Edition) -> str:
-    moment = moment_stored(edition)
+    moment = scheduled_moment(edition)
     return f", for {moment.words}" if moment else ""
 
 
@@ -166,16 +166,18 @@ def publish(
     began under this key is closed in the same transaction, because one key makes one edition.
 
     Asking again with the same key returns the edition that exists, and so does asking for a version
-    that exists, under whatever key and with whatever content: compare it with `has_words`.
+    that exists, under whatever key and with whatever content: compare it with `has_content`.
     Raises `KeyUsedForOtherContentError` if the key stands for anything else,
     `VersionRefusedError` if the version is neither there nor the next, and `NeedsApprovalError` if
     publishing takes two and nobody else than `author` has approved it.
     """
-    asked = Asked(content, issue, version, goes_to and Edition.GoesTo(goes_to).value, unlisted, at)
+    asked = PublishRequest(
+        content, issue, version, goes_to and Edition.GoesTo(goes_to).value, unlisted, at
+    )
     with transaction.atomic():
-        closing = draft or drafts.hold_under(author, key)
+        closing = draft or drafts.lock_by_key(author, key)
         whom = asked.goes_to or default_goes_to(issue)
-        refusal = why_not(issue, version, whom)
+        refusal = version_refusal(issue, version, whom)
         earlier = _standing(author, key, asked)
         if earlier is None:
             if refusal:
@@ -197,9 +199,9 @@ def publish(
         return Published(earlier, created=False)
 
 
-def _standing(author: uuid.UUID, key: str, asked: Asked) -> Edition | None:
+def _standing(author: uuid.UUID, key: str, asked: PublishRequest) -> Edition | None:
     """What was published under this key, or as this version. The key speaks first."""
-    edition = edition_under(author, key)
+    edition = edition_by_key(author, key)
     if edition is None:
         if asked.issue is None or asked.version is None:
             return None
@@ -216,7 +218,7 @@ def _constraint(error: IntegrityError) -> str | None:
 
 
 def _publish_new(
-    author: uuid.UUID, key: str, asked: Asked, hold_s: float, second: uuid.UUID | None
+    author: uuid.UUID, key: str, asked: PublishRequest, hold_s: float, second: uuid.UUID | None
 ) -> Edition:
     content = asked.content
     issue = _issue_of(asked)
@@ -293,7 +295,7 @@ def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
     }
 
 
-def _issue_of(asked: Asked) -> Issue:
+def _issue_of(asked: PublishRequest) -> Issue:
     """The named issue, at a new address if that can still change; or a new issue."""
     title = asked.content.plain_title
     if asked.issue is None:

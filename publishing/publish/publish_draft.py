@@ -13,14 +13,19 @@ from dataclasses import dataclass
 
 from delivery.models import Edition
 from publishing.approval.approval import NeedsApprovalError, approval_of
-from publishing.content.draft_content import HTML, Written, content_of
+from publishing.content.draft_content import HTML, DraftContent, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
-from publishing.drafts.drafts import wording_of, written_of
-from publishing.editions.status import status_of
+from publishing.drafts.drafts import content_of_draft, fields_of_draft
+from publishing.editions.status import load_status
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
-from publishing.publish.publish import KeyUsedForOtherContentError, edition_under, is_for, publish
+from publishing.publish.publish import (
+    KeyUsedForOtherContentError,
+    edition_by_key,
+    is_scheduled_for,
+    publish,
+)
 from publishing.scheduling.local_time import Moment
 
 THROWN_AWAY = "The draft was thrown away meanwhile. Nothing was published."
@@ -50,7 +55,7 @@ class PublishedBySomebodyElseError(Exception):
 
     def __init__(self, edition: Edition) -> None:
         super().__init__(
-            f"{named(edition.author_id)} {status_of(edition.pk).was_done} "
+            f"{named(edition.author_id)} {load_status(edition.pk).was_done} "
             f"“{plain_title(edition)}” before you pressed. Nothing was sent now; it goes out once."
         )
         self.edition = edition
@@ -64,11 +69,13 @@ def content_if_of(
 
     The form may hold the text part that is made from the HTML, or none.
     """
-    wording = wording_of(draft)
+    wording = fields_of_draft(draft)
     if (draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to, unlisted):
         return None
-    content = content_of(wording.written)
-    completed = content_of(Written(posted.title, posted.preheader, HTML, posted.html, posted.text))
+    content = build_content(wording.written)
+    completed = build_content(
+        DraftContent(posted.title, posted.preheader, HTML, posted.html, posted.text)
+    )
     return content if completed.sha256 == content.sha256 else None
 
 
@@ -91,12 +98,12 @@ def publish_draft(
     if held is None:
         raise ChangedMeanwhileError(THROWN_AWAY)
     made = held.edition
-    if made is None and held.begun_by_id is not None:
+    if made is None and held.created_by_id is not None:
         # A key was used without its draft until drafts were linked to what their key makes.
-        made = edition_under(held.begun_by_id, held.key)
+        made = edition_by_key(held.created_by_id, held.key)
     if made is not None:
         return _standing(author, made, agreed)
-    content = content or content_of(written_of(held))
+    content = content or build_content(content_of_draft(held))
     if (held.revision, content.sha256) != (agreed.revision, agreed.content_hash):
         raise ChangedMeanwhileError(CHANGED)
     approval = approval_of(held, content)
@@ -121,7 +128,7 @@ def publish_draft(
         raise PublishedOtherwiseError from None
     edition = published.edition
     if (edition.author_id, edition.idempotency_key) != (author, held.key):
-        done = status_of(edition.pk).was_done
+        done = load_status(edition.pk).was_done
         raise ChangedMeanwhileError(
             f"Version {edition.version} of this issue was {done} meanwhile by "
             f"{named(edition.author_id)}. Nothing was published now; look again."
@@ -135,7 +142,7 @@ def _standing(author: uuid.UUID, edition: Edition, agreed: Agreed) -> Edition:
     same = (
         bytes(edition.content_hash) == agreed.content_hash
         and edition.version == agreed.version
-        and is_for(edition, agreed.moment)
+        and is_scheduled_for(edition, agreed.moment)
     )
     if not same:
         raise PublishedOtherwiseError

@@ -20,13 +20,13 @@ from delivery.retention.drop_deliveries import Answer, Standing, standing_of
 from delivery.rules.provider_retention import provider_retention_days
 from publishing.activity.record_activity import record_copies_dropped_from_the_command_line
 from publishing.editions.dropped_sentence import since_when
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.receipts.receipts import NoReceiptError, receipt_of, recount_before_dropping
 
 logger = logging.getLogger(__name__)
 
 
-class CopiesStayError(Exception):
+class CannotDropError(Exception):
     """The copies of an edition may not go; the sentence says why."""
 
 
@@ -37,7 +37,7 @@ def days_kept() -> int | None:
     return max(int(settings.DELIVERIES_KEEP_DAYS), provider_retention_days())
 
 
-def why_they_stay(standing: Standing, state: str) -> str:
+def drop_refusal(standing: Standing, state: str) -> str:
     """Why the copies of an edition may not go, in one sentence; empty if they may."""
     if not standing.is_newsletter:
         return "Mail that people ask for stays with the people who asked for it."
@@ -66,25 +66,25 @@ def why_they_stay(standing: Standing, state: str) -> str:
 def drop_copies(edition: Edition) -> Iterator[int]:
     """
     Drop the copies of an edition now, as an operator has asked from the command line; how many went
-    with each piece. Where that was begun before, it goes on. Raises `CopiesStayError` before
+    with each piece. Where that was begun before, it goes on. Raises `CannotDropError` before
     anything went.
     """
     days = provider_retention_days()
     standing = standing_of(edition.pk, days=days)
     if standing.dropped_at is None:
-        why = why_they_stay(standing, status_of(edition.pk).words)
+        why = drop_refusal(standing, load_status(edition.pk).words)
         if why:
-            raise CopiesStayError(why)
+            raise CannotDropError(why)
         _say_dropped(edition, days, record=record_copies_dropped_from_the_command_line)
     return drop_deliveries.delete_copies(edition.pk)
 
 
 def copies_to_drop(edition: Edition) -> int:
-    """How many copies `drop_copies` would drop now. Raises `CopiesStayError` if none may go."""
+    """How many copies `drop_copies` would drop now. Raises `CannotDropError` if none may go."""
     standing = standing_of(edition.pk, days=provider_retention_days())
-    why = "" if standing.dropped_at else why_they_stay(standing, status_of(edition.pk).words)
+    why = "" if standing.dropped_at else drop_refusal(standing, load_status(edition.pk).words)
     if why:
-        raise CopiesStayError(why)
+        raise CannotDropError(why)
     return drop_deliveries.count_copies([edition.pk])
 
 
@@ -99,13 +99,13 @@ def _say_dropped(
         recount_before_dropping(edition)
         receipt_of(edition)
     except NoReceiptError as error:
-        raise CopiesStayError(str(error)) from None
+        raise CannotDropError(str(error)) from None
     with together():
         answer = drop_deliveries.say_dropped(edition.pk, days=days)
         if answer is Answer.SAID and record is not None:
             record(edition)
     if answer is Answer.THEY_STAY:
-        raise CopiesStayError("Something happened to it just now; look at it again.")
+        raise CannotDropError("Something happened to it just now; look at it again.")
 
 
 def count_old_copies() -> int:
@@ -126,7 +126,7 @@ def drop_old_copies() -> Iterator[int]:
     for edition in [] if days is None else drop_deliveries.due(days=days):
         try:
             _say_dropped(Edition.objects.get(pk=edition), days or 0)
-        except CopiesStayError as error:
+        except CannotDropError as error:
             logger.warning("the copies of edition %d stay: %s", edition, str(error))
         except Exception as error:  # noqa: BLE001 -- raised when the others had their turn
             broken = broken or error

@@ -18,8 +18,8 @@ from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.editions.dropped_sentence import dropped_sentence
-from publishing.editions.edition_from_url import named_edition
-from publishing.editions.status import NoSuchEditionError, Status, edition_of, status_of
+from publishing.editions.edition_from_url import edition_from_url
+from publishing.editions.status import EditionStatus, NoSuchEditionError, load_edition, load_status
 from publishing.progress.progress import OUTCOME_TONES, counts_of, reading_of, who_was_in_it
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.receipts.receipt_text import LONGEST, NotAReceiptError, Signed, read, what_differs
@@ -40,14 +40,14 @@ NOTES = {
 @require_safe
 def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """The receipt to be read and printed. Where there is none, the issue's page says why."""
-    edition = named_edition(request, issue)
+    edition = edition_from_url(request, issue)
     try:
         kept = receipt_of(edition)
     except NoReceiptError as error:
         messages.warning(request, str(error))
         back = reverse("desk:progress", args=[edition.issue_id])
         return see_other(f"{back}?version={edition.version}")
-    status = status_of(edition.pk)
+    status = load_status(edition.pk)
     live = reading_of(status, Newsletter.objects.the_one().zone)
     given = signed_receipt(kept)
     facts = given.facts
@@ -91,7 +91,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @require_safe
 def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """The receipt as a file: what it says and the signature, as one JSON."""
-    edition = named_edition(request, issue)
+    edition = edition_from_url(request, issue)
     try:
         kept = receipt_of(edition)
     except NoReceiptError as error:
@@ -144,7 +144,7 @@ def _edition_named_in(facts: Mapping[str, Any]) -> Edition | None:
     if not isinstance(version, int) or not 0 < version < 2**31:
         return None
     try:
-        return edition_of(uuid.UUID(str(issue)), version)
+        return load_edition(uuid.UUID(str(issue)), version)
     except (ValueError, NoSuchEditionError):
         return None
 
@@ -161,7 +161,7 @@ def _took(first: datetime | None, last: datetime | None) -> str:
     return duration(seconds) if seconds else "less than a second"
 
 
-def _ended_as(state: str, status: Status) -> str:
+def _ended_as(state: str, status: EditionStatus) -> str:
     """The state that the receipt names, in the words of every page."""
     return status.words if state == status.state else EditionState(state).words
 

@@ -19,7 +19,7 @@ from django.db import connection, transaction
 
 from delivery.models import Edition
 from publishing.display_name import named
-from publishing.editions.status import Status, status_of
+from publishing.editions.status import EditionStatus, load_status
 from publishing.models import Receipt
 from publishing.progress.progress import counts_of, is_at_rest
 from publishing.progress_bar import ORDER
@@ -53,7 +53,7 @@ class Recount:
             self.last = sent_at if self.last is None else max(self.last, sent_at)
 
 
-def why_none(edition: Edition, status: Status) -> str:
+def why_none(edition: Edition, status: EditionStatus) -> str:
     """Why an edition cannot have a receipt now, in one sentence; empty if it can."""
     if edition.kind != Edition.Kind.NEWSLETTER:
         return "Mail that people ask for never ends, so there is no receipt of it."
@@ -83,7 +83,7 @@ def facts_today(edition: Edition) -> dict[str, Any] | None:
     """
     with transaction.atomic():
         _in_one_moment()
-        status = status_of(edition.pk)
+        status = load_status(edition.pk)
         if status.books.copies_dropped_at is not None:
             return None
         return _facts(edition, status, _recounted(edition))
@@ -92,7 +92,7 @@ def facts_today(edition: Edition) -> dict[str, Any] | None:
 def _made(edition: Edition) -> Receipt:
     with transaction.atomic():
         _in_one_moment()
-        status = status_of(edition.pk)
+        status = load_status(edition.pk)
         why = why_none(edition, status)
         if why:
             raise NoReceiptError(why)
@@ -116,12 +116,12 @@ def recount_before_dropping(edition: Edition) -> None:
     """
     with transaction.atomic():
         _in_one_moment()
-        status = status_of(edition.pk)
+        status = load_status(edition.pk)
         if status.books.copies_dropped_at is None:
             _as_the_books_say(edition, status)
 
 
-def _as_the_books_say(edition: Edition, status: Status) -> Recount:
+def _as_the_books_say(edition: Edition, status: EditionStatus) -> Recount:
     """The rows counted again. Raises `NoReceiptError` where they differ from the books."""
     recount = _recounted(edition)
     if any(recount.outcomes[name] != count for name, count in counts_of(status.books).items()):
@@ -138,7 +138,7 @@ def _in_one_moment() -> None:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def _facts(edition: Edition, status: Status, recount: Recount) -> dict[str, Any]:
+def _facts(edition: Edition, status: EditionStatus, recount: Recount) -> dict[str, Any]:
     books = status.books
     return {
         "format": FORMAT,

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from delivery.models import Edition
 
 __all__ = [
+    "InvalidMomentError",
     "Moment",
-    "MomentRefusedError",
     "clock_change",
+    "fold_choice",
     "is_too_late",
-    "late_by",
-    "lateness",
-    "moment_of",
-    "moment_stored",
+    "late_pause_reason",
+    "late_start_sentence",
+    "lateness_words",
+    "moment_in_zone",
+    "moment_refusal",
     "read_moment",
-    "which_of",
-    "why_it_waits",
-    "why_not_then",
+    "scheduled_moment",
     "zones",
 ]
 
@@ -55,7 +55,7 @@ _LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(?::00(
 Which = Literal["", "first", "second"]
 
 
-class MomentRefusedError(ValueError):
+class InvalidMomentError(ValueError):
     """
     No moment is meant by it, or more than one; one sentence says why.
 
@@ -79,24 +79,24 @@ def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None)
 
     `which`, first or second, is asked for where the time comes twice, and not looked at elsewhere.
     With `now` it has to lie ahead, by a year at most; None where it was judged before, because
-    something stands under its key already. Raises `MomentRefusedError`.
+    something stands under its key already. Raises `InvalidMomentError`.
     """
     there = _zone(zone)
     said = _said(local)
     if now is not None and not now.year - 1 <= said.year <= now.year + 2:
         # Nothing below can be reckoned at the ends of the calendar.
-        raise MomentRefusedError(
+        raise InvalidMomentError(
             "at", _past(said, zone, now) if said.year < now.year else _too_far(said, zone)
         )
     moment = _the_one_of(said, zone, there, which)
     if now is not None:
-        refusal = why_not_then(moment, now)
+        refusal = moment_refusal(moment, now)
         if refusal:
-            raise MomentRefusedError("at", refusal)
+            raise InvalidMomentError("at", refusal)
     return moment
 
 
-def why_not_then(moment: Moment, now: datetime) -> str:
+def moment_refusal(moment: Moment, now: datetime) -> str:
     """Why nothing can be scheduled for this moment, in one sentence; empty if it can."""
     said = datetime.fromisoformat(moment.local)
     if moment.utc <= now:
@@ -106,19 +106,19 @@ def why_not_then(moment: Moment, now: datetime) -> str:
     return ""
 
 
-def moment_of(utc: datetime, zone: str) -> Moment:
+def moment_in_zone(utc: datetime, zone: str) -> Moment:
     """The moment as the clocks of a zone show it."""
     return Moment(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
-def moment_stored(edition: Edition) -> Moment | None:
+def scheduled_moment(edition: Edition) -> Moment | None:
     """The moment that an edition was scheduled for, if it was, in the words of then."""
     if edition.scheduled_for is None:
         return None
     return Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
 
 
-def which_of(moment: Moment) -> Which:
+def fold_choice(moment: Moment) -> Which:
     """Which of two it is, where its local time comes twice."""
     there = ZoneInfo(moment.zone)
     first, second = _both(datetime.fromisoformat(moment.local), there)
@@ -129,11 +129,11 @@ def which_of(moment: Moment) -> Which:
 
 def _zone(name: str) -> ZoneInfo:
     if not name:
-        raise MomentRefusedError(
+        raise InvalidMomentError(
             "zone", "No time zone is named; a name such as Europe/Lisbon is expected."
         )
     if name not in known_zones():
-        raise MomentRefusedError(
+        raise InvalidMomentError(
             "zone",
             f"“{name[:64]}” is not a time zone; a name such as Europe/Lisbon is expected.",
         )
@@ -142,7 +142,7 @@ def _zone(name: str) -> ZoneInfo:
 
 def _said(local: str) -> datetime:
     if not local.strip():
-        raise MomentRefusedError(
+        raise InvalidMomentError(
             "at", "No time is given; a date and a time such as 2026-10-25 07:30 are expected."
         )
     found = _LOCAL.fullmatch(local.strip())
@@ -151,7 +151,7 @@ def _said(local: str) -> datetime:
             raise ValueError
         return datetime.fromisoformat(f"{found[1]}T{found[2]}")
     except ValueError:
-        raise MomentRefusedError(
+        raise InvalidMomentError(
             "at",
             f"“{local.strip()[:40]}” is not a time; a date and a time to the minute are expected, "
             "such as 2026-10-25 07:30.",
@@ -162,12 +162,12 @@ def _the_one_of(said: datetime, zone: str, there: ZoneInfo, which: str) -> Momen
     try:
         first, second = _both(said, there)
     except OverflowError:
-        raise MomentRefusedError(
+        raise InvalidMomentError(
             "at", "This is the end of the calendar; a date of our time is expected."
         ) from None
     local = f"{said:{LOCAL}}"
     if first.astimezone(there).replace(tzinfo=None) != said:
-        raise MomentRefusedError("at", _never_comes(said, zone, there, second, first))
+        raise InvalidMomentError("at", _never_comes(said, zone, there, second, first))
     if first == second:
         return Moment(first, local, zone)
     choices = Moment(first, local, zone), Moment(second, local, zone)
@@ -175,7 +175,7 @@ def _the_one_of(said: datetime, zone: str, there: ZoneInfo, which: str) -> Momen
         return choices[0]
     if which == "second":
         return choices[1]
-    raise MomentRefusedError("which", _comes_twice(said, zone, first, second), choices)
+    raise InvalidMomentError("which", _comes_twice(said, zone, first, second), choices)
 
 
 def _both(said: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
@@ -233,7 +233,7 @@ def _comes_twice(said: datetime, zone: str, first: datetime, second: datetime) -
 # --- Late starts ----------------------------------------------------------------------------------
 
 
-def late_by(at: datetime, started: datetime) -> str:
+def lateness_words(at: datetime, started: datetime) -> str:
     """How late something started, such as “12 minutes”; empty within the first minute."""
     late_s = (started - at).total_seconds()
     return duration(late_s) if late_s >= WORTH_SAYING_S else ""
@@ -244,17 +244,17 @@ def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
     return (started - at).total_seconds() > late_s
 
 
-def why_it_waits(moment: Moment, started: datetime) -> str:
+def late_pause_reason(moment: Moment, started: datetime) -> str:
     """Why an issue that started too late is paused, with both times."""
     return (
         f"It was to go out {moment.words}, and no worker had started it before "
-        f"{moment_of(started, moment.zone).words}. Resume it to send it now, or cancel it."
+        f"{moment_in_zone(started, moment.zone).words}. Resume it to send it now, or cancel it."
     )
 
 
-def lateness(moment: Moment, started: datetime) -> str:
+def late_start_sentence(moment: Moment, started: datetime) -> str:
     """What a page says of an issue that started late, as a sentence; empty if it did not."""
-    late = late_by(moment.utc, started)
+    late = lateness_words(moment.utc, started)
     if not late:
         return ""
     return (

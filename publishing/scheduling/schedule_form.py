@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 
 from publishing.scheduling.local_time import (
+    InvalidMomentError,
     Moment,
-    MomentRefusedError,
     clock_change,
     read_moment,
     zones,
@@ -18,7 +18,7 @@ from publishing.scheduling.local_time import (
 TIME_AND_NOW = "A time is named here, and “Now” is ticked: tick “At a time”, or take the time away."
 
 
-class TimeForm(forms.Form):
+class RescheduleForm(forms.Form):
     """
     A time: `at`, `zone` and, where that time comes twice, `which`.
 
@@ -60,7 +60,7 @@ class TimeForm(forms.Form):
             self.moment = read_moment(
                 found.get("at", ""), found.get("zone", ""), found.get("which", ""), now=self.now
             )
-        except MomentRefusedError as refused:
+        except InvalidMomentError as refused:
             self.choices = refused.choices
             self.add_error(refused.field, refused.sentence)
         return found
@@ -75,7 +75,7 @@ class TimeForm(forms.Form):
         return f"{self.moment.words}. {clock_change(self.moment, self.now)}".strip()
 
 
-class WhenForm(TimeForm):
+class ScheduleForm(RescheduleForm):
     """
     `when` is now or at a time; `moment` is None for now.
 

@@ -12,7 +12,7 @@ from delivery.humanise import counted
 from delivery.models import Edition
 from publishing.display_name import called
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
-from publishing.scheduling.local_time import moment_stored
+from publishing.scheduling.local_time import scheduled_moment
 
 register = template.Library()
 # 3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s.
@@ -31,7 +31,7 @@ def grouped(number: int) -> str:
 @register.filter
 def scheduled_for(edition: Edition | None) -> str:
     """The moment that an edition was scheduled for, in words; empty if it was published at once."""
-    moment = moment_stored(edition) if edition else None
+    moment = scheduled_moment(edition) if edition else None
     return moment.words if moment else ""
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of, longest
-from publishing.content.edition_content import Content, flaws_of
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content, longest
+from publishing.content.edition_content import Content, find_problems
 from publishing.drafts.draft_form import is_plain
 from subscribers.address import Refusal, read_address
 
@@ -16,7 +16,7 @@ EMAIL = "test_email"
 FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_content", EMAIL)
 
 
-class MarkedLetterForm(forms.Form):
+class SendTestForm(forms.Form):
     """Words as either form of the desk posts them; once it is valid, `content` and `to` stand."""
 
     title = forms.CharField(required=False, strip=False, label="Title and subject")
@@ -49,9 +49,9 @@ class MarkedLetterForm(forms.Form):
             # Rendering it would take minutes, and no such letter can be published.
             return self.cleaned_data
         letter = said["html_content" if plain else "letter"]
-        written = Written(said["title"], said["preheader"], kind, letter, said["text_content"])
-        self.content = content_of(written)
-        for flaw in flaws_of(self.content):
+        written = DraftContent(said["title"], said["preheader"], kind, letter, said["text_content"])
+        self.content = build_content(written)
+        for flaw in find_problems(self.content):
             of_the_letter = flaw.field == "html_content" and not plain
             name = "letter" if of_the_letter else flaw.field
             if name not in self.errors or name in self.cleaned_data:

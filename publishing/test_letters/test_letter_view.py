@@ -27,11 +27,11 @@ from publishing.drafts.unsent_forms import PLACE, signed_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
 from publishing.script_request import wants_json
-from publishing.test_letters.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
+from publishing.test_letters.test_letter_form import EMAIL, FIELDS, SendTestForm
 from publishing.test_letters.test_letters import (
-    MarkedLetter,
+    SentTest,
     TooManyTestsError,
-    marked_letter,
+    load_sent_test,
     send_test,
 )
 from subscribers.links.see_other import see_other
@@ -56,7 +56,7 @@ def send_test_letter(request: HttpRequest) -> HttpResponse:
     try:
         answer = _posted(request)
     except TooManyTestsError as error:
-        form = MarkedLetterForm(request.POST)
+        form = SendTestForm(request.POST)
         form.add_error(None, str(error))
         return _refused(request, form, status=429)
     return answer
@@ -66,7 +66,7 @@ def send_test_letter(request: HttpRequest) -> HttpResponse:
 @require_safe
 def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
     """How a test letter stands, as a page or as JSON."""
-    letter = marked_letter(number)
+    letter = load_sent_test(number)
     if letter is None:
         raise Http404(f"There is no test letter number {number}.")
     if wants_json(request):
@@ -88,12 +88,12 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
 def _draft_it_is_of(request: HttpRequest) -> Draft | None:
     """The draft that the address names, if it is still there."""
     try:
-        return drafts.draft_of(uuid.UUID(request.GET.get(DRAFT, "")))
+        return drafts.load_draft(uuid.UUID(request.GET.get(DRAFT, "")))
     except ValueError:
         return None
 
 
-def _facts_of(letter: MarkedLetter) -> dict[str, Any]:
+def _facts_of(letter: SentTest) -> dict[str, Any]:
     return {
         "test": letter.number,
         "to": letter.to,
@@ -104,7 +104,7 @@ def _facts_of(letter: MarkedLetter) -> dict[str, Any]:
     }
 
 
-def _refused(request: HttpRequest, form: MarkedLetterForm, *, status: int = 200) -> HttpResponse:
+def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> HttpResponse:
     """
     What is wrong, at its field. The words are on the page, in a form that can be posted.
 
@@ -139,27 +139,27 @@ def _refused(request: HttpRequest, form: MarkedLetterForm, *, status: int = 200)
 
 def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
     """The posted words and the address again, after something kept them from being looked at."""
-    form = MarkedLetterForm(request.POST)
+    form = SendTestForm(request.POST)
     form.add_error(None, sentence)
     return _refused(request, form, status=status)
 
 
-def _flawed(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+def _flawed(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     return _refused(request, form)
 
 
-def _still_working(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     form.add_error(None, "An earlier press of the same button is still at work; press again.")
     return _refused(request, form)
 
 
-def _other_content(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     # The key is made of the words, so another letter has another key.
     raise AssertionError("two letters under one key of a test")
 
 
 def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
-    form = MarkedLetterForm(request.POST)
+    form = SendTestForm(request.POST)
     form.add_error(None, f"{reason} Nothing was sent.")
     return _refused(request, form)
 
@@ -173,7 +173,7 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
 
 
 @safe_to_retry(
-    form=MarkedLetterForm,
+    form=SendTestForm,
     fields=FIELDS,
     show_form=_flawed,
     other_content=_other_content,
@@ -181,7 +181,7 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     bad_key=_without_a_key,
     key_of=_key_of_test,
 )
-def _posted(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+def _posted(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     number = send_test(author_of(request), form.content, form.to)
     back = _where_from(request)
     draft = _draft_at(back)

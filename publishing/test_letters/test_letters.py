@@ -36,7 +36,7 @@ class TooManyTestsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedLetter:
+class SentTest:
     """A test letter and how it stands, in one sentence; `is_settled` if nothing more is awaited."""
 
     number: int
@@ -146,13 +146,13 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
     return copies.values_list("address", flat=True).first() or own
 
 
-def marked_letter(number: int) -> MarkedLetter | None:
+def load_sent_test(number: int) -> SentTest | None:
     """The test letter of this number and how it stands; None if there is none."""
     fate = load_test_letter(number)
     if fate is None:
         return None
     zone = Newsletter.objects.the_one().zone
-    return MarkedLetter(
+    return SentTest(
         number=number,
         subject=mark_subject(Content(fate.title, "", "").plain_title),
         to=fate.address,

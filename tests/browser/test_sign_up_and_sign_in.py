@@ -105,7 +105,7 @@ def test_what_is_said_of_failed_sign_ins_is_for_everybody(
 
 def test_no_page_asks_its_browser_for_what_its_policy_forbids(desk: Page, author: Any) -> None:
     publish(author.pk, "a key", letter(), hold_s=0)
-    draft = Draft.objects.create(title="A draft", begun_by=author, saved_by=author)
+    draft = Draft.objects.create(title="A draft", created_by=author, saved_by=author)
     issue, who, seen = str(Edition.objects.get().issue_id), str(author.pk), 0
     for one in every_address(issue=issue, draft=str(draft.pk), object_id=who, id=who):
         if one.route.endswith(("logout/", ".csv", ".json", "feed.xml", "metrics")):

@@ -28,7 +28,7 @@ from delivery.rules.outcomes import CallResult, PutOff
 from delivery.tasks import background_tasks
 from delivery.worker.step import Dispatcher
 from publishing.content.edition_content import Content
-from publishing.publish.publish import Published, edition_under, publish
+from publishing.publish.publish import Published, edition_by_key, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
 from tests.delivery.edition_factory import Newsroom, steady_dice
@@ -97,7 +97,7 @@ class Hands:
     @property
     def edition(self) -> Edition | None:
         with watch.looking_away():
-            return edition_under(self.stage.author, KEY)
+            return edition_by_key(self.stage.author, KEY)
 
     @property
     def the_edition(self) -> Edition:

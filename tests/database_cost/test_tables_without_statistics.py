@@ -21,7 +21,7 @@ from delivery.reconcile import database_identity
 from newsletter_site.wiring import join
 from publishing.actions.start_scheduled import start_now
 from publishing.content.edition_content import Content
-from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, place_of
+from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, plan_version
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import Moment
 from tests.database_cost.test_query_plans import explained, kinds, run
@@ -93,7 +93,7 @@ def at_its_time(edition: Edition) -> None:
 
 
 def counted(edition: Edition) -> None:
-    place = place_of(edition.issue_id)
+    place = plan_version(edition.issue_id)
     assert place is not None
     assert place.everyone == place.reached == READERS - SUPPRESSED
 

@@ -233,7 +233,7 @@ def asking_fails(stage: Stage) -> Iterator[Values]:
 def nothing_is_pruned(stage: Stage) -> Iterator[Values]:
     """A session keeps a table from being pruned; the hours between the tries are cut short."""
     with psycopg.connect(stage.database_url) as holding:
-        holding.execute("LOCK TABLE outside_look")
+        holding.execute("LOCK TABLE external_check")
         for _ in range(3):
             _prune_by_a_worker(stage)
         yield {}

@@ -55,7 +55,7 @@ def addresses(people: dict[str, Client]) -> list[Address]:
     ola = get_user_model().objects.get(username="ola")
     publish(ola.pk, "a key", letter(), hold_s=0)
     edition = Edition.objects.get()
-    draft = Draft.objects.create(title="A draft", begun_by=ola, saved_by=ola)
+    draft = Draft.objects.create(title="A draft", created_by=ola, saved_by=ola)
     return every_address(issue=str(edition.issue_id), draft=str(draft.pk))
 
 

@@ -10,9 +10,9 @@ from django.db import connection
 
 from delivery.models import Edition
 from publishing.content.edition_content import Content
-from publishing.editions.status import Status, status_of
+from publishing.editions.status import EditionStatus, load_status
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import Moment, moment_of
+from publishing.scheduling.local_time import Moment, moment_in_zone
 from tests.delivery.edition_factory import Newsroom
 
 LISBON = "Europe/Lisbon"
@@ -21,7 +21,7 @@ LISBON = "Europe/Lisbon"
 def tomorrow(zone: str = LISBON) -> Moment:
     """This time tomorrow, to the minute."""
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
-    return moment_of(at, zone)
+    return moment_in_zone(at, zone)
 
 
 def schedule(
@@ -58,8 +58,8 @@ def its_time_came(edition: Edition, *, ago_s: float = 1.0) -> None:
         )
 
 
-def status(edition: Edition) -> Status:
-    return status_of(edition.pk)
+def status(edition: Edition) -> EditionStatus:
+    return load_status(edition.pk)
 
 
 def log_of(edition: Edition) -> list[str]:

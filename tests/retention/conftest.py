@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from delivery.models import Edition, ProviderEvent
 from postmark_sandbox.server import SandboxServer
-from publishing.models import KeptForm, OutsideLook
+from publishing.models import ExternalCheck, KeptForm
 from tests.delivery.conftest import newsroom, provider, small_batches
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.conftest import author, new_author, window
@@ -31,8 +31,8 @@ AGES = {
     "errand": ("due_at",),
     "idempotency": ("created_at",),
     "kept_form": ("kept_at",),
-    "outside_look": ("looked_at",),
-    "picture": ("uploaded_at", "unused_since"),
+    "external_check": ("looked_at",),
+    "uploaded_image": ("uploaded_at", "unused_since"),
     "provider_event": ("received_at",),
     "subscriber": ("created_at",),
     "subscriber_import": ("started_at", "checked_at"),
@@ -46,7 +46,7 @@ def one_of_three_kinds(newsroom: Newsroom) -> None:
     KeptForm.objects.create(
         writer=newsroom.author, key="a-key", title="Swifts", html_content="", text_content=""
     )
-    OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
+    ExternalCheck.objects.create(kind="link", subject="https://example.net/", found={})
 
 
 @pytest.fixture

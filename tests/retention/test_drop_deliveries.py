@@ -30,14 +30,14 @@ from newsletter_site.logs.format import LineFormatter
 from newsletter_site.retention import prune, would_go
 from publishing.content.edition_content import Content
 from publishing.editions.dropped_sentence import dropped_sentence
-from publishing.editions.versions import EVERYONE, REACHED, VersionRefusedError, place_of
+from publishing.editions.versions import EVERYONE, REACHED, VersionRefusedError, plan_version
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
 from publishing.publish.publish import publish
 from publishing.receipts.drop_old_deliveries import (
-    CopiesStayError,
+    CannotDropError,
     drop_copies,
     drop_old_copies,
-    why_they_stay,
+    drop_refusal,
 )
 from publishing.receipts.receipts import (
     facts_today,
@@ -167,10 +167,10 @@ class TestWhatIsRefused:
     )
     def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
         assert may_be_dropped(self.STANDING)
-        assert why_they_stay(self.STANDING, "paused") == ""
+        assert drop_refusal(self.STANDING, "paused") == ""
         standing = replace(self.STANDING, **otherwise)
         assert not may_be_dropped(standing)
-        assert why_they_stay(standing, "paused").startswith(words)
+        assert drop_refusal(standing, "paused").startswith(words)
 
     def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
         edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
@@ -184,18 +184,18 @@ class TestWhatIsRefused:
         ]
         for change in changes:
             edition.update(**change)
-            with pytest.raises(CopiesStayError):
+            with pytest.raises(CannotDropError):
                 drop_copies(old)
             edition.update(**as_it_was)
         first = batch.filter(pk=batch.order_by("pk")[0].pk)
         before = first.values("state", "doubt_since").get()
         for state in ("ready", "unknown", "parked"):
             first.update(state=state, doubt_since=Now())
-            with pytest.raises(CopiesStayError, match="It is not over"):
+            with pytest.raises(CannotDropError, match="It is not over"):
                 drop_copies(old)
             first.update(**before)
         settings.POSTMARK_RETENTION_DAYS = 365
-        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+        with pytest.raises(CannotDropError, match="Postmark may still be asked"):
             drop_copies(old)
         settings.POSTMARK_RETENTION_DAYS = 45
         make_older(1000, "edition", "attempt")
@@ -204,7 +204,7 @@ class TestWhatIsRefused:
             command("--copies-of", str(newest.issue_id))
 
         edition.update(control="cancelled", control_at=Now())
-        with pytest.raises(CopiesStayError):
+        with pytest.raises(CannotDropError):
             drop_copies(old)
         assert rows_of(old).count() == 5
         edition.update(control_at=old.published_at)
@@ -212,7 +212,7 @@ class TestWhatIsRefused:
 
     def test_what_was_missed_until_somebody_closes_it(self, old: Edition) -> None:
         miss_one(old)
-        with pytest.raises(CopiesStayError, match="It is not over"):
+        with pytest.raises(CannotDropError, match="It is not over"):
             drop_copies(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         assert drop(old) == 5
@@ -225,7 +225,7 @@ class TestWhatIsRefused:
         receipt_of(old)
         rows_of(old).order_by("recipient")[:1].get().delete()
 
-        with pytest.raises(CopiesStayError, match="differ") as stays:
+        with pytest.raises(CannotDropError, match="differ") as stays:
             drop_copies(old)
         with caplog.at_level("WARNING", "publishing.receipts.drop_old_deliveries"):
             prune(rest=lambda _: None)
@@ -238,7 +238,7 @@ class TestWhatIsRefused:
         Attempt.objects.filter(pk=attempt.pk).update(
             finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
         )
-        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+        with pytest.raises(CannotDropError, match="Postmark may still be asked"):
             drop_copies(old)
 
     def test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted(
@@ -258,7 +258,7 @@ class TestWhatIsRefused:
         event = event_inbox.keep(told_of(copy, "Delivery", **otherwise))
         ProviderEvent.objects.update(failures=failures)
 
-        with pytest.raises(CopiesStayError, match="could not be applied yet"):
+        with pytest.raises(CannotDropError, match="could not be applied yet"):
             drop_copies(old)
         settings.DELIVERIES_KEEP_DAYS = 60
         assert sum(drop_old_copies()) == 0
@@ -277,7 +277,7 @@ class TestTheNewestIssue:
         called_back = newsroom.publish(title="Called back", hold_s=1000)
         call_command("edition", "call-back", str(called_back.issue_id), stdout=StringIO())
         make_older(100, "edition", "attempt", "delivery")
-        with pytest.raises(CopiesStayError, match="newest issue"):
+        with pytest.raises(CannotDropError, match="newest issue"):
             drop_copies(Edition.objects.get(title="Lately"))
 
     def test_keeps_all_its_versions(
@@ -288,7 +288,7 @@ class TestTheNewestIssue:
         publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
         newsroom.deliver_all()
         make_older(100, "edition", "attempt", "delivery")
-        with pytest.raises(CopiesStayError, match="newest issue"):
+        with pytest.raises(CannotDropError, match="newest issue"):
             drop_copies(first)
         assert drop(old) == 5
 
@@ -385,7 +385,7 @@ class TestCorrections:
 
         with pytest.raises(VersionRefusedError, match="Who was sent version 1 is not kept any"):
             publish(newsroom.author.pk, "a-key", content, **version_2, goes_to=REACHED)
-        place = place_of(old.issue_id)
+        place = plan_version(old.issue_id)
         assert place is not None
         assert place.unknown_reached
         assert place.is_correction
@@ -425,7 +425,7 @@ class TestCorrections:
         Edition.objects.create(
             issue_id=old.issue_id, version=2, goes_to=REACHED, stream="broadcast", **later, **words
         )
-        with pytest.raises(CopiesStayError, match="A correction is scheduled"):
+        with pytest.raises(CannotDropError, match="A correction is scheduled"):
             drop_copies(old)
 
 

@@ -31,7 +31,7 @@ from newsletter_site.sign_in.attempts import take_a_try
 from newsletter_site.sign_in.throttle_keys import of_a_network
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
-from publishing.models import KeptForm, OutsideLook, Picture
+from publishing.models import ExternalCheck, KeptForm, UploadedImage
 from publishing.test_letters.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.edition_factory import Newsroom
@@ -51,7 +51,7 @@ def one_of_each(newsroom: Newsroom) -> None:
         content_hash=b"1", filename="a.csv", confirmed=False, state="checked", checked_at=Now()
     )
     one_of_three_kinds(newsroom)
-    Picture.objects.create(
+    UploadedImage.objects.create(
         sha256=b"1", content_type="image/png", width=1, height=1, content=b"", unused_since=Now()
     )
     Session.objects.create(session_key="a" * 32, session_data="", expire_date=timezone.now())
@@ -110,7 +110,15 @@ class TestWhatGoes:
 
         assert gone() == expected
         assert set(gone().values()) == {0}
-        others = (PostedForm, ProviderEvent, KeptForm, OutsideLook, Session, Worker, AccessAttempt)
+        others = (
+            PostedForm,
+            ProviderEvent,
+            KeptForm,
+            ExternalCheck,
+            Session,
+            Worker,
+            AccessAttempt,
+        )
         assert not any(table.objects.exists() for table in others)
         assert not SubscriberImport.objects.exclude(state="expired").exists()
         assert not Subscriber.objects.filter(state="pending").exists()
@@ -325,7 +333,7 @@ def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
             CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql
             AS 'BEGIN RAISE data_exception; END';
             CREATE TRIGGER refuses BEFORE DELETE ON provider_event EXECUTE FUNCTION refuses();
-            CREATE TRIGGER refuses BEFORE DELETE ON outside_look EXECUTE FUNCTION refuses();
+            CREATE TRIGGER refuses BEFORE DELETE ON external_check EXECUTE FUNCTION refuses();
             """
         )
     yield

@@ -13,8 +13,8 @@ from PIL import Image
 
 from delivery.models import Edition
 from newsletter_site.retention import prune, would_go
-from publishing.images.images import address_of, in_html, in_markdown, keep_picture
-from publishing.models import Draft, KeptForm, Picture
+from publishing.images.images import address_of, in_html, in_markdown, store_image
+from publishing.models import Draft, KeptForm, UploadedImage
 from tests.delivery.edition_factory import Newsroom
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,8 +28,8 @@ def file(shade: int = 0) -> bytes:
     return into.getvalue()
 
 
-def uploaded(newsroom: Newsroom) -> Picture:
-    return keep_picture(file(), "a.png", by=newsroom.author.pk)
+def uploaded(newsroom: Newsroom) -> UploadedImage:
+    return store_image(file(), "a.png", by=newsroom.author.pk)
 
 
 def gone() -> int:
@@ -43,41 +43,41 @@ def would() -> int:
 
 
 def draft(newsroom: Newsroom, letter: str) -> Draft:
-    return Draft.objects.create(letter=letter, begun_by=newsroom.author, saved_by=newsroom.author)
+    return Draft.objects.create(letter=letter, created_by=newsroom.author, saved_by=newsroom.author)
 
 
 def test_a_picture_goes_once_unused_for_long(newsroom: Newsroom, make_older: MakeOlder) -> None:
     uploaded(newsroom)
     # The id of another picture in a letter does not keep this one.
     draft(newsroom, f"![](/pictures/{uuid.uuid4()}.png)")
-    make_older(400, "picture")
+    make_older(400, "uploaded_image")
 
     assert gone() == 0
-    make_older(89, "picture")
+    make_older(89, "uploaded_image")
     assert gone() == 0
-    make_older(2, "picture")
+    make_older(2, "uploaded_image")
     assert would() == 1
     assert gone() == 1
-    assert not Picture.objects.exists()
+    assert not UploadedImage.objects.exists()
 
 
 def test_the_time_begins_with_the_last_letter(newsroom: Newsroom, make_older: MakeOlder) -> None:
     picture = uploaded(newsroom)
     of_it = draft(newsroom, in_markdown(picture, "Swifts"))
     gone()
-    make_older(400, "picture")
+    make_older(400, "uploaded_image")
     assert gone() == 0
     of_it.delete()
 
     assert gone() == 0
-    make_older(91, "picture")
+    make_older(91, "uploaded_image")
     assert gone() == 1
 
 
-SHOWN_IN: dict[str, Callable[[Newsroom, Picture], object]] = {
+SHOWN_IN: dict[str, Callable[[Newsroom, UploadedImage], object]] = {
     "a draft": lambda newsroom, picture: draft(newsroom, in_markdown(picture, "Swifts")),
     "a text part": lambda newsroom, picture: Draft.objects.create(
-        text=address_of(picture).upper(), begun_by=newsroom.author
+        text=address_of(picture).upper(), created_by=newsroom.author
     ),
     "an edition": lambda newsroom, picture: newsroom.publish(1, html=in_html(picture, "Swifts")),
     "one that was called back": lambda newsroom, picture: Edition.objects.filter(
@@ -95,11 +95,11 @@ def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
 ) -> None:
     picture = uploaded(newsroom)
     gone()
-    make_older(400, "picture")
+    make_older(400, "uploaded_image")
     SHOWN_IN[place](newsroom, picture)
     assert would() == 0
     assert gone() == 0
-    assert Picture.objects.get().unused_since is None
+    assert UploadedImage.objects.get().unused_since is None
 
 
 def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
@@ -107,10 +107,10 @@ def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
 ) -> None:
     picture = uploaded(newsroom)
     gone()
-    make_older(400, "picture")
+    make_older(400, "uploaded_image")
     assert uploaded(newsroom).pk == picture.pk
     assert gone() == 0
-    make_older(89, "picture")
+    make_older(89, "uploaded_image")
     assert gone() == 0
 
 
@@ -119,17 +119,17 @@ def test_one_that_is_just_being_uploaded_again_is_left(
 ) -> None:
     uploaded(newsroom)
     gone()
-    make_older(400, "picture")
+    make_older(400, "uploaded_image")
     with onlooker.transaction():
-        onlooker.execute("UPDATE picture SET unused_since = NULL")
+        onlooker.execute("UPDATE uploaded_image SET unused_since = NULL")
         assert gone() == 0
     assert gone() == 0
-    assert Picture.objects.exists()
+    assert UploadedImage.objects.exists()
 
 
 def test_of_many_all_go_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> None:
     for shade in range(22):
-        keep_picture(file(shade), "a.png", by=newsroom.author.pk)
+        store_image(file(shade), "a.png", by=newsroom.author.pk)
     gone()
-    make_older(91, "picture")
+    make_older(91, "uploaded_image")
     assert gone() == 22

@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
 from newsletter_site.retention import Gone, Kind, drop_copies, prune, would_go
-from publishing.editions.parse_edition_name import issue_id, version_number
-from publishing.editions.status import NoSuchEditionError, edition_of
-from publishing.receipts.drop_old_deliveries import CopiesStayError, copies_to_drop
+from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.status import NoSuchEditionError, load_edition
+from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop
 
 INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
 LINE_EVERY_S = 5.0
@@ -70,11 +70,13 @@ class Command(BaseCommand):
 
     def _drop_copies(self, options: dict[str, Any]) -> None:
         try:
-            edition = edition_of(issue_id(options["copies_of"]), version_number(options["version"]))
+            edition = load_edition(
+                parse_issue_id(options["copies_of"]), parse_version(options["version"])
+            )
             copies = copies_to_drop(edition)
             if not options["dry_run"]:
                 copies = drop_copies(edition, tell=lambda gone: self._line(f"{gone:,} copies"))
-        except (NoSuchEditionError, ValueError, CopiesStayError) as error:
+        except (NoSuchEditionError, ValueError, CannotDropError) as error:
             raise CommandError(str(error)) from None
         except OperationalError:
             raise CommandError(

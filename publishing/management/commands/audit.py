@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery.humanise import counted
 from delivery.models import Edition
 from delivery.reports.audit import find_violations
-from publishing.editions.parse_edition_name import issue_id
+from publishing.editions.parse_edition_name import parse_issue_id
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         editions = Edition.objects.order_by("pk")
         if options["issue"] is not None:
             try:
-                editions = editions.filter(issue_id=issue_id(options["issue"]))
+                editions = editions.filter(issue_id=parse_issue_id(options["issue"]))
             except ValueError as error:
                 raise CommandError(str(error)) from None
             if not editions:

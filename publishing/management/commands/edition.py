@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.management.edition_command import EditionCommand
 
 
@@ -36,7 +36,7 @@ class Command(EditionCommand):
             record_action_from_the_command_line(edition, verb)
 
         try:
-            self.stderr.write(perform(name, edition, status_of(edition.pk), record=record))
+            self.stderr.write(perform(name, edition, load_status(edition.pk), record=record))
         except CannotDoThatError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(json.dumps(status_of(edition.pk).as_json()))
+        self.stdout.write(json.dumps(load_status(edition.pk).as_json()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.management.edition_command import EditionCommand
 
 
@@ -15,4 +15,4 @@ class Command(EditionCommand):
     help = "Print the state and the counts of an issue's newest edition, or of a named version."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(json.dumps(status_of(self.edition(options).pk).as_json()))
+        self.stdout.write(json.dumps(load_status(self.edition(options).pk).as_json()))

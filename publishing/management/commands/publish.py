@@ -19,17 +19,17 @@ from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
 from idempotency.key import BadKey, key_given
 from publishing.actions.start_scheduled import waits_for_its_time
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import LONGEST_PART, Content, flaws_of
-from publishing.editions.parse_edition_name import issue_id, version_number
-from publishing.editions.versions import EVERYONE, NOBODY, VersionRefusedError, still_going
+from publishing.content.edition_content import LONGEST_PART, Content, find_problems
+from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.versions import EVERYONE, NOBODY, VersionRefusedError, overlap_warnings
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     Published,
-    edition_under,
-    has_words,
+    edition_by_key,
+    has_content,
     publish,
 )
-from publishing.scheduling.local_time import Moment, MomentRefusedError, read_moment
+from publishing.scheduling.local_time import InvalidMomentError, Moment, read_moment
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -110,7 +110,7 @@ class Command(BaseCommand):
             _read(options["text_file"]),
             _utf8("--preheader", options["preheader"]),
         )
-        flaws = flaws_of(content)
+        flaws = find_problems(content)
         if flaws:
             raise CommandError(" ".join(flaw.sentence for flaw in flaws))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
@@ -126,7 +126,7 @@ class Command(BaseCommand):
                 version=version,
                 goes_to=goes_to,
                 unlisted=options["unlisted"],
-                at=_moment(options, is_known=edition_under(author, key) is not None),
+                at=_moment(options, is_known=edition_by_key(author, key) is not None),
             )
         except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
@@ -152,7 +152,7 @@ def _worth_knowing(
     """What the numbers alone do not say, a sentence each."""
     edition = published.edition
     sentences = []
-    if not published.created and not has_words(edition, content):
+    if not published.created and not has_content(edition, content):
         sentences.append(
             f"Version {edition.version} of “{edition.title}” is there already, with other content; "
             "nothing was sent and nothing was changed."
@@ -167,7 +167,7 @@ def _worth_knowing(
     elif not edition.audience:
         sentences.append(_to_nobody(edition))
     if published.created and edition.version > 1:
-        sentences += still_going(edition.issue_id, edition.version, edition.goes_to)
+        sentences += overlap_warnings(edition.issue_id, edition.version, edition.goes_to)
     return sentences
 
 
@@ -192,7 +192,7 @@ def _version(
                 raise CommandError(f"{option} is about an issue that exists; name it with --issue.")
         return None, None
     try:
-        return issue_id(str(issue)), version_number(None if version is None else str(version))
+        return parse_issue_id(str(issue)), parse_version(None if version is None else str(version))
     except ValueError as error:
         raise CommandError(str(error)) from None
 
@@ -257,7 +257,7 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
         return read_moment(
             _utf8("--at", local), _utf8("--zone", zone), which, now=None if is_known else time_now()
         )
-    except MomentRefusedError as refused:
+    except InvalidMomentError as refused:
         hint = " Add --first or --second." if refused.choices else ""
         raise CommandError(f"{refused.sentence}{hint}") from None
 

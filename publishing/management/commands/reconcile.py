@@ -21,8 +21,8 @@ from delivery.interface import (
 from delivery.models import Edition
 from delivery.rules.edition_state import EditionState
 from publishing.editions.dropped_sentence import dropped_sentence
-from publishing.editions.parse_edition_name import issue_id
-from publishing.editions.status import status_of
+from publishing.editions.parse_edition_name import parse_issue_id
+from publishing.editions.status import load_status
 
 NEEDS_A_PERSON = 3
 # Often enough to be watched, seldom enough to be read in a log.
@@ -104,7 +104,7 @@ class Command(BaseCommand):
         if text is None:
             return None
         try:
-            issue = issue_id(text)
+            issue = parse_issue_id(text)
         except ValueError as error:
             raise CommandError(str(error)) from None
         editions = Edition.objects.filter(issue_id=issue).order_by("version")
@@ -161,7 +161,7 @@ class Command(BaseCommand):
         ).order_by("pk")
         goes_on = [
             status
-            for status in map(status_of, reconciled.values_list("pk", flat=True))
+            for status in map(load_status, reconciled.values_list("pk", flat=True))
             if status.state in _GOES_ON and not status.books.is_transactional
         ]
         for status in goes_on:

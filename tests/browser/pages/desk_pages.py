@@ -18,14 +18,14 @@ from playwright.sync_api import Page, expect
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
 from newsletter_site.tokens.manage import make
-from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.content.draft_content import MARKDOWN, DraftContent, content_of
 from publishing.drafts import drafts
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
 from publishing.external_checks.link_result import LinkAnswer
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import moment_of
+from publishing.scheduling.local_time import moment_in_zone
 from publishing.test_letters.test_letters import send_test
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
@@ -34,19 +34,19 @@ from tests.publishing.edition_states import cancelled, in_doubt, sent
 DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
-PLAIN = Written("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
+PLAIN = DraftContent("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
 # Nothing in it gives a place to break a line, and all of it is wrong.
-LONG = Written(
+LONG = DraftContent(
     LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
 )
-TABLE = Written(
+TABLE = DraftContent(
     "A table", "", MARKDOWN, "|a long head|another one|a third one|\n|-|-|-|\n|one|two|three|", ""
 )
-WELL = Written(
+WELL = DraftContent(
     "Swifts", "Where they are", MARKDOWN, f"Dear {{{{ name|reader }}}}, [gone]({LINK}).", ""
 )
 # Everything that can be said of a letter at once.
-FAULTY = Written(
+FAULTY = DraftContent(
     "Swifts",
     "",
     MARKDOWN,
@@ -56,11 +56,13 @@ FAULTY = Written(
 )
 
 
-def begun(author: Any, words: Written = PLAIN) -> Draft:
-    return drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+def begun(author: Any, words: DraftContent = PLAIN) -> Draft:
+    return drafts.begin(author.pk, fresh_key(), DraftFields(words)).draft
 
 
-def published(author: Any, words: Written = PLAIN, *, hold_s: float = 0, **named: Any) -> Edition:
+def published(
+    author: Any, words: DraftContent = PLAIN, *, hold_s: float = 0, **named: Any
+) -> Edition:
     return publish(author.pk, fresh_key(), content_of(words), hold_s=hold_s, **named).edition
 
 
@@ -110,7 +112,9 @@ def composer(author: Any) -> Pages:
     """The composer with each of its panels open, and the pages that it leads to."""
     ines = get_user_model().objects.create_user("ines", first_name="Inês", last_name="Faria")
     plain, long, table = (begun(author, words) for words in (PLAIN, LONG, TABLE))
-    html = begun(author, Written("HTML", "", "html", f"<p>{LONGEST}</p><p>Dear all.</p>", "Own."))
+    html = begun(
+        author, DraftContent("HTML", "", "html", f"<p>{LONGEST}</p><p>Dear all.</p>", "Own.")
+    )
     first = published(author)
     sent(first)
 
@@ -118,7 +122,9 @@ def composer(author: Any) -> Pages:
         """Another saves the draft while it is open here."""
         is_ready(page)
         revision = Draft.objects.get(pk=plain.pk).revision
-        theirs = Wording(Written(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", ""))
+        theirs = DraftFields(
+            DraftContent(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", "")
+        )
         drafts.save(plain.pk, revision, theirs, by=ines.pk)
         page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
         expect(page.get_by_text("Neither version is lost.")).to_be_visible()
@@ -283,13 +289,13 @@ def missed(edition: Edition) -> Delivery:
 
 def watching(author: Any) -> Pages:
     """An issue in each of its states, and pages of questions; all of these have one template."""
-    moment = moment_of(timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon")
+    moment = moment_in_zone(timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon")
     of = {
         "held": published(author, hold_s=3600),
         "scheduled": published(author, at=moment),
         "sending": published(author),
         "paused": published(author),
-        "stopped": published(author, Written(LONGEST, "", MARKDOWN, "Dear all.", "")),
+        "stopped": published(author, DraftContent(LONGEST, "", MARKDOWN, "Dear all.", "")),
         "in doubt": published(author),
         "doubtful": published(author),
         "missed": published(author),

@@ -46,7 +46,7 @@ def edith(somebody: Callable[..., Any]) -> Any:
     return somebody("edith", "publish_edition")
 
 
-def status_of(program: Program) -> int:
+def load_status(program: Program) -> int:
     return int(program.get("/issues/").status_code)
 
 
@@ -69,11 +69,11 @@ def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
     for program.token in wrong:
         assert not is_well_formed(program.token)
         with CaptureQueriesContext(connection) as queries:
-            assert status_of(program) == 401
+            assert load_status(program) == 401
         assert len(queries) == 0
     program.token = token_of("a" * 43)  # One that nobody made costs one look, by its hash.
     with CaptureQueriesContext(connection) as queries:
-        assert status_of(program) == 401
+        assert load_status(program) == 401
     assert len(queries) == 1
 
 
@@ -91,9 +91,9 @@ def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
 
 def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
     program = Program(edith)
-    assert status_of(program) == 200
+    assert load_status(program) == 200
     revoke(program.row.pk, edith.pk, among=tokens_of(edith))
-    assert status_of(program) == 401
+    assert load_status(program) == 401
 
 
 def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable[..., Any]) -> None:
@@ -101,31 +101,31 @@ def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable
     other = somebody("basil", "publish_edition")
     with pytest.raises(TokenRefusedError):
         revoke(program.row.pk, other.pk, among=tokens_of(other))
-    assert status_of(program) == 200
+    assert load_status(program) == 200
 
 
 def test_an_expired_token_is_not_accepted_any_more(edith: Any) -> None:
     program = Program(edith)
     ApiToken.objects.update(expires_at=Now() + timedelta(days=1))
-    assert status_of(program) == 200
+    assert load_status(program) == 200
     ApiToken.objects.update(
         created_at=F("created_at") - timedelta(days=9), expires_at=Now() - timedelta(seconds=1)
     )
-    assert status_of(program) == 401
+    assert load_status(program) == 401
 
 
 @pytest.mark.parametrize("lost", ["is_active", "is_staff"])
 def test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once(edith: Any, lost: str) -> None:
     program = Program(edith)
-    assert status_of(program) == 200
+    assert load_status(program) == 200
     setattr(edith, lost, False)
     edith.save()
-    assert status_of(program) == 401
+    assert load_status(program) == 401
 
 
 def test_who_lost_a_permission_lost_it_for_their_tokens_at_once(edith: Any) -> None:
     program = Program(edith)
-    assert status_of(program) == 200
+    assert load_status(program) == 200
     edith.user_permissions.clear()
     answer = program.get("/issues/")
     assert answer.status_code == 403
@@ -134,7 +134,7 @@ def test_who_lost_a_permission_lost_it_for_their_tokens_at_once(edith: Any) -> N
 
 def test_a_token_does_what_it_was_made_for_and_nothing_else(edith: Any) -> None:
     program = Program(edith, "status")
-    assert status_of(program) == 200
+    assert load_status(program) == 200
     answer = program.post("/issues/", {"title": "Swifts", "text": "Gone."})
     assert answer.status_code == 403
     assert 'error="insufficient_scope", scope="publish"' in answer.headers["WWW-Authenticate"]
@@ -161,13 +161,13 @@ def test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database(e
 
 def test_use_is_noted_to_the_minute(edith: Any) -> None:
     program = Program(edith)
-    status_of(program)
+    load_status(program)
     noted = ApiToken.objects.get().last_used_at
     assert noted is not None
-    status_of(program)
+    load_status(program)
     assert ApiToken.objects.get().last_used_at == noted
     ApiToken.objects.update(last_used_at=F("last_used_at") - timedelta(seconds=61))
-    status_of(program)
+    load_status(program)
     assert ApiToken.objects.get().last_used_at > noted
     assert standing_of(ApiToken.objects.get()).is_good
 
@@ -185,7 +185,7 @@ def test_making_and_revoking_stand_in_the_audit_trail(edith: Any) -> None:
 def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     program = Program(edith)
-    status_of(program)
+    load_status(program)
     program.post("/issues/", b"{")
     for kind, secure in (("Bearer", False), ("Basic", True)):
         headers = {"Authorization": f"{kind} {program.token}"}

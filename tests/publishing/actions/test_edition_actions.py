@@ -16,7 +16,7 @@ from django.utils import timezone
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
 from publishing.actions.edition_actions import ACTIONS, applicable, perform
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
@@ -104,7 +104,7 @@ def control(edition, **facts):
 
 
 def names(edition):
-    return {action.name for action in applicable(status_of(edition.pk))}
+    return {action.name for action in applicable(load_status(edition.pk))}
 
 
 @pytest.mark.parametrize(
@@ -173,17 +173,17 @@ def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
     edition = publish_letter(hold_s)
     if becomes:
         becomes(edition)
-    before = status_of(edition.pk).as_json()
+    before = load_status(edition.pk).as_json()
 
     sheet = window.get(address(edition, f"{name}/"))
     assert re.search(numbers, sheet.words)
-    assert status_of(edition.pk).as_json() == before
+    assert load_status(edition.pk).as_json() == before
 
     assert window.post(address(edition, f"{name}/")).status == 303
-    after = status_of(edition.pk).as_json()
+    after = load_status(edition.pk).as_json()
     assert after["state"] == state
     window.post(address(edition, f"{name}/"))
-    assert status_of(edition.pk).as_json() == after
+    assert load_status(edition.pk).as_json() == after
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
     recorded = ACTIONS[name].recorded
     assert entry.get_change_message() == f"{recorded.capitalize()}, version 1."
@@ -299,15 +299,15 @@ class _PowerCutError(Exception):
 @pytest.mark.parametrize("name", ["pause", "send-now", "call-back", "cancel"])
 def test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction(publish_letter, name):
     edition = publish_letter(hold_s=600)
-    before = status_of(edition.pk).as_json()
+    before = load_status(edition.pk).as_json()
 
     def cut(verb: str) -> None:
         raise _PowerCutError
 
     with pytest.raises(_PowerCutError):
-        perform(name, edition, status_of(edition.pk), record=cut)
+        perform(name, edition, load_status(edition.pk), record=cut)
 
-    assert status_of(edition.pk).as_json() == before
+    assert load_status(edition.pk).as_json() == before
     assert not Draft.objects.exists()
 
 
@@ -315,18 +315,18 @@ def test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_c
     publish_letter,
 ):
     edition = publish_letter(hold_s=600)
-    status = status_of(edition.pk)
+    status = load_status(edition.pk)
 
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         perform("pause", edition, status, record=lambda _: None)
 
-    assert status_of(edition.pk).as_json() == status.as_json()
+    assert load_status(edition.pk).as_json() == status.as_json()
 
 
 def test_only_what_is_done_together_joins_a_transaction(publish_letter):
     edition = publish_letter(hold_s=600)
 
-    perform("pause", edition, status_of(edition.pk), record=lambda _: None)
+    perform("pause", edition, load_status(edition.pk), record=lambda _: None)
 
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic(), short_transaction():
         pass

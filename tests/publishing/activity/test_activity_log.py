@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Edition
 from publishing.activity.activity_sentences import said
 from publishing.activity.record_activity import record_action, record_draft_begun, record_listing
-from publishing.drafts.drafts import throw_away
+from publishing.drafts.drafts import delete_draft
 from publishing.models import Draft, Issue
 from publishing.progress.edition_history import words_of
 from publishing.publish.publish import publish
@@ -129,7 +129,7 @@ def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
     )
     record_draft_begun(author.pk, there)
     record_draft_begun(author.pk, gone)
-    throw_away(gone.pk, by=author.pk)
+    delete_draft(gone.pk, by=author.pk)
 
     page = WindowOf(author).get(LOG)
     assert len(lines(page)) == 3

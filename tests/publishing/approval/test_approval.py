@@ -13,13 +13,13 @@ from idempotency.models import PostedForm
 from publishing.approval.approval import (
     CannotApproveError,
     NeedsApprovalError,
+    approval_hash,
     approval_of,
+    approval_refusal,
     approve,
-    hash_to_approve,
     needs_approval,
-    why_not,
 )
-from publishing.content.draft_content import Written, content_of
+from publishing.content.draft_content import DraftContent, build_content
 from publishing.models import Draft, KeptForm
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, WindowOf
@@ -50,18 +50,20 @@ def basil(new_author):
 def draft(author):
     """Edith's draft."""
     return Draft.objects.create(
-        title="Swifts", letter="They have *gone*.", begun_by=author, saved_by=author
+        title="Swifts", letter="They have *gone*.", created_by=author, saved_by=author
     )
 
 
 def approved(draft, by):
-    approve(draft.pk, by.pk, hash_to_approve(draft))
+    approve(draft.pk, by.pk, approval_hash(draft))
     draft.refresh_from_db()
     return draft
 
 
 def content_of_draft(draft):
-    return content_of(Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text))
+    return build_content(
+        DraftContent(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
+    )
 
 
 def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
@@ -201,16 +203,16 @@ def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
     ],
 )
 def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basil, draft, edit):
-    assert why_not(draft, author.pk)
+    assert approval_refusal(draft, author.pk)
     approved(draft, basil)
     assert (approval_of(draft).by, approval_of(draft).name) == (basil.pk, "Basil Reed")
-    assert why_not(draft, author.pk) == ""
+    assert approval_refusal(draft, author.pk) == ""
     before = {name: getattr(draft, name) for name in edit}
 
     Draft.objects.filter(pk=draft.pk).update(**edit, revision=2)
     draft.refresh_from_db()
     assert approval_of(draft) is None
-    assert "Basil Reed" in why_not(draft, author.pk)
+    assert "Basil Reed" in approval_refusal(draft, author.pk)
 
     Draft.objects.filter(pk=draft.pk).update(**before, revision=3)
     draft.refresh_from_db()
@@ -218,7 +220,7 @@ def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basi
 
 
 def test_nobody_approves_words_that_they_did_not_see(two, author, basil, draft):
-    seen = hash_to_approve(draft)
+    seen = approval_hash(draft)
     Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
 
     with pytest.raises(CannotApproveError, match="changed after you looked"):
@@ -227,7 +229,7 @@ def test_nobody_approves_words_that_they_did_not_see(two, author, basil, draft):
     edition = publish(basil.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
     Draft.objects.filter(pk=draft.pk).update(edition=edition)
     with pytest.raises(CannotApproveError):
-        approve(draft.pk, basil.pk, hash_to_approve(Draft.objects.get(pk=draft.pk)))
+        approve(draft.pk, basil.pk, approval_hash(Draft.objects.get(pk=draft.pk)))
 
     draft.refresh_from_db()
     assert draft.approved_by_id is None
@@ -237,8 +239,8 @@ def test_who_may_not_publish_may_not_approve(two, new_author, draft):
     willa = new_author("willa", "write_draft")
 
     with pytest.raises(CannotApproveError, match="permission to publish"):
-        approve(draft.pk, willa.pk, hash_to_approve(draft))
-    page = WindowOf(willa).post(address_of(draft), seen=hash_to_approve(draft).hex())
+        approve(draft.pk, willa.pk, approval_hash(draft))
+    page = WindowOf(willa).post(address_of(draft), seen=approval_hash(draft).hex())
     assert page.status == 403
 
 
@@ -248,7 +250,7 @@ def test_who_approved_does_not_publish(two, author, basil, draft):
     entry = LogEntry.objects.get()
     assert (entry.user, "revision 1" in entry.change_message) == (basil, True)
 
-    assert why_not(draft, basil.pk)
+    assert approval_refusal(draft, basil.pk)
     with pytest.raises(NeedsApprovalError):
         publish(basil.pk, "key", content_of_draft(draft), hold_s=0, approved_by=basil.pk)
 
@@ -266,7 +268,7 @@ def test_an_approval_goes_with_the_right_of_its_giver(two, author, basil, draft,
     draft.refresh_from_db()
 
     assert approval_of(draft) is None
-    assert why_not(draft, author.pk)
+    assert approval_refusal(draft, author.pk)
 
 
 def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words(
@@ -275,7 +277,7 @@ def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_wor
     """The save is not committed when the approval reads the draft, and is when it writes."""
     with transaction.atomic():
         Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
-        approving = beside(lambda: approve(draft.pk, basil.pk, hash_to_approve(draft)))
+        approving = beside(lambda: approve(draft.pk, basil.pk, approval_hash(draft)))
         wait_until_somebody_waits()
 
     with pytest.raises(CannotApproveError):
@@ -297,7 +299,7 @@ def test_the_button_approves_the_words_that_were_seen_and_leads_back_to_the_shee
         assert window.post(address_of(draft), seen=seen).status == 303
     assert approval_of(Draft.objects.get(pk=draft.pk)) is None
 
-    page = window.post(address_of(draft), seen=hash_to_approve(draft).hex())
+    page = window.post(address_of(draft), seen=approval_hash(draft).hex())
 
     assert page.status == 303
     assert page.answer["Location"] == address_of(draft, "check")

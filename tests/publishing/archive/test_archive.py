@@ -11,7 +11,7 @@ from django.db.models import F
 
 from delivery.models import Edition, Newsletter
 from publishing.content.edition_content import Content
-from publishing.content.public_html import sanitised
+from publishing.content.public_html import sanitise_html
 from publishing.models import Issue
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
@@ -107,7 +107,7 @@ ATTACKS = [
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_in_a_letter_can_act_on_the_site(attack):
-    body = sanitised(f"<p>before</p>{attack}<p>after</p>")
+    body = sanitise_html(f"<p>before</p>{attack}<p>after</p>")
 
     assert "alert(1)" not in body
     assert "spy.example" not in body

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from delivery.models import Newsletter
-from publishing.content.public_html import first_picture, sanitised
+from publishing.content.public_html import first_image, sanitise_html
 from publishing.publish.publish import publish
 from subscribers.consent import consent_wording
 from subscribers.models import Subscriber
@@ -181,7 +181,7 @@ def test_what_an_author_signs_in_with_is_not_told_to_everybody(anybody, author, 
     ],
 )
 def test_the_picture_beside_a_link_is_the_first_one_that_shows_something(pictures, address):
-    assert first_picture(sanitised(pictures), SITE) == address
+    assert first_image(sanitise_html(pictures), SITE) == address
 
 
 def test_many_letters_stand_on_two_pages_that_know_each_other(anybody, author):

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.progress.progress import is_public
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
@@ -129,7 +129,7 @@ def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, firs
     if ended:
         cancelled(first)
 
-    assert is_public(status_of(first.pk).books) == (letter_page(anybody).status == 200)
+    assert is_public(load_status(first.pk).books) == (letter_page(anybody).status == 200)
 
 
 def test_the_archive_asks_the_database_as_often_for_many_letters_as_for_one(

@@ -13,9 +13,9 @@ from delivery.mail.message import Recipient
 from delivery.models import Edition
 from delivery.worker.step import renderer_for
 from idempotency.key import fresh_key
-from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
@@ -24,7 +24,7 @@ from tests.publishing.author_browser import LETTER, WindowOf
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PREVIEW = "/admin/newsletters/preview/"
-WORDS = Written(
+WORDS = DraftContent(
     "For {{ name }}",
     "Dear {{ name|reader }}, quite.",
     MARKDOWN,
@@ -33,9 +33,9 @@ WORDS = Written(
 )
 
 
-def preview(author, words: Written = WORDS) -> str:
+def preview(author, words: DraftContent = WORDS) -> str:
     """The address of the preview of a draft with these words."""
-    draft = drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+    draft = drafts.begin(author.pk, fresh_key(), DraftFields(words)).draft
     return f"/admin/newsletters/drafts/{draft.pk}/preview/"
 
 
@@ -51,7 +51,7 @@ def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, th
             preview(author), secure=True, headers={"Accept": "application/json"}
         ).content
     )
-    edition = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
+    edition = publish(author.pk, fresh_key(), build_content(WORDS), hold_s=0).edition
     edition.archive_url = "https://letter.example.org/archive/"
     ada = Subscriber.objects.get(name="Ada")
     (made,) = renderer_for(edition).messages([Recipient(ada.pk, ada.email, (ada.name,))], author.pk)
@@ -98,7 +98,7 @@ def test_the_frame_of_the_composer_allows_no_more_than_the_answer(window, author
 
 
 def test_the_text_part_is_plain_text(window, author):
-    written = Written("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
+    written = DraftContent("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
     page = window.get(f"{preview(author, written)}?part=text")
 
     assert page.answer["Content-Type"] == "text/plain; charset=utf-8"
@@ -121,7 +121,7 @@ def test_the_plain_forms_fields_are_shown_as_they_would_be_sent(window):
 
 
 def test_the_next_version_shows_its_words_before_anything_was_saved(window, author, three_readers):
-    first = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
+    first = publish(author.pk, fresh_key(), build_content(WORDS), hold_s=0).edition
     composer = window.get(f"/admin/newsletters/write/?issue={first.issue_id}")
     (frame,) = re.findall(r'<iframe [^>]*src="([^"]+)"', composer.html)
 
@@ -129,7 +129,7 @@ def test_the_next_version_shows_its_words_before_anything_was_saved(window, auth
     text = window.get(unescape(frame).replace("part=html", "part=text"))
 
     assert not Draft.objects.exists()
-    saved = drafts.begin_for_issue(author.pk, first.issue_id)
+    saved = drafts.open_for_issue(author.pk, first.issue_id)
     as_saved = window.get(f"/admin/newsletters/drafts/{saved.pk}/preview/?part=html")
     assert shown.html == as_saved.html
     assert "Dear Ada" in text.html
@@ -170,7 +170,7 @@ def test_who_may_not_see_readers_is_shown_an_invented_one(new_author, three_read
 
 @pytest.mark.parametrize("text", ["", "Much longer in words of my own. " * 200])
 def test_the_composer_and_the_check_agree_on_the_size(window, author, three_readers, text):
-    written = Written("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
+    written = DraftContent("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
     address = preview(author, written).removesuffix("preview/")
 
     (composers,) = re.findall(r"([\d,]+) kB as mail", window.get(address).words)

@@ -14,12 +14,12 @@ from delivery.mail.inline_css import MAX_LENGTH, inline_styles
 from delivery.mail.merge_fields import MAX_UNKNOWN_FIELDS, FieldTemplate, unknown_fields
 from delivery.mail.normalise_html import MAX_TAGS, normalise
 from delivery.models import Newsletter
-from publishing.content.markdown import html_of
-from publishing.content.public_html import public_letter, sanitised
-from publishing.content.summary import summary_of
-from publishing.content.text_part import text_of
-from publishing.content.word_count import about_words_in, words_in
-from publishing.images.strip_gif_metadata import without_remarks
+from publishing.content.markdown import render_markdown
+from publishing.content.public_html import render_public_issue, sanitise_html
+from publishing.content.summary import summarise
+from publishing.content.text_part import html_to_text
+from publishing.content.word_count import count_words, estimate_word_count
+from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.preflight.parse_letter import Link, read_letter
 from tests.publishing.preflight.facts_factory import found
 
@@ -99,16 +99,16 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "made sound": normalise,
     "read for the check sheet": read_letter,
     "check sheet": found,
-    "text part": text_of,
-    "archive": lambda letter: public_letter("x", letter, "", leave_url="/", archive_url="/"),
-    "archive of text": lambda letter: public_letter(
+    "text part": html_to_text,
+    "archive": lambda letter: render_public_issue("x", letter, "", leave_url="/", archive_url="/"),
+    "archive of text": lambda letter: render_public_issue(
         "x", "", letter, leave_url="/", archive_url="/"
     ),
-    "feed": sanitised,
-    "summary": lambda letter: summary_of(letter, letter),
+    "feed": sanitise_html,
+    "summary": lambda letter: summarise(letter, letter),
     "mail and preview": _mail,
     "merge fields": lambda letter: FieldTemplate(letter, html=True).fill({"name": "Ada"}),
-    "words": lambda letter: (words_in(letter), about_words_in(letter)),
+    "words": lambda letter: (count_words(letter), estimate_word_count(letter)),
 }
 
 
@@ -139,13 +139,15 @@ def test_time_grows_linearly_on_hostile_html(parser: str) -> None:
 
 def test_time_grows_linearly_on_hostile_markdown() -> None:
     short, long = markdown_letters(SHORT), markdown_letters(LONG)
-    assert [kind for kind in long if _grows_too_fast(html_of, short[kind], long[kind])] == []
+    assert [
+        kind for kind in long if _grows_too_fast(render_markdown, short[kind], long[kind])
+    ] == []
 
 
 @pytest.mark.parametrize("block", [b",~~~~~~~~\0\2\0", b"!~\0", b"!\xf9\0", b"!~\1a\1a\1a\1a\0"])
 def test_time_grows_linearly_on_hostile_animations(block: bytes) -> None:
     short, long = (b"GIF89a" + bytes(7) + block * number + b";" for number in (100_000, 400_000))
-    assert not _grows_too_fast(without_remarks, short, long)
+    assert not _grows_too_fast(strip_gif_metadata, short, long)
 
 
 def test_a_style_sheet_that_costs_too_much_is_kept_whole() -> None:

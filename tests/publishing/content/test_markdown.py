@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.mail.merge_fields import FIELD_PATTERN, FieldTemplate
-from publishing.content.markdown import html_of
-from publishing.content.public_html import sanitised
+from publishing.content.markdown import render_markdown
+from publishing.content.public_html import sanitise_html
 
 
 def one_line(markdown: str) -> str:
-    return html_of(markdown).replace("\n", "")
+    return render_markdown(markdown).replace("\n", "")
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_a_field_as_the_address_of_a_link_keeps_its_blanks_and_braces(written: s
     ],
 )
 def test_a_field_within_an_address_is_not_encoded(written: str, made: str) -> None:
-    assert f'href="{made}"' in html_of(written)
+    assert f'href="{made}"' in render_markdown(written)
 
 
 def test_a_field_within_a_title_or_an_alt_text_keeps_the_quotes_around_it_whole() -> None:
-    made = html_of('![for {{ name|"you" }}](/p.png "to {{ name }}")')
+    made = render_markdown('![for {{ name|"you" }}](/p.png "to {{ name }}")')
     assert 'alt="for {{ name|&quot;you&quot; }}" title="to {{ name }}"' in made
 
 
@@ -74,14 +74,14 @@ def test_the_bar_of_a_field_is_no_border_of_a_cell() -> None:
 
 
 def test_a_fallback_in_markdown_is_words_and_no_html() -> None:
-    made = html_of("{{ name|<b>you</b> & me }}")
+    made = render_markdown("{{ name|<b>you</b> & me }}")
     assert made == "<p>{{ name|&lt;b&gt;you&lt;/b&gt; &amp; me }}</p>\n"
     assert FieldTemplate(made, html=True).fill({}) == "<p>&lt;b&gt;you&lt;/b&gt; &amp; me</p>\n"
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~"])
 def test_the_language_of_code_is_left_out_with_what_stands_in_it(fence: str) -> None:
-    made = html_of(f"{fence} {{{{ name }}}}\n{{{{ email }}}}\n{fence}")
+    made = render_markdown(f"{fence} {{{{ name }}}}\n{{{{ email }}}}\n{fence}")
     assert made == "<pre><code>{{ email }}\n</code></pre>\n"
 
 
@@ -101,12 +101,12 @@ def test_no_field_is_lost_doubled_or_changed_whatever_stands_around_it(pieces: l
     # letter.
     if "]:" in written or "](" in written or "```" in written or "~~~" in written:
         return
-    assert FIELD_PATTERN.findall(html_of(written)) == FIELD_PATTERN.findall(written)
+    assert FIELD_PATTERN.findall(render_markdown(written)) == FIELD_PATTERN.findall(written)
 
 
 @given(st.text(max_size=200))
 def test_anything_is_markdown(written: str) -> None:
-    html_of(written)
+    render_markdown(written)
 
 
 def test_html_within_markdown_stays_words() -> None:
@@ -131,14 +131,14 @@ def test_html_within_markdown_stays_words() -> None:
 )
 @pytest.mark.parametrize("written", ["[x](<{}>)", "![x](<{}>)", "[x]\n\n[x]: <{}>"])
 def test_an_address_that_could_act_does_not_come_through(address: str, written: str) -> None:
-    made = html_of(written.format(address))
+    made = render_markdown(written.format(address))
     assert "href" not in made
     assert "src" not in made
 
 
 def test_bare_addresses_are_words_and_bracketed_ones_are_links() -> None:
-    assert "<a" not in html_of("https://example.org")
-    assert '<a href="https://example.org">https://example.org</a>' in html_of(
+    assert "<a" not in render_markdown("https://example.org")
+    assert '<a href="https://example.org">https://example.org</a>' in render_markdown(
         "<https://example.org>"
     )
 
@@ -159,7 +159,7 @@ def test_headers_of_a_table_head_their_columns_and_figures_are_a_class() -> None
         '<td style="text-align:center"><em>3 August</em></td>'
         '<td class="num">14</td></tr></tbody></table>'
     )
-    shown = sanitised(html_of(f"{TABLE}\n~~a~~ `b`\n\n1. c\n\n---\n\n> d"))
+    shown = sanitise_html(render_markdown(f"{TABLE}\n~~a~~ `b`\n\n1. c\n\n---\n\n> d"))
     classes = ('scope="col"', 'class="num"')
     for kept in (*classes, "<thead>", "<s>", "<code>", "<ol>", "<hr>", "<blockquote>"):
         assert kept in shown

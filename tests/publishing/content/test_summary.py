@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from publishing.archive.archived_editions import latest_letters
-from publishing.content.summary import LONGEST, summary_of
+from publishing.content.summary import LONGEST, summarise
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
@@ -27,30 +27,30 @@ FIRST = "They are gone between one evening and the next."
     ],
 )
 def test_it_is_the_first_paragraph_that_says_something(html):
-    assert summary_of(html, "The text part.") == FIRST
+    assert summarise(html, "The text part.") == FIRST
 
 
 def test_a_letter_of_text_alone_is_told_by_its_text():
     text = FIRST.replace(" and", "\n and")
-    assert summary_of(" ", f"Dear {{{{ name|reader }}}},\n\n{text}\n") == FIRST
-    assert summary_of('<p><img src="https://example.org/a.png"></p>', FIRST) == FIRST
-    assert summary_of("<p>Dear you,</p><p>come.</p>", "") == "Dear you, come."
-    assert summary_of("<p>a &lt;b&gt; &amp; c</p>", "") == "a <b> & c"
-    assert summary_of(f"<p>{FIRST}</p>", "", "{{ name }}") == FIRST
+    assert summarise(" ", f"Dear {{{{ name|reader }}}},\n\n{text}\n") == FIRST
+    assert summarise('<p><img src="https://example.org/a.png"></p>', FIRST) == FIRST
+    assert summarise("<p>Dear you,</p><p>come.</p>", "") == "Dear you, come."
+    assert summarise("<p>a &lt;b&gt; &amp; c</p>", "") == "a <b> & c"
+    assert summarise(f"<p>{FIRST}</p>", "", "{{ name }}") == FIRST
 
 
 def test_a_long_paragraph_ends_at_a_sentence_or_else_between_two_words():
     sentences = f"{FIRST} " * 6
-    assert summary_of(f"<p>{sentences}</p>", "") == f"{FIRST} {FIRST} {FIRST}"
+    assert summarise(f"<p>{sentences}</p>", "") == f"{FIRST} {FIRST} {FIRST}"
 
-    cut = summary_of(f"<p>{'heron, ' * 60}</p>", "")
+    cut = summarise(f"<p>{'heron, ' * 60}</p>", "")
     assert cut.endswith("heron…")
     assert len(cut) <= LONGEST
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
 def test_whatever_the_letter_is_it_is_plain_and_short(html, text):
-    summary = summary_of(html, text)
+    summary = summarise(html, text)
 
     assert len(summary) <= LONGEST
     assert summary == " ".join(summary.split())

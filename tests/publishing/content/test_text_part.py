@@ -7,10 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.mail.merge_fields import FIELD_PATTERN
-from publishing.content.draft_content import HTML, MARKDOWN, Written, automatic_text, content_of
-from publishing.content.edition_content import Content, flaws_of
-from publishing.content.markdown import html_of
-from publishing.content.text_part import DEEPEST, text_of
+from publishing.content.draft_content import (
+    HTML,
+    MARKDOWN,
+    DraftContent,
+    automatic_text,
+    build_content,
+)
+from publishing.content.edition_content import Content, find_problems
+from publishing.content.markdown import render_markdown
+from publishing.content.text_part import DEEPEST, html_to_text
 
 
 @pytest.mark.parametrize(
@@ -38,13 +44,13 @@ from publishing.content.text_part import DEEPEST, text_of
             "<table><tr><td><table><tr><td><p>one</p><p>two</p></table><td><p>three</table>",
             "one\n\ntwo\n\nthree",
         ),
-        (html_of("- one\n\n  more\n\n- two"), "- one\n\n  more\n- two"),
-        (html_of("> a  \n> b\n>\n> c\n> > d\n\ne"), "> a\n> b\n>\n> c\n>\n> > d\n\ne"),
-        (html_of("```\nif x < 1:\n    y\n\nz\n```"), "    if x < 1:\n        y\n\n    z"),
+        (render_markdown("- one\n\n  more\n\n- two"), "- one\n\n  more\n- two"),
+        (render_markdown("> a  \n> b\n>\n> c\n> > d\n\ne"), "> a\n> b\n>\n> c\n>\n> > d\n\ne"),
+        (render_markdown("```\nif x < 1:\n    y\n\nz\n```"), "    if x < 1:\n        y\n\n    z"),
     ],
 )
 def test_what_is_seen_is_said_in_lines(html: str, text: str) -> None:
-    assert text_of(html) == text
+    assert html_to_text(html) == text
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,7 @@ def test_what_is_seen_is_said_in_lines(html: str, text: str) -> None:
     ],
 )
 def test_what_nobody_sees_is_not_said(unseen: str) -> None:
-    assert text_of(f"<p>before</p>{unseen}<p>after</p>") == "before\n\nafter"
+    assert html_to_text(f"<p>before</p>{unseen}<p>after</p>") == "before\n\nafter"
 
 
 @pytest.mark.parametrize(
@@ -82,19 +88,19 @@ def test_what_nobody_sees_is_not_said(unseen: str) -> None:
     ],
 )
 def test_links_say_their_address_once(html: str, text: str) -> None:
-    assert text_of(html) == text
+    assert html_to_text(html) == text
 
 
 def test_lists_nested_and_numbered() -> None:
     markdown = "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
-    assert text_of(html_of(markdown)) == (
+    assert html_to_text(render_markdown(markdown)) == (
         "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
     )
 
 
 def test_tables_are_columns_with_figures_at_the_right() -> None:
     table = "| Year | Last seen | Birds |\n|--|--|--:|\n| 2025 | 31 July | 12 |\n| 26 | 3 | 8 |"
-    assert text_of(html_of(table)) == (
+    assert html_to_text(render_markdown(table)) == (
         "Year  Last seen  Birds\n"
         "----  ---------  -----\n"
         "2025  31 July       12\n"
@@ -105,20 +111,23 @@ def test_tables_are_columns_with_figures_at_the_right() -> None:
 def test_a_table_that_is_too_wide_for_a_window_is_no_columns() -> None:
     wide = "word " * 15
     html = f"<table><tr><th>A<th>B<tr><td>{wide}<td>{wide}</table>"
-    assert text_of(html) == f"A | B\n{wide.strip()} | {wide.strip()}"
+    assert html_to_text(html) == f"A | B\n{wide.strip()} | {wide.strip()}"
 
 
 def test_fields_come_through_in_words_and_in_addresses() -> None:
     html = '<p>{{name}}, <a href="{{ archive_url }}">read {{ name|you }}</a></p>'
-    assert text_of(html) == "{{name}}, read {{ name|you }} ({{ archive_url }})"
-    assert text_of('<a href="{{{ pm:unsubscribe }}}">Leave</a>') == "Leave ({{{ pm:unsubscribe }}})"
-    assert text_of('<a href="{{ archive_url }}">{{ archive_url }}</a>') == "{{ archive_url }}"
+    assert html_to_text(html) == "{{name}}, read {{ name|you }} ({{ archive_url }})"
+    assert (
+        html_to_text('<a href="{{{ pm:unsubscribe }}}">Leave</a>')
+        == "Leave ({{{ pm:unsubscribe }}})"
+    )
+    assert html_to_text('<a href="{{ archive_url }}">{{ archive_url }}</a>') == "{{ archive_url }}"
 
 
 def test_a_fallback_of_html_becomes_words() -> None:
-    assert text_of("<p>{{ name|<b>you</b> &amp; me }}</p>") == "{{ name|you & me }}"
-    assert text_of("<p>{{ name|&#123;x&#125; }}</p>") == "{{ name|x }}"
-    assert text_of(html_of("{{ name|<b> & me }}")) == "{{ name|<b> & me }}"
+    assert html_to_text("<p>{{ name|<b>you</b> &amp; me }}</p>") == "{{ name|you & me }}"
+    assert html_to_text("<p>{{ name|&#123;x&#125; }}</p>") == "{{ name|x }}"
+    assert html_to_text(render_markdown("{{ name|<b> & me }}")) == "{{ name|<b> & me }}"
 
 
 @pytest.mark.parametrize(
@@ -132,13 +141,13 @@ def test_a_fallback_of_html_becomes_words() -> None:
     ],
 )
 def test_words_within_a_drawing_or_a_formula_are_kept(html: str) -> None:
-    assert text_of(html) in ("“{{ name }}”", "“{{ name }}")
+    assert html_to_text(html) in ("“{{ name }}”", "“{{ name }}")
 
 
 @pytest.mark.parametrize("comment", ["<!-- <font size='2> -->", "<!--\n<o:p don't>\n-->"])
 def test_a_quote_that_stays_open_in_a_comment_takes_no_words_with_it(comment: str) -> None:
     html = f'{comment}<p>They have gone, it\'s quiet <b class="small">now</b>.</p><p>Ada</p>'
-    assert text_of(html) == "They have gone, it's quiet now.\n\nAda"
+    assert html_to_text(html) == "They have gone, it's quiet now.\n\nAda"
 
 
 FIELDS = st.sampled_from(["{{ name }}", "{{name|there}}", "{{ email }}", "{{ archive_url }}"])
@@ -155,12 +164,12 @@ def test_no_field_is_lost_whatever_the_html_is_like(pieces: list[str]) -> None:
     html = "".join(pieces)
     if "<a " in html and ">" in html:
         return  # then a field may stand within a tag
-    assert sorted(FIELD_PATTERN.findall(text_of(html))) == sorted(FIELD_PATTERN.findall(html))
+    assert sorted(FIELD_PATTERN.findall(html_to_text(html))) == sorted(FIELD_PATTERN.findall(html))
 
 
 @given(st.text(max_size=300) | st.lists(TAGS, max_size=60).map("".join))
 def test_anything_has_a_text_part(html: str) -> None:
-    text_of(html)
+    html_to_text(html)
 
 
 @pytest.mark.parametrize(
@@ -170,12 +179,12 @@ def test_anything_has_a_text_part(html: str) -> None:
 )  # fmt: skip
 def test_the_longest_letter_may_be_made_of_anything(piece: str) -> None:
     html = piece * (50_000 // len(piece))
-    made = text_of(f"{html} <p>last words</p>")
+    made = html_to_text(f"{html} <p>last words</p>")
     assert len(made) <= 2 * len(html) + 100
 
 
 def test_depth_costs_no_room() -> None:
-    deep = text_of("<blockquote>" * 100 + "<p>x</p><p>y</p>")
+    deep = html_to_text("<blockquote>" * 100 + "<p>x</p><p>y</p>")
     assert deep.endswith("> " * DEEPEST + "y")
     assert len(deep) < 50
 
@@ -184,10 +193,13 @@ def test_depth_costs_no_room() -> None:
 def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
     form: str, letter: str
 ) -> None:
-    written = Written("T", "", form, letter, " \n")
+    written = DraftContent("T", "", form, letter, " \n")
     assert automatic_text(written) == "Hi you"
-    assert content_of(written).text == "Hi you"
-    assert content_of(Written("T", "", form, letter, "In *my* words\n")).text == "In *my* words\n"
+    assert build_content(written).text == "Hi you"
+    assert (
+        build_content(DraftContent("T", "", form, letter, "In *my* words\n")).text
+        == "In *my* words\n"
+    )
 
 
 def test_stored_words_have_plain_line_ends_and_no_control_characters() -> None:
@@ -205,7 +217,7 @@ BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
     for field in ("title", "preheader"):
         words = {"title": "Swifts", "preheader": "", field: f"Swifts{sign}gone"}
-        [flaw] = flaws_of(
+        [flaw] = find_problems(
             Content.written(words["title"], "", "They have gone.", words["preheader"])
         )
         assert (flaw.field, "more than one line" in flaw.sentence) == (field, True)
@@ -216,4 +228,4 @@ def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
     ["Мауэрзеглер", "خبر\u200cنامه", "שלום \u2068Homing\u2069", "👩\u200d🌾 in May", "A\xa0B"],
 )
 def test_a_title_may_be_of_any_script(title: str) -> None:
-    assert flaws_of(Content.written(title, "", "They have gone.")) == []
+    assert find_problems(Content.written(title, "", "They have gone.")) == []

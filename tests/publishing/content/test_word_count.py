@@ -7,10 +7,10 @@ import re
 import pytest
 
 from idempotency.key import fresh_key
-from publishing.content.draft_content import HTML, MARKDOWN, Written
-from publishing.content.word_count import words_in
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
+from publishing.content.word_count import count_words
 from publishing.drafts import drafts
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 
 TEXTS = {
     "": 0,
@@ -36,12 +36,12 @@ TEXTS = {
 
 
 def test_a_word_is_what_a_reader_reads_as_one() -> None:
-    assert {text: words_in(text) for text in TEXTS} == TEXTS
+    assert {text: count_words(text) for text in TEXTS} == TEXTS
 
 
 def test_it_takes_no_longer_than_the_text_is_long() -> None:
     for hard in ("a-" * 200_000, "1,1" * 200_000, "{{ " * 200_000, "https://" * 200_000):
-        assert words_in(hard) >= 0
+        assert count_words(hard) >= 0
 
 
 LETTERS = {
@@ -60,20 +60,20 @@ LETTERS = {
 def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, named: str) -> None:
     written_in, letter, words = LETTERS[named]
 
-    only_text = Written("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
+    only_text = DraftContent("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
     assert _counted(window, author, only_text) == (3, 3)
-    composer, check = _counted(window, author, Written("Swifts", "", written_in, letter, ""))
+    composer, check = _counted(window, author, DraftContent("Swifts", "", written_in, letter, ""))
 
     assert composer == words
     # Of nothing at all the check says that it is not there.
     assert check == (words if words else None)
 
 
-def _draft(author, written: Written):
-    return drafts.begin(author.pk, fresh_key(), Wording(written)).draft
+def _draft(author, written: DraftContent):
+    return drafts.begin(author.pk, fresh_key(), DraftFields(written)).draft
 
 
-def _counted(window, author, written: Written) -> tuple[int, int | None]:
+def _counted(window, author, written: DraftContent) -> tuple[int, int | None]:
     """How many words the composer says a draft has, and how many the check."""
     draft = _draft(author, written)
     page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words

@@ -16,7 +16,7 @@ from publishing.dashboard.dashboard_headline import Standing, sentence_of
 from publishing.dashboard.readers_chart import Chart, Point, Scale, chart_of, scale_of
 from publishing.dashboard.undelivered_chart import NotSent, strips_of
 from publishing.progress_bar import NARROWEST, ORDER, parts_of
-from publishing.scheduling.local_time import late_by
+from publishing.scheduling.local_time import lateness_words
 from publishing.templatetags.desk import mailbox
 
 
@@ -235,4 +235,4 @@ def test_numbers_and_times_are_written_in_words() -> None:
     assert [enumerated(list(row)) for row in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
     due = datetime(2026, 9, 24, 6, tzinfo=UTC)
     late = {59: "", 60: "60 seconds", 720: "12 minutes", 7200: "2 hours", 172_800: "2 days"}
-    assert {s: late_by(due, due + timedelta(seconds=s)) for s in late} == late
+    assert {s: lateness_words(due, due + timedelta(seconds=s)) for s in late} == late

@@ -18,7 +18,7 @@ from delivery.models import Alarm, Batch, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
 from delivery.queue import control, scheduled_editions
 from delivery.reconcile import database_identity
-from publishing.approval.approval import approve, hash_to_approve
+from publishing.approval.approval import approval_hash, approve
 from publishing.external_checks.cached_results import keep_domain
 from publishing.external_checks.domain_records import Records, Said
 from publishing.models import Draft
@@ -200,7 +200,7 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
 
     # It counts as approved as long as its giver may publish.
     giver = new_author("basil", "publish_edition")
-    approve(draft.pk, giver.pk, hash_to_approve(draft))
+    approve(draft.pk, giver.pk, approval_hash(draft))
     assert section(window.get(DESK), "need") == ""
     giver.user_permissions.clear()
     assert "A moth at the lamp" in section(window.get(DESK), "need")

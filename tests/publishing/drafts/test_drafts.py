@@ -9,9 +9,9 @@ from django.contrib.admin.models import LogEntry
 from django.db import transaction
 
 from idempotency.key import fresh_key
-from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
+from publishing.drafts.drafts import MOST_UNTOUCHED, Conflict, DraftFields, Saved
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing import edition_states
@@ -26,10 +26,10 @@ DRAFTS = "/admin/newsletters/drafts/"
 ISSUES = "/admin/newsletters/issues/"
 
 
-def wording(letter: str = "They have gone.", **words: str) -> Wording:
+def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
     """Words of a draft; a test names what matters."""
-    return Wording(
-        Written(
+    return DraftFields(
+        DraftContent(
             words.get("title", "Swifts"),
             words.get("preheader", ""),
             words.get("format", MARKDOWN),
@@ -94,28 +94,28 @@ class TestSaving:
 class TestTheNextVersionOfAnIssue:
     def test_what_was_written_in_markdown_comes_back_in_markdown(self, author):
         draft = begun(author, "# Gone\n\nThey *have*.", preheader="Quite.")
-        content = content_of(drafts.written_of(draft))
+        content = build_content(drafts.content_of_draft(draft))
         edition = publish(author.pk, draft.key, content, hold_s=0).edition
         Draft.objects.update(edition=edition)
 
-        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+        following = drafts.open_for_issue(author.pk, edition.issue_id)
 
         assert following.pk != draft.pk
-        assert drafts.written_of(following) == drafts.written_of(draft)
+        assert drafts.content_of_draft(following) == drafts.content_of_draft(draft)
         assert following.issue_id == edition.issue_id
 
     def test_finished_html_comes_back_as_html_with_its_own_text(self, author):
         edition = publish(author.pk, fresh_key(), letter(text="My own words."), hold_s=0).edition
 
-        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+        following = drafts.open_for_issue(author.pk, edition.issue_id)
 
         assert (following.format, following.letter) == (HTML, edition.html_content)
         assert following.text == "My own words."
-        assert content_of(drafts.written_of(following)) == letter(text="My own words.")
+        assert build_content(drafts.content_of_draft(following)) == letter(text="My own words.")
 
     def test_the_first_save_of_a_second_form_for_it_meets_the_open_draft(self, author):
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
-        drafts.begin_for_issue(author.pk, issue)
+        drafts.open_for_issue(author.pk, issue)
 
         answer = drafts.begin(author.pk, fresh_key(), wording("Mine."), issue=issue)
 
@@ -168,8 +168,8 @@ class TestAtTheSameMoment:
         ines = new_author("ines")
 
         with transaction.atomic():
-            mine = drafts.begin_for_issue(author.pk, issue)
-            other = beside(lambda: drafts.begin_for_issue(ines.pk, issue))
+            mine = drafts.open_for_issue(author.pk, issue)
+            other = beside(lambda: drafts.open_for_issue(ines.pk, issue))
             wait_until_somebody_waits()
 
         assert other.result(PATIENCE_S).pk == mine.pk
@@ -179,7 +179,7 @@ class TestAtTheSameMoment:
         draft = begun(author)
 
         with transaction.atomic():
-            drafts.throw_away(draft.pk, by=author.pk)
+            drafts.delete_draft(draft.pk, by=author.pk)
             other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
             wait_until_somebody_waits()
 
@@ -202,7 +202,7 @@ class TestThePages:
 
         changed = window.post(saved.answer["Location"], **{**fields, "letter": "Gone for good."})
         assert changed.status == 303
-        assert drafts.written_of(Draft.objects.get()).letter == "Gone for good."
+        assert drafts.content_of_draft(Draft.objects.get()).letter == "Gone for good."
 
     def test_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
         form = window.get(WRITE).form_with("letter")
@@ -340,7 +340,7 @@ class TestThePages:
 
         window.post(form.action, **{**form.fields, "letter": "Gone on with."})
         kept = Draft.objects.exclude(pk=draft.pk).get()
-        assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
+        assert (kept.letter, kept.created_by) == ("Gone on with.", window.author)
         window.client.force_login(window.author)
         page = window.get(f"{DRAFTS}{kept.pk}/?signed_out=")
         assert "Your words were kept" in page.words
@@ -373,7 +373,7 @@ class TestThePages:
         page = post(MOST_UNTOUCHED)
 
         assert page.status == 429
-        assert Draft.objects.filter(begun_by=window.author).count() == MOST_UNTOUCHED
+        assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
         # What is there already is led to, and one that somebody goes on with makes room.
         assert post(0).status == 302
         again = page.form_with("letter")

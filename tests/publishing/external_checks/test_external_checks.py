@@ -18,7 +18,7 @@ from publishing.external_checks.link_result import LinkAnswer, Trouble
 from publishing.external_checks.links import AT_A_TIME, MOST_LINKS, open_links
 from publishing.external_checks.open_link import LinkOpener
 from publishing.external_checks.ssrf_guard import is_public
-from publishing.models import OutsideLook
+from publishing.models import ExternalCheck
 from tests.publishing.external_checks.fake_name_server import LocalNameServer
 from tests.publishing.external_checks.fake_web_server import LocalWebServer
 
@@ -312,10 +312,10 @@ def test_what_was_found_is_kept_and_the_latest_look_counts(names):
 def test_what_is_older_than_ten_minutes_counts_no_more_and_after_a_day_it_is_gone(names):
     cached_results.keep_domain(look_up_domain(DOMAIN, names.known()))
     cached_results.keep_links({"https://a.example/": LinkAnswer(status=404)})
-    OutsideLook.objects.update(looked_at="2020-01-01T00:00Z")
+    ExternalCheck.objects.update(looked_at="2020-01-01T00:00Z")
 
     known = cached_results.fresh(DOMAIN, ["https://a.example/"])
     cached_results.keep_links({"https://b.example/": LinkAnswer(status=200)})
 
     assert (known.domain, known.links, known.links_at) == (None, {}, None)
-    assert [look.subject for look in OutsideLook.objects.all()] == ["https://b.example/"]
+    assert [look.subject for look in ExternalCheck.objects.all()] == ["https://b.example/"]

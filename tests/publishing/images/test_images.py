@@ -14,8 +14,8 @@ from django.db.models import F
 from PIL import Image, ImageOps, PngImagePlugin
 
 from publishing.images import images
-from publishing.images.resize_image import UnusablePictureError, small_picture
-from publishing.models import Picture, PictureTries
+from publishing.images.resize_image import UnusablePictureError, resize_image
+from publishing.models import UploadAttempts, UploadedImage
 from publishing.models.image import LARGEST_PICTURE
 from tests.publishing.author_browser import Page, WindowOf
 
@@ -56,13 +56,13 @@ class TestMadeFitForMail:
         ],
     )
     def test_of_a_kind_that_mail_shows(self, kind, becomes):
-        small = small_picture(picture(kind))
+        small = resize_image(picture(kind))
 
         assert small.content_type == becomes
         assert (small.width, small.height) == read(small).size == (40, 30)
 
     def test_at_most_1200_pixels_wide(self):
-        small = small_picture(picture(size=(3000, 1500)))
+        small = resize_image(picture(size=(3000, 1500)))
 
         assert read(small).size == (small.width, small.height) == (1200, 600)
 
@@ -73,8 +73,8 @@ class TestMadeFitForMail:
         exif.get_ifd(0x8825)[1] = "N"
         remarks = PngImagePlugin.PngInfo()
         remarks.add_text("Author", "my diary")
-        assert b"diary" not in small_picture(picture(pnginfo=remarks)).content
-        small = small_picture(picture("JPEG", (40, 30), exif=exif, comment=b"my diary"))
+        assert b"diary" not in resize_image(picture(pnginfo=remarks)).content
+        small = resize_image(picture("JPEG", (40, 30), exif=exif, comment=b"my diary"))
 
         assert read(small).size == (30, 40)
         assert not read(small).getexif()
@@ -91,7 +91,7 @@ class TestMadeFitForMail:
         file = io.BytesIO()
         half.save(file, "PNG", exif=exif)
 
-        small = read(small_picture(file.getvalue()))
+        small = read(resize_image(file.getvalue()))
 
         upright = ImageOps.exif_transpose(Image.open(io.BytesIO(file.getvalue())))
         assert small.size == upright.size
@@ -108,14 +108,14 @@ class TestMadeFitForMail:
             for _ in range(chance.choice([1, 2, 5])):
                 broken[chance.randrange(min(len(broken), 200))] = chance.choice([0, 1, 2, 127, 255])
             with suppress(UnusablePictureError):
-                small_picture(bytes(broken))
+                resize_image(bytes(broken))
 
     def test_a_photograph_with_another_behind_it_does_not_move(self):
         file = io.BytesIO()
         small, large = Image.new("RGB", (8, 6), "white"), Image.new("RGB", (40, 30), "blue")
         large.save(file, "MPO", save_all=True, append_images=[small])
 
-        kept = small_picture(file.getvalue())
+        kept = resize_image(file.getvalue())
 
         assert (kept.content_type, kept.width, kept.height) == ("image/jpeg", 40, 30)
 
@@ -125,7 +125,7 @@ class TestMadeFitForMail:
         noise((1100, 1100)).save(file, kind, **({"quality": 100} if kind == "JPEG" else {}))
         assert len(file.getvalue()) > LARGEST_PICTURE
 
-        small = small_picture(file.getvalue())
+        small = resize_image(file.getvalue())
 
         assert len(small.content) <= LARGEST_PICTURE
         assert read(small).size == (small.width, small.height)
@@ -136,11 +136,11 @@ class TestMadeFitForMail:
         file = io.BytesIO()
         rich.save(file, "PNG")
 
-        small = small_picture(file.getvalue())
+        small = resize_image(file.getvalue())
 
         assert len(small.content) <= LARGEST_PICTURE
         assert read(small).convert("RGBA").getextrema()[3][0] < 255
-        assert read(small_picture(picture("WEBP", mode="RGBA"))).mode == "RGBA"
+        assert read(resize_image(picture("WEBP", mode="RGBA"))).mode == "RGBA"
 
     def test_a_moving_gif_moves_on_without_its_remarks(self):
         frames = [Image.new("RGB", (30, 20), colour) for colour in ("red", "green", "blue")]
@@ -150,7 +150,7 @@ class TestMadeFitForMail:
         )
         assert b"diary" in file.getvalue()
 
-        small = small_picture(file.getvalue())
+        small = resize_image(file.getvalue())
 
         assert small.content_type == "image/gif"
         assert read(small).n_frames == 3
@@ -163,17 +163,17 @@ class TestMadeFitForMail:
         frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
 
         with pytest.raises(UnusablePictureError, match=r"at most 1200 pixels wide .* has 1,300"):
-            small_picture(file.getvalue())
+            resize_image(file.getvalue())
 
     def test_a_gif_with_too_many_frames_is_refused_undecoded(self):
         screen = b"GIF89a" + bytes([10, 0, 10, 0, 0, 0, 0])
         frame = b"," + bytes([0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 255, 0])  # no pixel in it is valid
 
-        most = small_picture(screen + frame * 500 + b";")
+        most = resize_image(screen + frame * 500 + b";")
 
         assert most.content == screen + frame * 500 + b";"
         with pytest.raises(UnusablePictureError, match="has 501 frames; at most 500 are possible"):
-            small_picture(screen + frame * 501 + b";")
+            resize_image(screen + frame * 501 + b";")
 
     @pytest.mark.parametrize(
         ("kind", "size", "how", "refusal"),
@@ -192,7 +192,7 @@ class TestMadeFitForMail:
             file = file[:-100]  # decoded, it would be called damaged
 
         with pytest.raises(UnusablePictureError, match=refusal):
-            small_picture(file)
+            resize_image(file)
 
     def test_what_is_no_picture_is_refused_in_a_sentence(self):
         universe = bytearray(picture())
@@ -200,14 +200,14 @@ class TestMadeFitForMail:
         svg = b"<svg xmlns='x'><script/></svg>"
         for file in (b"", b"not at all", svg, picture("BMP"), picture("TIFF"), bytes(universe)):
             with pytest.raises(UnusablePictureError):
-                small_picture(file)
+                resize_image(file)
 
     def test_one_that_is_cut_off_is_refused_in_a_sentence(self):
         file = io.BytesIO()
         noise((200, 200)).save(file, "JPEG")
 
         with pytest.raises(UnusablePictureError, match="damaged or cut off"):
-            small_picture(file.getvalue()[:5000])
+            resize_image(file.getvalue()[:5000])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -215,7 +215,7 @@ class TestKeptAndShown:
     def test_the_script_is_told_how_it_is_put_into_a_letter(self, window):
         told = json.loads(upload(window, picture(), alt="Swifts [two]").content)
 
-        kept = Picture.objects.get()
+        kept = UploadedImage.objects.get()
         assert told["address"] == f"/pictures/{kept.pk}.png"
         assert told["markdown"] == f"![Swifts \\[two\\]](/pictures/{kept.pk}.png)"
         assert told["html"] == (
@@ -227,7 +227,7 @@ class TestKeptAndShown:
         first, again = (upload(window, picture(), name=name) for name in ("a.png", "b.png"))
 
         assert json.loads(first.content)["address"] == json.loads(again.content)["address"]
-        assert Picture.objects.count() == 1
+        assert UploadedImage.objects.count() == 1
 
     def test_everybody_sees_it_and_it_can_do_nothing(self, window):
         address = json.loads(upload(window, picture()).content)["address"]
@@ -255,14 +255,14 @@ class TestKeptAndShown:
 
         page = window.get(answer["Location"])
 
-        assert f"![Swifts](/pictures/{Picture.objects.get().pk}.png)" in page.words
+        assert f"![Swifts](/pictures/{UploadedImage.objects.get().pk}.png)" in page.words
 
     @pytest.mark.parametrize("script", [True, False])
     def test_what_cannot_be_used_is_refused_in_a_sentence(self, window, script):
         answer = upload(window, b"no picture", script=script)
 
         assert answer.status_code == 400
-        assert not Picture.objects.exists()
+        assert not UploadedImage.objects.exists()
 
     def test_more_than_ten_megabytes_are_not_read(self, window):
         answer = upload(window, bytes(11 * 1024 * 1024))
@@ -282,7 +282,7 @@ class TestKeptAndShown:
         assert upload(window, picture(size=(40, 30))).status_code == 200
         other = WindowOf(new_author("otto", "write_draft"))
         assert upload(other, picture(size=(42, 30))).status_code == 200
-        PictureTries.objects.update(since=F("since") - timedelta(hours=1))
+        UploadAttempts.objects.update(since=F("since") - timedelta(hours=1))
         assert upload(window, picture(size=(43, 30))).status_code == 200
 
     def test_uploads_that_fail_count_for_the_hour(self, window, settings):
@@ -297,7 +297,7 @@ class TestKeptAndShown:
             "You have reached the limit of 3 uploads an hour, failed ones included "
             "(PICTURES_PER_HOUR); wait an hour and choose this one again."
         )
-        assert not Picture.objects.exists()
+        assert not UploadedImage.objects.exists()
 
     def test_a_picture_waits_only_so_long_for_others(self, window, monkeypatch):
         monkeypatch.setattr(images, "LONGEST_WAIT_S", 0.01)
@@ -313,4 +313,4 @@ class TestKeptAndShown:
         files = [SimpleUploadedFile(f"{n}.png", picture(size=(n, n))) for n in (20, 30)]
         refused = Page(window.client.post(UPLOAD, {"picture": files}, secure=True))
         assert refused.status == 400
-        assert not Picture.objects.exists()
+        assert not UploadedImage.objects.exists()

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from publishing.images.resize_image import UnusablePictureError, small_picture
+from publishing.images.resize_image import UnusablePictureError, resize_image
 
 pytestmark = pytest.mark.process
 
@@ -20,16 +20,16 @@ DECODE = """
 import django, io, pathlib, sys
 django.setup()
 from PIL import Image
-from publishing.images.resize_image import small_picture
+from publishing.images.resize_image import resize_image
 def peak():  # the greatest of the usage counts that of the process before it became this one
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 file = pathlib.Path(sys.argv[1]).read_bytes()
 small = io.BytesIO()
 Image.new("RGB", (9, 9)).save(small, "PNG")
-small_picture(small.getvalue())
+resize_image(small.getvalue())
 before = peak()
-small_picture(file)
+resize_image(file)
 print(peak() - before)
 """
 
@@ -63,7 +63,7 @@ def test_a_progressive_jpeg_disguised_as_baseline_is_refused() -> None:
     head = b"\xff\xd8\xff\xff\xef\xf0\xf0" + comment.ljust(0xF0F0 - 2, b"\0")
 
     with pytest.raises(UnusablePictureError, match="megapixels"):
-        small_picture(head + file.getvalue()[2:])
+        resize_image(head + file.getvalue()[2:])
 
 
 def _memory_of(file: bytes, path: Path) -> int:

@@ -10,7 +10,7 @@ from threading import Barrier, Thread
 import pytest
 
 from delivery.rules.edition_counts import EditionCounts
-from publishing.editions.status import status_from
+from publishing.editions.status import status_from_counts
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
 
@@ -32,7 +32,7 @@ def after(seconds):
 
 def asks(hidden=False, unchanged=0, pages=1, **facts):
     """Seconds until a page asks again that shows an edition of which these facts are true."""
-    status = status_from(replace(BOOKS, **facts))
+    status = status_from_counts(replace(BOOKS, **facts))
     return ask_again_s(status, hidden=hidden, unchanged=unchanged, pages=pages)
 
 
@@ -107,9 +107,9 @@ def test_many_pages_together_ask_twice_a_second_and_no_more():
 
 
 def test_without_scripts_the_page_is_loaded_again_as_seldom_as_it_may_and_at_rest_not_at_all():
-    assert reload_s(status_from(replace(BOOKS, **SENDING))) == 5
-    assert reload_s(status_from(replace(BOOKS, **PAUSED))) == 10
-    assert reload_s(status_from(replace(BOOKS, **DONE))) is None
+    assert reload_s(status_from_counts(replace(BOOKS, **SENDING))) == 5
+    assert reload_s(status_from_counts(replace(BOOKS, **PAUSED))) == 10
+    assert reload_s(status_from_counts(replace(BOOKS, **DONE))) is None
 
 
 class Clock:

@@ -18,10 +18,10 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, Worker
 from delivery.monitoring import worker_heartbeat
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.progress.progress import reading_of
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import moment_of
+from publishing.scheduling.local_time import moment_in_zone
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
@@ -289,7 +289,7 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
     held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
     call_command("edition", "call-back", str(held.issue_id))
     publish(author.pk, "k2", letter("Herons"), issue=held.issue_id, version=2, hold_s=600)
-    tomorrow = moment_of(timezone.now() + timedelta(1), "UTC")
+    tomorrow = moment_in_zone(timezone.now() + timedelta(1), "UTC")
     waits = publish(author.pk, "k3", letter("Swifts"), hold_s=0, at=tomorrow).edition
     call_command("edition", "call-back", str(waits.issue_id))
     cancelled = publish(author.pk, "k4", letter("Moths"), hold_s=600).edition
@@ -329,7 +329,7 @@ def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_acc
 
     hold = f"30 s, until {there:%H:%M:%S} Europe/Lisbon ({until:%H:%M:%S} UTC)"
     assert f'<dd data-text="hold">{hold}</dd>' in page.html
-    assert reading_of(status_of(held.pk), ZoneInfo("Europe/Lisbon")).text["hold"] == hold
+    assert reading_of(load_status(held.pk), ZoneInfo("Europe/Lisbon")).text["hold"] == hold
     assert '<dd data-text="hold">none</dd>' in window.get(address(edition)).html
 
 

@@ -16,10 +16,15 @@ from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.reconcile import database_identity
 from delivery.rules.outcomes import CallUnanswered, NotSent
 from delivery.rules.settlement import Sent
-from publishing.editions.status import status_of
-from publishing.editions.versions import VersionRefusedError, choices_of, place_of, still_going
+from publishing.editions.status import load_status
+from publishing.editions.versions import (
+    VersionRefusedError,
+    audience_choices,
+    overlap_warnings,
+    plan_version,
+)
 from publishing.models import Issue
-from publishing.publish.publish import KeyUsedForOtherContentError, Published, has_words, publish
+from publishing.publish.publish import KeyUsedForOtherContentError, Published, has_content, publish
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.worker_steps import Call
@@ -143,8 +148,8 @@ def test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first
     # With other words it stays as it is, and the caller can tell.
     other = letter("Third thoughts")
     assert correct(2, "third", other).edition.title == "Swifts, corrected"
-    assert not has_words(Edition.objects.get(version=2), other)
-    assert has_words(Edition.objects.get(version=2), CORRECTED)
+    assert not has_content(Edition.objects.get(version=2), other)
+    assert has_content(Edition.objects.get(version=2), CORRECTED)
     assert Edition.objects.count() == 2
 
 
@@ -255,7 +260,7 @@ def test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt(first):
     in_doubt(first)
     cancelled(first)
 
-    offered = [one.goes_to for one in choices_of(place_of(first.issue_id), 3)]
+    offered = [one.goes_to for one in audience_choices(plan_version(first.issue_id), 3)]
 
     assert offered == ["everyone", "reached", "unreached", "nobody"]
 
@@ -333,8 +338,8 @@ def test_after_a_restore_a_correction_waits_for_its_reconciliation(
     with pytest.raises(VersionRefusedError, match=r"Run `\./homing reconcile .*` first"):
         correct(goes_to=goes_to)
 
-    place = place_of(stopped_half_way.issue_id)
-    assert [one.goes_to for one in choices_of(place, 3) if "not available" in one.label] == [
+    place = plan_version(stopped_half_way.issue_id)
+    assert [one.goes_to for one in audience_choices(place, 3) if "not available" in one.label] == [
         "reached", "unreached",
     ]  # fmt: skip
     assert correct(goes_to="everyone").created
@@ -359,7 +364,7 @@ def test_a_version_for_nobody_is_in_the_archive_alone(author, first, anybody, ve
     edition = publish(author.pk, "n", CORRECTED, hold_s=60, goes_to="nobody", **issue).edition
 
     assert (edition.audience, readers_of(edition)) == (0, set())
-    assert status_of(edition.pk).state == "succeeded"
+    assert load_status(edition.pk).state == "succeeded"
     assert "Fourteen" in anybody.get(f"/archive/{edition.issue.slug}/").words
 
 
@@ -479,15 +484,19 @@ def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_their
 
 def test_an_earlier_version_that_is_still_being_sent_is_named_with_what_it_means(correct, first):
     sent(first, "Ada")
-    everyone, reached = (still_going(first.issue_id, 2, whom) for whom in ("everyone", "reached"))
+    everyone, reached = (
+        overlap_warnings(first.issue_id, 2, whom) for whom in ("everyone", "reached")
+    )
     assert "2 copies wait" in everyone[0]
     assert "2 copies wait" in reached[0]
     assert everyone != reached
 
     in_doubt(first, "Bram")
-    assert "1 copy of version 1 is in doubt" in " ".join(still_going(first.issue_id, 2, "reached"))
+    assert "1 copy of version 1 is in doubt" in " ".join(
+        overlap_warnings(first.issue_id, 2, "reached")
+    )
     cancelled(first)
-    assert still_going(first.issue_id, 2, "reached") == []
+    assert overlap_warnings(first.issue_id, 2, "reached") == []
 
 
 def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):

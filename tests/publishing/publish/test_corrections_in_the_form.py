@@ -12,8 +12,8 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.edition_content import Content
-from publishing.drafts.drafts import begin_for_issue
-from publishing.editions.versions import still_going
+from publishing.drafts.drafts import open_for_issue
+from publishing.editions.versions import overlap_warnings
 from publishing.models import KeptForm
 from publishing.publish.publish import publish
 from subscribers.leaving.leave import leave
@@ -92,7 +92,7 @@ def test_an_issue_that_reached_nobody_is_no_correction_and_offers_no_choice(wind
 
 def test_an_earlier_version_that_is_still_being_sent_is_named_before_and_after(window, first):
     sent(first, "Ada")
-    (said,) = still_going(first.issue_id, 2, "everyone")
+    (said,) = overlap_warnings(first.issue_id, 2, "everyone")
 
     assert said in window.get(form_for(first)).words
     assert window.post(**open_correction(window, first)).status == 303
@@ -110,7 +110,7 @@ def test_after_a_restore_the_check_stops_a_correction_for_the_unreached(window, 
     assert 'value="unreached" checked' in composer.html
     refusal = f"Run `./homing reconcile {first.issue_id}` first"
     assert composer.words.count(refusal) == 3  # at both choices, and beside the button
-    draft = begin_for_issue(window.author.pk, first.issue_id)
+    draft = open_for_issue(window.author.pk, first.issue_id)
     sheet = window.get(f"{FORM}drafts/{draft.pk}/check/")
     assert refusal in sheet.words
     assert 'aria-disabled="true"' in sheet.html

@@ -11,9 +11,9 @@ from django.db import IntegrityError, transaction
 from delivery.models import Edition, Newsletter
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing.content.draft_content import content_of
+from publishing.content.draft_content import build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import Wording, hold_under, written_of
+from publishing.drafts.drafts import DraftFields, content_of_draft, lock_by_key
 from publishing.models import Draft, Issue
 from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Agreed, publish_draft
@@ -182,7 +182,7 @@ def test_the_form_posted_twice_saves_one_draft(window):
     assert Draft.objects.get().text == "The best words."
 
     draft = Draft.objects.get()
-    words = Wording(replace(written_of(draft), text="From the composer."))
+    words = DraftFields(replace(content_of_draft(draft), text="From the composer."))
     drafts.save(draft.pk, draft.revision, words, by=window.author.pk)
     met = window.post(f"{FORM}drafts/", **fields)
 
@@ -262,7 +262,7 @@ def test_other_words_under_a_drafts_key_close_it(window, new_author, three_reade
 def test_edited_words_survive_the_script_that_closes_their_draft(window, three_readers):
     fields, _ = to_the_check_sheet(window)
     draft = Draft.objects.get()
-    edited = Wording(replace(written_of(draft), text="From the composer."))
+    edited = DraftFields(replace(content_of_draft(draft), text="From the composer."))
     drafts.save(draft.pk, draft.revision, edited, by=window.author.pk)
 
     assert window.post(**fields).status == 303
@@ -301,7 +301,7 @@ def test_script_waits_for_a_colleague_and_publishes_nothing(
 ):
     fields, _ = to_the_check_sheet(window, text_content="")
     tomas, draft = new_author("tomas"), Draft.objects.get()
-    agreed = Agreed(draft.revision, content_of(written_of(draft)).sha256, 1, moment=None)
+    agreed = Agreed(draft.revision, build_content(content_of_draft(draft)).sha256, 1, moment=None)
     with transaction.atomic():
         publish_draft(tomas.pk, draft.pk, agreed, hold_s=0)
         script = beside(lambda: window.post(**{**fields, "text_content": text}))
@@ -327,7 +327,7 @@ def test_first_save_of_a_correction_waits_without_the_issue(window, author, thre
     key = fresh_key()
     fields = LETTER | {"idempotency_key": key, "issue": str(issue), "version": "2"}
     with transaction.atomic():
-        hold_under(author.pk, key)
+        lock_by_key(author.pk, key)
         saved = beside(lambda: window.post(f"{FORM}drafts/", **fields))
         wait_until_somebody_waits()
         # Publishing under the key locks the issue now.
@@ -340,8 +340,8 @@ def test_database_links_a_drafts_key_to_one_edition(window, three_readers):
     window.publish()
     edition = Edition.objects.get()
     with pytest.raises(IntegrityError, match="one edition"):
-        Draft.objects.create(key=edition.idempotency_key, begun_by=edition.author)
-    draft = Draft.objects.create(begun_by=edition.author)
+        Draft.objects.create(key=edition.idempotency_key, created_by=edition.author)
+    draft = Draft.objects.create(created_by=edition.author)
     edition.pk, edition.version, edition.idempotency_key = None, 2, draft.key
     with pytest.raises(IntegrityError, match="one edition"):
         edition.save(force_insert=True)

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery, Edition
-from publishing.editions.versions import still_going
+from publishing.editions.versions import overlap_warnings
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, sent
@@ -106,7 +106,7 @@ def test_a_correction_is_published_once_and_again_returns_what_is_there(first, t
 
     told = {"issue": str(first.issue_id), "version": 2, "audience": 2}
     assert (made, again) == ({**told, "created": True}, {**told, "created": False})
-    assert set(still_going(first.issue_id, 2, "reached")) <= set(about_the_first)
+    assert set(overlap_warnings(first.issue_id, 2, "reached")) <= set(about_the_first)
     assert said == []
     assert Edition.objects.get(version=2).goes_to == "reached"
     assert Delivery.objects.filter(version=2).count() == 2

@@ -15,10 +15,10 @@ from idempotency.claim import seats
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.approval import approval
-from publishing.content.draft_content import Written
-from publishing.content.markdown import html_of
+from publishing.content.draft_content import DraftContent
+from publishing.content.markdown import render_markdown
 from publishing.drafts import drafts
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
 from publishing.external_checks.link_result import LinkAnswer
 from publishing.flash_messages import to_nobody
@@ -40,19 +40,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 LETTER = "Dear {{ name|reader }},\n\nthey have gone."
-SWIFTS = Written("Swifts leave", "Where they are now", "markdown", LETTER, "")
+SWIFTS = DraftContent("Swifts leave", "Where they are now", "markdown", LETTER, "")
 
 
 def begun(author, written=SWIFTS, **otherwise) -> Draft:
     """A draft that somebody has saved."""
     issue = otherwise.pop("issue", None)
-    answer = drafts.begin(author.pk, fresh_key(), Wording(written, **otherwise), issue=issue)
+    answer = drafts.begin(author.pk, fresh_key(), DraftFields(written, **otherwise), issue=issue)
     return answer.draft
 
 
 def changed(draft: Draft, author, letter: str = "Other words.") -> None:
-    written = Written(draft.title, draft.preheader, "markdown", letter, "")
-    drafts.save(draft.pk, draft.revision, Wording(written, draft.goes_to), by=author.pk)
+    written = DraftContent(draft.title, draft.preheader, "markdown", letter, "")
+    drafts.save(draft.pk, draft.revision, DraftFields(written, draft.goes_to), by=author.pk)
 
 
 def at(draft: Draft, page: str) -> str:
@@ -132,7 +132,7 @@ def test_where_publishing_takes_two_a_request_renders_the_letter_once(
 ):
     set_in_the_admin(second_person=True)
     other = WindowOf(new_author("basil"))
-    seen = {"seen": approval.hash_to_approve(draft).hex()}
+    seen = {"seen": approval.approval_hash(draft).hex()}
 
     def once(request, status: int = 200) -> None:
         assert renderings(request, status=status) == 1
@@ -156,7 +156,9 @@ def renderings(request, *, status: int) -> int:
     with cProfile.Profile() as calls:
         page = request()
     assert page.status == status
-    return sum(entry.callcount for entry in calls.getstats() if entry.code is html_of.__code__)
+    return sum(
+        entry.callcount for entry in calls.getstats() if entry.code is render_markdown.__code__
+    )
 
 
 def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, three_readers):
@@ -177,7 +179,7 @@ def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, thr
 
 
 def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, author, three_readers):
-    draft = begun(author, Written("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
+    draft = begun(author, DraftContent("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
 
     page = window.get(at(draft, "check"))
 
@@ -205,7 +207,7 @@ def test_how_the_number_of_readers_changed_since_the_last_issue(window, author, 
     SubscriberFactory(email="dora@posthouse.example")
 
     page = window.get(
-        at(begun(author, Written("Martins", "", "markdown", "They too.", "")), "check")
+        at(begun(author, DraftContent("Martins", "", "markdown", "They too.", "")), "check")
     )
 
     assert "Readers 4 1 more than the last issue" in page.words
@@ -215,7 +217,8 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
     window, author, three_readers
 ):
     draft = begun(
-        author, Written("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", "")
+        author,
+        DraftContent("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
     )
     before = window.get(at(draft, "check"))
     cached_results.keep_links({"https://weatherbooks.org/1911": LinkAnswer(status=404)})
@@ -498,7 +501,7 @@ def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_
     mine = begun(author, issue=went_out.issue_id)
     other = new_author("tomas", first_name="Tomás", last_name="Vale")
     theirs = drafts.copy(
-        other.pk, fresh_key(), Wording(Written("Theirs", "", "markdown", "Other.", "")),
+        other.pk, fresh_key(), DraftFields(DraftContent("Theirs", "", "markdown", "Other.", "")),
         issue=went_out.issue_id,
     ).draft  # fmt: skip
     fields = sheet(window, mine)

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 
 from delivery.models import Batch, Delivery, Edition
-from publishing.editions.status import status_of
+from publishing.editions.status import load_status
 from publishing.models import Receipt
 from publishing.publish.publish import publish
 from publishing.receipts.receipt_text import NotAReceiptError, read, signed, what_differs
@@ -165,8 +165,8 @@ def test_its_author_may_be_gone_by_then(new_author, done):
 def test_mail_on_request_has_none(done):
     on_request = Edition(kind=Edition.Kind.CONFIRMATION)
 
-    assert why_none(on_request, status_of(done.pk))
-    assert why_none(done, status_of(done.pk)) == ""
+    assert why_none(on_request, load_status(done.pk))
+    assert why_none(done, load_status(done.pk)) == ""
 
 
 def test_where_rows_and_books_differ_there_is_none(window, done):

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from delivery.rules.scheduled_time import LOCAL
 from publishing.scheduling.local_time import (
+    InvalidMomentError,
     Moment,
-    MomentRefusedError,
     clock_change,
+    fold_choice,
     known_zones,
-    moment_of,
+    moment_in_zone,
     read_moment,
-    which_of,
     zones,
 )
-from publishing.scheduling.schedule_form import TIME_AND_NOW, WhenForm
+from publishing.scheduling.schedule_form import TIME_AND_NOW, ScheduleForm
 
 LISBON, NEW_YORK = "Europe/Lisbon", "America/New_York"
 LORD_HOWE, APIA = "Australia/Lord_Howe", "Pacific/Apia"
@@ -31,8 +31,8 @@ def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
 
 
-def refused(local: str, zone: str, *, now: datetime | None = NOW) -> MomentRefusedError:
-    with pytest.raises(MomentRefusedError) as caught:
+def refused(local: str, zone: str, *, now: datetime | None = NOW) -> InvalidMomentError:
+    with pytest.raises(InvalidMomentError) as caught:
         read_moment(local, zone, now=now)
     return caught.value
 
@@ -119,7 +119,7 @@ def test_a_time_that_comes_twice_is_refused_until_one_is_chosen(
     assert [choice.utc for choice in error.choices] == [first, second]
     for which, at in (("first", first), ("second", second)):
         moment = read_moment(local, zone, which, now=now)
-        assert (moment.utc, moment.local, which_of(moment)) == (at, local, which)
+        assert (moment.utc, moment.local, fold_choice(moment)) == (at, local, which)
 
 
 def test_which_of_two_is_not_looked_at_where_a_time_comes_once() -> None:
@@ -186,10 +186,10 @@ any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zon
 
 @given(moments, any_zone)
 def test_every_moment_can_be_said_and_is_found_again(at: datetime, zone: str) -> None:
-    said = moment_of(at, zone)
+    said = moment_in_zone(at, zone)
     if said.utc.astimezone(ZoneInfo(zone)).second:
         return  # clocks of before the railway
-    found = read_moment(said.local, zone, which_of(said), now=at - timedelta(hours=1))
+    found = read_moment(said.local, zone, fold_choice(said), now=at - timedelta(hours=1))
     assert found == said
     assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == said.local
 
@@ -206,14 +206,14 @@ def test_every_time_that_is_accepted_is_the_time_the_clocks_show_then(
     try:
         moment = read_moment(local, zone, which, now=None)
         meant = [moment]
-    except MomentRefusedError as refusal:
+    except InvalidMomentError as refusal:
         meant = list(refusal.choices)
     for moment in meant:
         assert f"{moment.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == moment.local == local
 
 
-def form(**posted: str) -> WhenForm:
-    return WhenForm(posted, own_zone=LISBON, now=NOW)
+def form(**posted: str) -> ScheduleForm:
+    return ScheduleForm(posted, own_zone=LISBON, now=NOW)
 
 
 def test_without_a_word_it_means_now() -> None:

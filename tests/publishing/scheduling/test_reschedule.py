@@ -14,7 +14,7 @@ from delivery.reconcile import database_identity
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.actions.start_scheduled import start_due, start_now
-from publishing.scheduling.local_time import Moment, moment_of
+from publishing.scheduling.local_time import Moment, moment_in_zone
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
 from tests.publishing.schedule_issue import LISBON, its_time_came, log_of, schedule, tomorrow
@@ -34,7 +34,7 @@ def waits(author: Any, newsroom: Newsroom) -> Edition:
 
 
 def later(hours: int = 24, zone: str = "UTC") -> Moment:
-    return moment_of(tomorrow("UTC").utc + timedelta(hours=hours), zone)
+    return moment_in_zone(tomorrow("UTC").utc + timedelta(hours=hours), zone)
 
 
 def moved_to(at: Moment) -> dict[str, str]:

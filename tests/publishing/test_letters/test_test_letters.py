@@ -23,15 +23,15 @@ from delivery.reports.edition_counts import load_all_counts
 from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import content_posted
-from publishing.drafts.drafts import Wording
+from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.progress.issue_list import held_back_on_request, newest_editions
 from publishing.publish.publish import publish
-from publishing.test_letters.test_letter_form import FIELDS, MarkedLetterForm
-from publishing.test_letters.test_letters import marked_letter
+from publishing.test_letters.test_letter_form import FIELDS, SendTestForm
+from publishing.test_letters.test_letters import load_sent_test
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import record_of
 from subscribers.delivery_hooks import RegisteredReaders
@@ -95,7 +95,7 @@ def came_back(kind="HardBounce", **facts):
 
 
 def the_letter():
-    return marked_letter(sent_as_tests().get().version)
+    return load_sent_test(sent_as_tests().get().version)
 
 
 def items(sandbox):
@@ -140,8 +140,8 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
     window, author, worker, provider, posted
 ):
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
-    content = content_of(
-        Written(
+    content = build_content(
+        DraftContent(
             posted["title"],
             posted.get("preheader", ""),
             posted.get("format", "html"),
@@ -331,7 +331,7 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
     ],
 )
 def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
-    test = MarkedLetterForm({**posted, "test_email": TO})
+    test = SendTestForm({**posted, "test_email": TO})
 
     assert test.is_valid()
     assert test.content == content_posted(posted)
@@ -346,7 +346,7 @@ def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
 
 @pytest.mark.parametrize("is_a_script", [True, False])
 def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_script):
-    words = Wording(Written("Swifts", "", MARKDOWN, "They have gone.", ""))
+    words = DraftFields(DraftContent("Swifts", "", MARKDOWN, "They have gone.", ""))
     draft = drafts.begin(author.pk, fresh_key(), words).draft
     composer = f"{FORM}drafts/{draft.pk}/"
     posted = form(next=composer)

@@ -28,7 +28,7 @@ what a server does not tell is no difference
     DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
     test_what_a_server_hides_is_no_difference
 a correction for some waits until earlier versions are reconciled
-    why_not_reached: if «unreconciled → False»:
+    reached_refusal: if «unreconciled → False»:
     test_after_a_restore_a_correction_waits_for_its_reconciliation[noticed-unreached]
 a correction for some waits also if nobody has noticed the restore
     unreconciled_versions: unreconciled_since IS NOT NULL «OR NOT {IS_THE_KNOWN_DATABASE}»

@@ -101,7 +101,7 @@ a call whose end was never told counts by its deadline
     _STATE: max(«greatest(finished_at, deadline_at) → finished_at»)
     test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end
 a correction goes to nobody rather than to some of those who were reached
-    why_not: unknown = «why_not_reached(issue, version) if goes_to in (REACHED, UNREACHED) else» ""
+    version_refusal: «reached_refusal(issue, version) if goes_to in (REACHED, UNREACHED) else» ""
     test_to_those_who_were_reached_is_refused_and_to_everyone_is_not
 the database itself refuses it, whatever the code does
     sql: DROP TRIGGER who_was_reached_is_known ON edition

@@ -14,13 +14,13 @@ who publishes while it is switched on waits, and is refused
     test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused
     test_who_switches_it_on_waits_for_what_is_being_published
 an approval is of the words that were seen
-    approve: if «hash_to_approve(found, content) != seen → False»:
+    approve: if «approval_hash(found, content) != seen → False»:
     test_nobody_approves_words_that_they_did_not_see
 an approval is of the revision that was read
     approve: pk=draft«, revision=found.revision, edition__isnull=True»
     test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words
 any edit takes an approval away
-    _is_of_these_words: «bytes(draft.approved_hash) == hash_to_approve(draft, content) → True»
+    _is_of_these_words: «bytes(draft.approved_hash) == approval_hash(draft, content) → True»
     test_any_edit_takes_it_away_and_its_undoing_brings_it_back
 an approval goes with the right of its giver
     second_of: if «second is not None and not may(second, PUBLISH) → False»:

@@ -34,7 +34,7 @@ a draft is published once, whoever presses
     publish_draft: if «made is not None → False»:
     test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom
 an issue that may have reached a reader is no draft again
-    draft_again: if «not reached_nobody(edition.pk) → False»:
+    restore_draft: if «not reached_nobody(edition.pk) → False»:
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[sent]
 an issue whose copies are in doubt is no draft again
     reached_nobody: (books.sent «or books.unknown» or books.waiting)
@@ -60,7 +60,7 @@ a key stands for what it was first used for
     _standing: if «not asked.is_answered_by(edition) → False»:
     test_a_key_stands_for_its_words_its_version_and_its_readers
 a key stands for its words
-    Asked.is_answered_by: «and has_words(edition, self.content)»
+    Asked.is_answered_by: «and has_content(edition, self.content)»
     test_a_key_stands_for_its_words_its_version_and_its_readers
 a key stands for its readers
     Asked.is_answered_by: same_place «and self.goes_to in (None, edition.goes_to)»
@@ -88,36 +88,36 @@ publishing is there whole or not at all
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
 a correction goes only to whoever is confirmed now
-    audience_of: «return confirmed() → from subscribers.models import Subscriber¶return
+    select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
     test_who_was_reached_and_has_left_since_gets_no_correction
 a version for the unreached goes only to readers confirmed now
-    audience_of: «return confirmed() → from subscribers.models import Subscriber¶return
+    select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
     test_who_was_not_reached_and_has_left_since_gets_nothing
 a correction for the reached goes only to whom an earlier copy was sent
-    audience_of: Exists(copies«.filter(outcome=Outcome.SENT)»)
+    select_audience: Exists(copies«.filter(outcome=Outcome.SENT)»)
     test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent
 a correction for the unreached skips copies that were sent or are in doubt
-    audience_of: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
+    select_audience: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
     test_unreached_leaves_out_readers_with_a_copy_or_in_doubt
 a correction for the unreached skips a copy with a time
-    audience_of: «| Q(sent_at__isnull=False)»
+    select_audience: «| Q(sent_at__isnull=False)»
     test_a_copy_with_a_mark_is_not_unreached[sent_at]
 a correction for the unreached skips a copy with the provider's id
-    audience_of: «| Q(provider_message_id__isnull=False)»
+    select_audience: «| Q(provider_message_id__isnull=False)»
     test_a_copy_with_a_mark_is_not_unreached[provider_message_id]
 a correction for the unreached skips a copy whose acceptance is on record
-    audience_of: ~Exists(copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
+    select_audience: copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
     test_a_copy_with_a_mark_is_not_unreached[evidence]
 the unreached wait until nothing more is sent of a version that runs
-    why_not_unreached: if «books.control not in {"cancelled", "closed"} and not is_over → False»:
+    unreached_refusal: if «books.control not in {"cancelled", "closed"} and not is_over → False»:
     test_the_unreached_wait_until_no_earlier_copy_can_go[waits]
 the unreached wait until the calls of a cancelled version have ended
-    why_not_unreached: if «books.control in {"cancelled", "closed"} and books.waiting → False»:
+    unreached_refusal: if «books.control in {"cancelled", "closed"} and books.waiting → False»:
     test_the_unreached_wait_until_no_earlier_copy_can_go[in_a_call]
 the unreached wait until someone has decided about the missed
-    why_not_unreached: books.unknown «or books.missed»
+    unreached_refusal: books.unknown «or books.missed»
     test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
 a draft offers the unreached where copies are in doubt
     offers_reached: return self.is_correction «or self.unreached < self.everyone»
@@ -198,10 +198,10 @@ an edition under the key of a draft closes the draft
     publish: «drafts.close(closing, edition, copy_for=None if draft else author) → pass»
     test_other_words_under_a_drafts_key_close_it
 a draft is locked while its key publishes
-    hold_under: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
+    lock_by_key: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
     test_script_waits_for_a_colleague_and_publishes_nothing
 a first save and a publication under one key wait for each other
-    hold_under: if draft is None: «_hold_key(author, key)»
+    lock_by_key: if draft is None: «_hold_key(author, key)»
     test_first_save_waits_for_a_script_under_its_key
 a draft begun under a used key is published already
     copy: edition=«made → None»,

@@ -7,7 +7,7 @@ what waits for its time is started once
     _begin: WHERE id = %(edition)s «AND control = 'scheduled'» AND {guard}
     test_two_workers_start_it_once
 a time beside now is asked about
-    WhenForm.clean: if «found.get("at") → False»:
+    ScheduleForm.clean: if «found.get("at") → False»:
     test_a_time_beside_now_is_asked_about_and_not_passed_over
 the start and its audience are one transaction
     _start_in_time: «with short_transaction → from django.db import connection¶with
@@ -64,7 +64,7 @@ a key stands for its moment
     Asked.is_answered_by: «and is_for(edition, self.at)»
     test_the_same_key_for_another_time_is_other_content
 nothing is published past a version that waits
-    why_not: if «newest.control == Edition.Control.SCHEDULED → False»:
+    version_refusal: if «newest.control == Edition.Control.SCHEDULED → False»:
     test_nothing_is_published_past_a_version_that_waits
 nobody reads what has not started
     public_editions: «~Q(control=Edition.Control.SCHEDULED),»
