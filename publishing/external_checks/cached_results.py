@@ -25,7 +25,7 @@ _KEEP = """
     INSERT INTO external_check (kind, subject, found, looked_at)
     SELECT %s, subject, found, clock_timestamp()
       FROM unnest(%s::text[], %s::jsonb[]) AS look (subject, found) ORDER BY subject
-    ON CONFLICT ON CONSTRAINT one_look_is_kept_of_each_subject
+    ON CONFLICT ON CONSTRAINT one_external_check_per_subject
     DO UPDATE SET found = EXCLUDED.found, looked_at = EXCLUDED.looked_at
 """
 
