@@ -48,7 +48,7 @@ from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.settlement import Sent
+from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 

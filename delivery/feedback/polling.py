@@ -26,7 +26,7 @@ from delivery.postmark.provider_events import Suppressed
 from delivery.postmark.search_windows import Window, eastern
 from delivery.postmark.suppression_dump import UnreadableError, entries_in
 from delivery.rules import retries
-from delivery.rules.outcomes import NoInformation
+from delivery.rules.call_results import NoInformation
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import Lease
 

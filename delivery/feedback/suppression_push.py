@@ -17,7 +17,7 @@ from delivery.feedback import suppression_changes
 from delivery.feedback.suppression_changes import Change, Waiting
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
-from delivery.rules.outcomes import NoInformation
+from delivery.rules.call_results import NoInformation
 from delivery.tasks import periodic_tasks
 
 logger = logging.getLogger(__name__)

@@ -1,5 +1,5 @@
 """
-The Postmark client: one call, one answer as a value of `outcomes.py`. It never touches the
+The Postmark client: one call, one answer as a value of `call_results.py`. It never touches the
 database, never retries and never raises for what the network or the provider does.
 
 Three things `requests` does not do by itself, and why they are here:
@@ -40,7 +40,7 @@ from delivery.postmark.suppression_responses import (
     changed_suppressions,
     why_no_list,
 )
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     CallResult,
     CallUnanswered,
     Found,

@@ -1,5 +1,5 @@
 """
-What Postmark's answer means. Pure: status, headers and body in, a word of `outcomes.py` out.
+What Postmark's answer means. Pure: status, headers and body in, a word of `call_results.py` out.
 
 Postmark's own error code is looked at before the HTTP status, because it says more; the numbers
 of the two only look alike. Source: Postmark's API documentation, “API error codes” and “Email
@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Accepted,
     Answered,
     Blocked,

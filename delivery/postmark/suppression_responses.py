@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from delivery.postmark.responses import retry_after_s, time_in
-from delivery.rules.outcomes import NoInformation
+from delivery.rules.call_results import NoInformation
 
 LONGEST_REASON = 300
 

@@ -27,7 +27,7 @@ from delivery.monitoring import delivery_metrics
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.withdraw import withdraw_if_cancelled
 from delivery.queue.control import pass_probe_on, stop
-from delivery.rules.settlement import Sent
+from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.split import split_off
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.settlement import Unknown
+from delivery.rules.outcomes import Unknown
 
 logger = logging.getLogger(__name__)
 

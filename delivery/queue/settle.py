@@ -28,7 +28,7 @@ from delivery.queue.evidence import (
 )
 from delivery.queue.quarantine import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.settlement import Failed, Next, Sent, Settlement, Suppressed
+from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine import HAS_SENT_MARK, set_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.reader_fields import FIELD_COLUMNS
-from delivery.rules.settlement import Fate, Suppressed, Withdrawn
+from delivery.rules.outcomes import Fate, Suppressed, Withdrawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from delivery.rules.outcomes import Listed
+from delivery.rules.call_results import Listed
 
 # --- What was found -------------------------------------------------------------------------------
 

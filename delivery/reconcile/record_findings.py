@@ -25,9 +25,9 @@ from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.compare import Recorded
+from delivery.rules.call_results import Listed
 from delivery.rules.edition_state import stopped_because
-from delivery.rules.outcomes import Listed
-from delivery.rules.settlement import Sent
+from delivery.rules.outcomes import Sent
 
 # Deliveries read at a time, in the order of their key.
 STRETCH = 5_000

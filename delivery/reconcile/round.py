@@ -32,8 +32,8 @@ from delivery.reconcile.compare import (
 from delivery.reconcile.record_findings import Walked
 from delivery.reconcile.seen_recipients import Seen
 from delivery.reconcile.walk import Search, pages_of
+from delivery.rules.call_results import Listed
 from delivery.rules.delivery_key import DeliveryKey, read
-from delivery.rules.outcomes import Listed
 
 logger = logging.getLogger(__name__)
 

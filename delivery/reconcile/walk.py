@@ -15,7 +15,7 @@ from typing import TypeVar
 from delivery.postmark.client import LONGEST_SEARCH, PAGE, Postmark, now_s
 from delivery.postmark.search_windows import Span, Window, halves
 from delivery.rules import retries
-from delivery.rules.outcomes import Found, Listed, LookedUp, NoInformation, Page
+from delivery.rules.call_results import Found, Listed, LookedUp, NoInformation, Page
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from delivery.rules import outcomes
-from delivery.rules.settlement import (
+from delivery.rules import call_results
+from delivery.rules.outcomes import (
     Failed,
     Fate,
     Next,
@@ -59,7 +59,7 @@ def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
 
 
 def after_call(
-    answer: outcomes.CallResult,
+    answer: call_results.CallResult,
     recipients: Sequence[int],
     *,
     tries: int,
@@ -74,31 +74,31 @@ def after_call(
     `tries`, `setbacks` and `blocked` are what the batch has behind it.
     """
     match answer:
-        case outcomes.Answered(messages):
+        case call_results.Answered(messages):
             return _after_messages(messages, recipients, tries, setbacks, jitter, policy)
-        case outcomes.CallUnanswered(reason):
+        case call_results.CallUnanswered(reason):
             return Settlement(
                 fates={recipient: Unknown() for recipient in recipients},
                 next=Next.ASK,
                 lookup_after_s=policy.lookup_after_s[0],
                 reason=reason,
             )
-        case outcomes.NotSent(reason):
+        case call_results.NotSent(reason):
             return _put_off(reason, None, setbacks, jitter, policy)
-        case outcomes.PutOff(reason, retry_after_s):
+        case call_results.PutOff(reason, retry_after_s):
             return _put_off(reason, retry_after_s, setbacks, jitter, policy)
-        case outcomes.Blocked(reason, remedy):
+        case call_results.Blocked(reason, remedy):
             if blocked + 1 < BLOCKED_CALLS_BEFORE_STOPPING:
                 put_off = _put_off(reason, None, setbacks, jitter, policy)
                 return replace(put_off, new_blocked=blocked + 1)
-            return _stop(outcomes.Fault(reason, remedy))
-        case outcomes.TooLarge(reason):
+            return _stop(call_results.Fault(reason, remedy))
+        case call_results.TooLarge(reason):
             if len(recipients) > 1:
                 return Settlement(fates={}, next=Next.HALVE, reason=reason)
             return _stop(
-                outcomes.Fault(reason, "Shorten the issue: a single copy of it is too large.")
+                call_results.Fault(reason, "Shorten the issue: a single copy of it is too large.")
             )
-        case outcomes.CallFault(fault):
+        case call_results.CallFault(fault):
             return _stop(fault)
 
 
@@ -128,7 +128,7 @@ def _put_off(
     )
 
 
-def _stop(fault: outcomes.Fault) -> Settlement:
+def _stop(fault: call_results.Fault) -> Settlement:
     return Settlement(
         fates={},
         next=Next.WAIT_FOR_A_PERSON,
@@ -138,7 +138,7 @@ def _stop(fault: outcomes.Fault) -> Settlement:
 
 
 def _after_messages(
-    messages: Sequence[outcomes.MessageResult],
+    messages: Sequence[call_results.MessageResult],
     recipients: Sequence[int],
     tries: int,
     setbacks: int,
@@ -146,23 +146,23 @@ def _after_messages(
     policy: Policy,
 ) -> Settlement:
     fates: dict[int, Fate] = {}
-    faults: list[outcomes.Fault] = []
+    faults: list[call_results.Fault] = []
     put_off: dict[int, str] = {}
     in_doubt = ""
     for recipient, message in zip(recipients, messages, strict=True):
         match message:
-            case outcomes.Accepted(message_id, at):
+            case call_results.Accepted(message_id, at):
                 fates[recipient] = Sent(message_id, at)
-            case outcomes.Inactive(reason):
+            case call_results.Inactive(reason):
                 fates[recipient] = Suppressed(reason)
-            case outcomes.Refused(reason):
+            case call_results.Refused(reason):
                 fates[recipient] = Failed(reason, refused=True)
-            case outcomes.Unanswered(reason):
+            case call_results.Unanswered(reason):
                 fates[recipient] = Unknown()
                 in_doubt = in_doubt or reason
-            case outcomes.NotNow(reason):
+            case call_results.NotNow(reason):
                 put_off[recipient] = reason
-            case outcomes.Fault():
+            case call_results.Fault():
                 faults.append(message)
     stop = f"{faults[0].reason} {faults[0].remedy}" if faults else ""
     if in_doubt:
@@ -197,7 +197,7 @@ def _after_messages(
 
 
 def after_lookup(
-    answer: outcomes.LookupResult,
+    answer: call_results.LookupResult,
     in_doubt: Mapping[str, int],
     *,
     convincing: bool,
@@ -217,7 +217,7 @@ def after_lookup(
     then the search lags, and its silence says nothing. Nor does it ever again where the call is
     `forgotten`: older than what the provider remembers.
     """
-    if isinstance(answer, outcomes.NoInformation):
+    if isinstance(answer, call_results.NoInformation):
         delay = delay_after(setbacks, jitter, policy)
         return Settlement(
             fates={},
@@ -244,7 +244,7 @@ def after_lookup(
 
 
 def _found(
-    found: Sequence[outcomes.Found], in_doubt: Mapping[str, int]
+    found: Sequence[call_results.Found], in_doubt: Mapping[str, int]
 ) -> tuple[dict[int, Fate], dict[int, list[Sent]]]:
     """The first acceptance of each delivery in doubt, and whatever acceptances came on top."""
     fates: dict[int, Fate] = {}

@@ -12,8 +12,8 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup
 from delivery.rules import retries
-from delivery.rules.outcomes import Found, LookedUp, LookupResult, NoInformation
-from delivery.rules.settlement import Sent
+from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.outcomes import Sent
 from delivery.unknown.lookup_context import LookupContext, load_lookup_context
 
 logger = logging.getLogger(__name__)

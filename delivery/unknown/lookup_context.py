@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import connection
 
 from delivery.queue.claim import Claim
+from delivery.rules.call_results import Found
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.outcomes import Found
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, copies_of, start
 from delivery.rules import retries
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Answered,
     CallResult,
     CallUnanswered,

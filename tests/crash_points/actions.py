@@ -22,9 +22,9 @@ from delivery.queue.start import Started, start
 from delivery.reconcile import run
 from delivery.reports.edition_counts import load_counts
 from delivery.rules import retries
+from delivery.rules.call_results import CallResult, PutOff
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
-from delivery.rules.outcomes import CallResult, PutOff
 from delivery.tasks import background_tasks
 from delivery.worker.step import Dispatcher
 from publishing.content.edition_content import Content

@@ -37,7 +37,7 @@ from delivery.reports.queue_snapshot import QueueSnapshot
 from delivery.reports.read_health import read_health
 from delivery.reports.read_queue_snapshot import read_snapshot
 from delivery.retention import drop_deliveries, expire_details, provider_event_details
-from delivery.rules.settlement import Sent
+from delivery.rules.outcomes import Sent
 from idempotency.expire import expire
 from newsletter_site.wiring import join
 from postmark_sandbox.server import SandboxServer

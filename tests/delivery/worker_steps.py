@@ -12,8 +12,8 @@ from delivery.models import Batch, Delivery, Edition
 from delivery.queue.claim import Claim, claim, claim_lookup
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
+from delivery.rules.call_results import CallResult
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.outcomes import CallResult
 from delivery.rules.retries import after_call
 from delivery.worker.step import result_of
 from subscribers.models import Subscriber

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from delivery.postmark.client import now_s
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Accepted,
     Answered,
     CallResult,

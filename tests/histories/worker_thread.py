@@ -18,7 +18,7 @@ from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
-from delivery.rules.outcomes import CallResult, CallUnanswered, LookedUp, LookupResult
+from delivery.rules.call_results import CallResult, CallUnanswered, LookedUp, LookupResult
 from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, Moment
 from tests.histories.reference_model import Call, Truth, WrongError

@@ -18,7 +18,7 @@ from delivery.queue.control import cancel, pause, resume
 from delivery.queue.lease_reaper import sweep
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import Started, start
-from delivery.rules import outcomes, retries
+from delivery.rules import call_results, retries
 from delivery.unknown.lookup_context import load_lookup_context
 from delivery.worker.step import result_of
 from tests.delivery.edition_factory import Newsroom
@@ -178,17 +178,19 @@ class RealQueue:
         )
 
     def _settle_call(self, who: str, what: str) -> None:
-        answer: outcomes.CallResult
+        answer: call_results.CallResult
         match what:
             case "accepted":
                 message_id = f"id-{self.attempts[who].hex}"
-                answer = outcomes.Answered([outcomes.Accepted(message_id, datetime.now(UTC))])
+                answer = call_results.Answered(
+                    [call_results.Accepted(message_id, datetime.now(UTC))]
+                )
             case "put off":
-                answer = outcomes.PutOff("Too many calls.")
+                answer = call_results.PutOff("Too many calls.")
             case "not sent":
-                answer = outcomes.NotSent("No time was left.")
+                answer = call_results.NotSent("No time was left.")
             case _:
-                answer = outcomes.CallUnanswered("Cut off.")
+                answer = call_results.CallUnanswered("Cut off.")
         claimed = self.claims[who]
         recipient = Delivery.objects.get(issue=self.edition.issue_id).recipient_id
         settlement = retries.after_call(
@@ -204,18 +206,21 @@ class RealQueue:
     def _settle_look_up(self, who: str, what: str) -> None:
         claimed = self.claims[who]
         doubt = load_lookup_context(claimed)
-        answer: outcomes.LookupResult
+        answer: call_results.LookupResult
         match what:
             case "found":
                 assert claimed.attempt is not None
                 message_id = f"id-{claimed.attempt.hex}"
-                answer = outcomes.LookedUp(
-                    [outcomes.Found(key, message_id, datetime.now(UTC)) for key in doubt.in_doubt]
+                answer = call_results.LookedUp(
+                    [
+                        call_results.Found(key, message_id, datetime.now(UTC))
+                        for key in doubt.in_doubt
+                    ]
                 )
             case "absent":
-                answer = outcomes.LookedUp([])
+                answer = call_results.LookedUp([])
             case _:
-                answer = outcomes.NoInformation("The search is down.")
+                answer = call_results.NoInformation("The search is down.")
         settlement = retries.after_lookup(
             answer,
             doubt.in_doubt,

@@ -9,7 +9,7 @@ import orjson
 from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
-from delivery.rules.settlement import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
+from delivery.rules.outcomes import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
 
 # What the deliveries' outcome is after each fate.
 _OUTCOMES: Mapping[type[Fate], str] = {

@@ -30,7 +30,7 @@ from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
 from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.settlement import Next, Sent, Settlement
+from delivery.rules.outcomes import Next, Sent, Settlement
 from subscribers.models import Subscriber
 from tests.database.template import set_ids_apart
 from tests.delivery.edition_factory import Newsroom

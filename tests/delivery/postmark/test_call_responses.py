@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from delivery.postmark.responses import classify_call
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Accepted,
     Answered,
     Blocked,

@@ -21,7 +21,7 @@ import pytest
 from delivery.postmark import client as postmark
 from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.client import Postmark, now_s
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Answered,
     CallFault,
     CallResult,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.postmark.responses import LONGEST_TEXT, classify_message
-from delivery.rules.outcomes import Accepted, Fault, MessageResult, NotNow, Refused, Unanswered
+from delivery.rules.call_results import Accepted, Fault, MessageResult, NotNow, Refused, Unanswered
 from tests.delivery.postmark_responses import accepted, error, message_id
 
 ADDRESS = "reader1@example.net"

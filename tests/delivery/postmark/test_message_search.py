@@ -12,7 +12,7 @@ import responses
 
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SearchPage, classify_search
-from delivery.rules.outcomes import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
 from tests.delivery.http_responses import http
 from tests.delivery.postmark_responses import JSON, body, error, listed, message_id
 from tests.delivery.scripted_http_server import ScriptedServer

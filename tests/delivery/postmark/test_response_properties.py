@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.postmark.responses import LONGEST_TEXT, SearchPage, classify_call, classify_search
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Accepted,
     Answered,
     Blocked,

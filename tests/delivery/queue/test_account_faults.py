@@ -13,7 +13,7 @@ from delivery.queue.claim import claim
 from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
 from delivery.queue.start import ClaimLost, Started, start
-from delivery.rules.settlement import Next, Sent, Settlement
+from delivery.rules.outcomes import Next, Sent, Settlement
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside

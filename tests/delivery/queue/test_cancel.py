@@ -12,7 +12,7 @@ from delivery.queue import control
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, start
-from delivery.rules.outcomes import Accepted, Answered, CallResult, NotSent, PutOff, TooLarge
+from delivery.rules.call_results import Accepted, Answered, CallResult, NotSent, PutOff, TooLarge
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import at_once
 from tests.delivery.worker_steps import WORKER, Call, accepted, changed, states, taken

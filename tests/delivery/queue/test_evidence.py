@@ -18,7 +18,7 @@ from delivery.queue.claim import claim, claim_lookup
 from delivery.queue.evidence import record_acceptances, settle_by_evidence, unapplied_evidence
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.settlement import (
+from delivery.rules.outcomes import (
     Failed,
     Fate,
     Next,

@@ -15,7 +15,7 @@ from delivery.queue.claim import claim, release
 from delivery.queue.lease_reaper import AT_A_TIME
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.settlement import Next, Settlement, Unknown
+from delivery.rules.outcomes import Next, Settlement, Unknown
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, taken

@@ -10,7 +10,7 @@ from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Batch, Edition
 from delivery.queue import control
 from delivery.queue.start import ClaimLost, start
-from delivery.rules.outcomes import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
+from delivery.rules.call_results import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
 from delivery.unknown.lookup import look_up
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import (

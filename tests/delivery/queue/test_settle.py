@@ -15,8 +15,8 @@ from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.queue.settle import settle_call
 from delivery.rules import retries
-from delivery.rules.outcomes import Accepted, Answered, CallResult, CallUnanswered, PutOff
-from delivery.rules.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
+from delivery.rules.call_results import Accepted, Answered, CallResult, CallUnanswered, PutOff
+from delivery.rules.outcomes import Failed, Fate, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record

@@ -19,7 +19,7 @@ from delivery.reconcile.compare import (
     silence_of,
 )
 from delivery.reconcile.seen_recipients import Seen
-from delivery.rules.outcomes import Listed
+from delivery.rules.call_results import Listed
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

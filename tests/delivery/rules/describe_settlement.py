@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from delivery.rules.outcomes import Failed, Settlement
 from delivery.rules.retries import Policy
-from delivery.rules.settlement import Failed, Settlement
 
 POLICY = Policy(
     retry_base_s=5,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from delivery.rules.outcomes import (
+from delivery.rules.call_results import (
     Accepted,
     Answered,
     Blocked,
@@ -21,8 +21,8 @@ from delivery.rules.outcomes import (
     TooLarge,
     Unanswered,
 )
+from delivery.rules.outcomes import Failed, Settlement
 from delivery.rules.retries import SHORTEST_PAUSE_S, after_call, delay_after
-from delivery.rules.settlement import Failed, Settlement
 from tests.delivery.rules.describe_settlement import POLICY, in_words
 
 SENT = Accepted("id", None)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.rules.outcomes import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.outcomes import Failed, Sent, Settlement
 from delivery.rules.retries import AfterCrash, Policy, after_crash, after_lookup
-from delivery.rules.settlement import Failed, Sent, Settlement
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 
 AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)

@@ -7,26 +7,26 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.rules import outcomes
+from delivery.rules import call_results
+from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from delivery.rules.retries import Policy, after_call, after_lookup
-from delivery.rules.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 
 seconds = st.floats(0, 10_000)
 message_answers = st.one_of(
-    st.builds(outcomes.Accepted, st.text(min_size=1, max_size=5), st.none()),
-    st.builds(outcomes.Inactive, st.text(max_size=5)),
-    st.builds(outcomes.Refused, st.text(max_size=5)),
-    st.builds(outcomes.NotNow, st.text(max_size=5)),
-    st.builds(outcomes.Unanswered, st.text(min_size=1, max_size=5)),
-    st.builds(outcomes.Fault, st.text(max_size=5), st.text(max_size=5)),
+    st.builds(call_results.Accepted, st.text(min_size=1, max_size=5), st.none()),
+    st.builds(call_results.Inactive, st.text(max_size=5)),
+    st.builds(call_results.Refused, st.text(max_size=5)),
+    st.builds(call_results.NotNow, st.text(max_size=5)),
+    st.builds(call_results.Unanswered, st.text(min_size=1, max_size=5)),
+    st.builds(call_results.Fault, st.text(max_size=5), st.text(max_size=5)),
 )
 refusals = st.one_of(
-    st.builds(outcomes.NotSent, st.text(max_size=5)),
-    st.builds(outcomes.PutOff, st.text(max_size=5), st.none() | seconds),
-    st.builds(outcomes.Blocked, st.text(max_size=5), st.text(max_size=5)),
-    st.builds(outcomes.TooLarge, st.text(max_size=5)),
-    st.builds(outcomes.CallFault, st.builds(outcomes.Fault, st.just("a"), st.just("b"))),
-    st.builds(outcomes.CallUnanswered, st.text(max_size=5)),
+    st.builds(call_results.NotSent, st.text(max_size=5)),
+    st.builds(call_results.PutOff, st.text(max_size=5), st.none() | seconds),
+    st.builds(call_results.Blocked, st.text(max_size=5), st.text(max_size=5)),
+    st.builds(call_results.TooLarge, st.text(max_size=5)),
+    st.builds(call_results.CallFault, st.builds(call_results.Fault, st.just("a"), st.just("b"))),
+    st.builds(call_results.CallUnanswered, st.text(max_size=5)),
 )
 policies = st.builds(
     Policy,
@@ -44,10 +44,10 @@ situations = st.fixed_dictionaries(
 )
 
 EXPECTED = {
-    outcomes.Accepted: Sent,
-    outcomes.Inactive: Suppressed,
-    outcomes.Refused: Failed,
-    outcomes.Unanswered: Unknown,
+    call_results.Accepted: Sent,
+    call_results.Inactive: Suppressed,
+    call_results.Refused: Failed,
+    call_results.Unanswered: Unknown,
 }
 
 
@@ -62,11 +62,11 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
 
 @given(st.lists(message_answers, min_size=1, max_size=6), situations)
 def test_each_recipient_gets_the_fate_of_their_own_message(
-    answers: list[outcomes.MessageResult], situation: dict[str, Any]
+    answers: list[call_results.MessageResult], situation: dict[str, Any]
 ) -> None:
     policy = situation["policy"]
     recipients = range(100, 100 + len(answers))
-    settlement = after_call(outcomes.Answered(answers), recipients, **situation)
+    settlement = after_call(call_results.Answered(answers), recipients, **situation)
     holds_for_every(settlement, set(recipients))
     for recipient, answer in zip(recipients, answers, strict=True):
         fate = settlement.fates.get(recipient)
@@ -75,28 +75,28 @@ def test_each_recipient_gets_the_fate_of_their_own_message(
         else:
             # Judged and put off, or held up by a fault: it stays as it was or has had its tries.
             assert fate is None or (
-                isinstance(answer, outcomes.NotNow)
+                isinstance(answer, call_results.NotNow)
                 and isinstance(fate, Failed)
                 and not fate.refused
                 and situation["tries"] + 1 >= policy.max_tries
             )
-    if any(isinstance(answer, outcomes.Unanswered) for answer in answers):
+    if any(isinstance(answer, call_results.Unanswered) for answer in answers):
         assert settlement.next is Next.ASK
         assert settlement.lookup_after_s == policy.lookup_after_s[0]
     assert bool(settlement.stop_edition) == any(
-        isinstance(answer, outcomes.Fault) for answer in answers
+        isinstance(answer, call_results.Fault) for answer in answers
     )
 
 
 @given(refusals, st.integers(1, 6), situations)
 def test_a_call_without_answers_by_message_never_settles_anybody(
-    answer: outcomes.CallResult, count: int, situation: dict[str, Any]
+    answer: call_results.CallResult, count: int, situation: dict[str, Any]
 ) -> None:
     recipients = set(range(count))
     settlement = after_call(answer, sorted(recipients), **situation)
     holds_for_every(settlement, recipients)
     assert not settlement.counts_as_try
-    if isinstance(answer, outcomes.CallUnanswered):
+    if isinstance(answer, call_results.CallUnanswered):
         assert settlement.fates == {recipient: Unknown() for recipient in recipients}
         assert settlement.next is Next.ASK
     else:
@@ -104,15 +104,17 @@ def test_a_call_without_answers_by_message_never_settles_anybody(
         assert settlement.next is not Next.DONE
     if settlement.next is Next.TRY_AGAIN:
         assert settlement.new_setbacks == situation["setbacks"] + 1
-    if isinstance(answer, outcomes.PutOff) and answer.retry_after_s is not None:
+    if isinstance(answer, call_results.PutOff) and answer.retry_after_s is not None:
         assert settlement.delay_s >= answer.retry_after_s
 
 
 KEYS = ["a", "b", "c", "d", "elsewhere"]
-facts = st.builds(outcomes.Found, st.sampled_from(KEYS), st.text(min_size=1, max_size=4), st.none())
+facts = st.builds(
+    call_results.Found, st.sampled_from(KEYS), st.text(min_size=1, max_size=4), st.none()
+)
 look_ups = st.one_of(
-    st.builds(outcomes.LookedUp, st.lists(facts, max_size=6)),
-    st.builds(outcomes.NoInformation, st.text(min_size=1, max_size=5), st.none() | seconds),
+    st.builds(call_results.LookedUp, st.lists(facts, max_size=6)),
+    st.builds(call_results.NoInformation, st.text(min_size=1, max_size=5), st.none() | seconds),
 )
 
 
@@ -125,7 +127,7 @@ look_ups = st.one_of(
     situations,
 )
 def test_nobody_in_doubt_waits_again_before_the_last_convincing_silence(
-    answer: outcomes.LookupResult,
+    answer: call_results.LookupResult,
     keys: set[str],
     convincing: bool,
     lookups: int,
@@ -139,10 +141,12 @@ def test_nobody_in_doubt_waits_again_before_the_last_convincing_silence(
     )
     holds_for_every(settlement, set(in_doubt.values()))
     listed = (
-        {fact.delivery for fact in answer.found} if isinstance(answer, outcomes.LookedUp) else set()
+        {fact.delivery for fact in answer.found}
+        if isinstance(answer, call_results.LookedUp)
+        else set()
     )
     silence_counts = (
-        isinstance(answer, outcomes.LookedUp)
+        isinstance(answer, call_results.LookedUp)
         and convincing
         and lookups + 1 >= len(policy.lookup_after_s)
     )

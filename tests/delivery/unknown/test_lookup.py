@@ -15,8 +15,8 @@ from delivery.queue.claim import claim_lookup
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
 from delivery.rules import retries
-from delivery.rules.outcomes import Answered, NotNow, Unanswered
-from delivery.rules.settlement import Next, Settlement
+from delivery.rules.call_results import Answered, NotNow, Unanswered
+from delivery.rules.outcomes import Next, Settlement
 from delivery.unknown.lookup import look_up
 from delivery.unknown.lookup_context import load_lookup_context
 from tests.delivery.edition_factory import Newsroom
