@@ -12,6 +12,7 @@ class NewsletterSiteConfig(AppConfig):
     def ready(self) -> None:
         from newsletter_site import checks, wiring  # noqa: F401
         from newsletter_site.logs import requests
+        from newsletter_site.sign_in import throttle  # noqa: F401 -- it listens to signals
 
         wiring.join()
         requests.listen()

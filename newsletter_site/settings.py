@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -129,8 +130,8 @@ MIDDLEWARE = [
     "newsletter_site.logs.requests.AuthorOfRequest",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "newsletter_site.sign_in.enforce_two_step.SecondFactorDemanded",
-    # Puts the page that says when to try again in place of the answer to a try that was refused.
+    "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
+    # Answers 429 where django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
     "newsletter_site.middleware.not_found.OwnNotFound",
     # The innermost: a view that fails because the database is away is no fault of ours.
@@ -208,22 +209,21 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
-LOGIN_FAILURES = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
-LOGIN_COOL_OFF_S = env.seconds("LOGIN_COOL_OFF_S", 60, least=0.1)
 REQUIRE_SECOND_FACTOR = env.flag("REQUIRE_SECOND_FACTOR", False)
 OTP_TOTP_ISSUER = "Homing"
-# What counts, how much and for how long is decided in newsletter_site/sign_in/.
-AXES_HANDLER = "newsletter_site.sign_in.axes_handler.CountedSignIns"
-AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.axes_handler.network_address"
-AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.wait_page.refused_page"
+AXES_FAILURE_LIMIT = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
+AXES_COOLOFF_TIME = timedelta(seconds=env.seconds("LOGIN_COOL_OFF_S", 900, least=0.1))
+# Failures elsewhere must not lock an author out.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_USERNAME_CALLABLE = "newsletter_site.sign_in.throttle.throttle_key"
+AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.throttle.network_address"
+AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.throttle.too_many_failures"
+AXES_RESET_ON_SUCCESS = True
+# Somebody who keeps trying must not keep an author out for ever.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-# Nothing of a form is kept, and no name is logged: it may be a password in the wrong field.
-AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = ["username", "password", "ip_address", "code", "next"]
-# Its tables hold hashes and numbers; the log says what is worth reading.
-AXES_ENABLE_ADMIN = False
+# The log and the activity log have what is worth reading.
+AXES_ENABLE_ADMIN = AXES_ENABLE_ACCESS_FAILURE_LOG = AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True
-AXES_ENABLE_ACCESS_FAILURE_LOG = False
 LOGIN_URL = "admin:login"
 # Where a sign-in leads that names no page of this site; whoever may sign in may see it.
 LOGIN_REDIRECT_URL = "admin:index"
@@ -394,6 +394,8 @@ LOGGING = {
         "django.request": {"level": "ERROR", "filters": ["with_fault"]},
         # newsletter_site/middleware/unknown_host.py logs requests for other host names.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # newsletter_site/sign_in/throttle.py logs sign-ins.
+        "axes": {"level": "ERROR"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
         "gunicorn.error": {
             "handlers": ["stderr"],

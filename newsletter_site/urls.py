@@ -6,9 +6,9 @@ from django.urls import include, path
 from newsletter_site.api.api import addresses
 from newsletter_site.api.openapi_document import openapi
 from newsletter_site.favicon import favicon
-from newsletter_site.sign_in.change_password import new_password
+from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import let_in, sign_in
-from newsletter_site.sign_in.two_step_page import second_factor_page, second_factor_picture
+from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.front_page_view import home
 from publishing.images.images_view import serve_image
@@ -22,12 +22,12 @@ urlpatterns = [
     path("admin/newsletters/tokens/<int:token>/revoke/", revoke_token, name="revoke_token"),
     path("admin/newsletters/", include("subscribers.desk.urls")),
     path("admin/newsletters/", include("publishing.urls")),
-    # In place of the admin's own, whose names they keep: `admin:login`, `admin:password_change`.
+    # Replace the admin's own pages, under the same names: `admin:login`, `admin:password_change`.
     path("admin/login/", sign_in, name="login"),
-    path("admin/password_change/", new_password, name="password_change"),
+    path("admin/password_change/", change_password, name="password_change"),
     path("admin/login/known/<str:token>/", let_in, name="let_in"),
-    path("admin/second-factor/", second_factor_page, name="second_factor"),
-    path("admin/second-factor/code.svg", second_factor_picture, name="second_factor_picture"),
+    path("admin/second-factor/", two_step_page, name="two_step"),
+    path("admin/second-factor/code.svg", two_step_qr_code, name="two_step_qr_code"),
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
     path("api/v1/", addresses()),

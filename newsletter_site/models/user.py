@@ -1,4 +1,4 @@
-"""Who signs in. The model stands in the first migration because it cannot be changed later."""
+"""The user model: an author or operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class User(AbstractUser):
     """An author or operator. Signs in with `username`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Since when a code is asked for; empty where none is (sign_in/two_step_devices.py).
+    # Set while two-step sign-in is on (sign_in/two_step_devices.py).
     second_factor_since = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):
@@ -23,16 +23,16 @@ class User(AbstractUser):
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """
-        What a session is compared with at every request: with the password, and since a second
-        factor is asked for, with that. Sessions of before end when either changes.
+        The value that every session is compared with. It changes with the password and when
+        two-step sign-in is switched on or off, so earlier sessions end.
         """
         # django-stubs leaves Django's method out.
-        of_the_password: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
+        password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.second_factor_since is None:
-            return of_the_password
+            return password_hash
         return salted_hmac(
             "homing.session",
-            f"{of_the_password} {self.second_factor_since.isoformat()}",
+            f"{password_hash} {self.second_factor_since.isoformat()}",
             secret=secret,
             algorithm="sha256",
         ).hexdigest()

@@ -1,4 +1,4 @@
-"""What happened to an account's way in, in the log that the desk and the admin show."""
+"""Record changes of how an account signs in, in the activity log."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from delivery import log_context
 logger = logging.getLogger(__name__)
 
 
-def record(who: Any, account: Any, sentence: str) -> None:
-    """`who` did this to the way in of `account`, a sentence without its full stop."""
+def record(actor: Any, account: Any, sentence: str) -> None:
+    """Record what `actor` did to `account`. The sentence comes without a full stop."""
     LogEntry.objects.log_actions(
-        who.pk,
+        actor.pk,
         get_user_model().objects.filter(pk=account.pk),
         CHANGE,
         change_message=f"{sentence}.",
@@ -25,10 +25,11 @@ def record(who: Any, account: Any, sentence: str) -> None:
     )
 
 
-def record_from_the_command_line(account: Any, sentence: str) -> None:
+def record_operator(account: Any, sentence: str) -> None:
     """
-    The same, done by an operator with the shell. Nobody is signed in there: it stands under the
-    account itself, so the sentence has to say who did it. In the program's log too, once committed.
+    Record what an operator did with a command, and log it after the commit.
+
+    The entry belongs to the account itself, because nobody is signed in.
     """
     sentence = f"{sentence}, from the command line"
     record(account, account, sentence)

@@ -1,4 +1,4 @@
-"""Where a second factor is demanded of everybody: whoever has none comes no further than to it."""
+"""Middleware for REQUIRE_SECOND_FACTOR: authors without two-step sign-in see only its set-up."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-# Pages below the admin that stay open, by the names of their addresses.
-STAYS_OPEN = {"second_factor", "second_factor_picture", "let_in", "admin:login", "admin:logout"}
+# Pages below /admin/ that stay open.
+OPEN_VIEWS = {"two_step", "two_step_qr_code", "let_in", "login", "admin:login", "admin:logout"}
 
 
-class SecondFactorDemanded:
-    """Middleware for REQUIRE_SECOND_FACTOR; it comes after the one that knows who is signed in."""
+class EnforceTwoStep:
+    """It comes after the middleware that sets `request.user`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -26,21 +26,20 @@ class SecondFactorDemanded:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *_: Any
     ) -> HttpResponse | None:
-        """Lead to the page where it is set up, or refuse what is posted."""
+        """Redirect to the set-up page, or refuse a posted form."""
         match = request.resolver_match
         if (
             not settings.REQUIRE_SECOND_FACTOR
             or match is None
             or not match.route.startswith("admin/")
-            or match.view_name in STAYS_OPEN
-            or match.route == "admin/login/"
+            or match.view_name in OPEN_VIEWS
             or not request.user.is_authenticated
             or request.user.second_factor_since is not None
         ):
             return None
         if request.method not in {"GET", "HEAD"}:
             raise PermissionDenied(
-                "A second factor is asked of everybody here, and your account has none yet. Set it "
-                f"up at {reverse('second_factor')}. Nothing was changed."
+                "Everybody here needs two-step sign-in, and your account has none yet. Set it up "
+                f"at {reverse('two_step')}. Nothing was changed."
             )
-        return HttpResponseRedirect(reverse("second_factor"))
+        return HttpResponseRedirect(reverse("two_step"))

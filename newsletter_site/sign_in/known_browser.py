@@ -1,9 +1,8 @@
 """
-The mark of a browser in which an author signed in before: the only place that writes and reads it.
+The cookie of a browser in which an author signed in before.
 
-Whoever has it is counted apart from strangers when they fail to sign in, and has no other
-advantage: it signs nobody in and stands for no password. Every sign-in leaves a new one, so a
-stolen copy soon has a count of its own.
+Failures in such a browser count apart, so strangers cannot lock its author out. The cookie signs
+nobody in and replaces no password. Every sign-in sets a new one.
 """
 
 from __future__ import annotations
@@ -12,58 +11,58 @@ from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.crypto import get_random_string
+from django.utils.crypto import get_random_string, salted_hmac
 
-from newsletter_site.sign_in.throttle_keys import hashed_name
-
-_MARK = "homing.sign-in.known-browser"
-_LINK = "homing.sign-in.let-in"
+_COOKIE_SALT = "homing.sign-in.known-browser"
+_LINK_SALT = "homing.sign-in.let-in"
 _YEAR_S = 365 * 24 * 3600
 _HOUR_S = 3600
 
 
-def browser_known_for(name: str, request: HttpRequest) -> str:
-    """The browser's own number if the author of this name signed in in it before; or empty."""
-    whose, browser = _read(request.COOKIES.get(_cookie_of(hashed_name(name)), ""), _MARK, _YEAR_S)
-    return browser if whose == hashed_name(name) else ""
+def number_of(request: HttpRequest, name: str) -> str:
+    """The random number of a browser that is known for this author; otherwise empty."""
+    author = _hash(name)
+    cookie = request.COOKIES.get(_cookie_name(author), "")
+    cookie_author, number = _read(cookie, _COOKIE_SALT, _YEAR_S)
+    return number if cookie_author == author else ""
 
 
-def mark(response: HttpResponse, name: str) -> None:
-    """The author of this name signed in in this browser."""
-    _mark(response, hashed_name(name), get_random_string(22))
+def remember(response: HttpResponse, name: str) -> None:
+    """Make this browser known for the author who signed in."""
+    _set_cookie(response, _hash(name), get_random_string(22))
 
 
 def link_token(name: str) -> str:
-    """What a link carries by which an operator makes one browser known for this name."""
-    return signing.dumps([hashed_name(name), get_random_string(22)], salt=_LINK)
+    """The token of an operator's link that makes one browser known for this author."""
+    return signing.dumps([_hash(name), get_random_string(22)], salt=_LINK_SALT)
 
 
-def mark_by_link(response: HttpResponse, token: str) -> bool:
+def remember_by_link(response: HttpResponse, token: str) -> bool:
     """
-    An operator vouches for this browser; False where the link is too old or none of ours.
+    Make this browser known by an operator's link; False if the token is invalid or an hour old.
 
-    The number stands in the link: whoever else has it shares one count with them.
+    The number is in the link: all browsers that open it share one count.
     """
-    whose, browser = _read(token, _LINK, _HOUR_S)
-    if browser:
-        _mark(response, whose, browser)
-    return bool(browser)
+    author, number = _read(token, _LINK_SALT, _HOUR_S)
+    if number:
+        _set_cookie(response, author, number)
+    return bool(number)
 
 
-def _read(signed: str, salt: str, age_s: int) -> tuple[str, str]:
+def _read(signed: str, salt: str, max_age_s: int) -> tuple[str, str]:
     try:
-        whose, browser = signing.loads(signed, salt=salt, max_age=age_s)
+        author, number = signing.loads(signed, salt=salt, max_age=max_age_s)
     except (signing.BadSignature, ValueError, TypeError):
         return "", ""
-    return str(whose), str(browser)
+    return str(author), str(number)
 
 
-def _mark(response: HttpResponse, whose: str, browser: str) -> None:
+def _set_cookie(response: HttpResponse, author: str, number: str) -> None:
     response.set_cookie(
-        _cookie_of(whose),
-        signing.dumps([whose, browser], salt=_MARK),
+        _cookie_name(author),
+        signing.dumps([author, number], salt=_COOKIE_SALT),
         max_age=_YEAR_S,
-        # Wherever a password is asked for: the sign-in page, and that of the second factor.
+        # Every page that asks for a password is below it.
         path=reverse("admin:index"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -71,6 +70,10 @@ def _mark(response: HttpResponse, whose: str, browser: str) -> None:
     )
 
 
-def _cookie_of(whose: str) -> str:
-    """One for each author, so that two who share a browser are both known. It names neither."""
-    return f"browser_{whose[:12]}"
+def _cookie_name(author: str) -> str:
+    """One cookie for each author who uses this browser. Its name reveals no user name."""
+    return f"browser_{author[:12]}"
+
+
+def _hash(name: str) -> str:
+    return salted_hmac("homing.sign-in.name", name, algorithm="sha256").hexdigest()

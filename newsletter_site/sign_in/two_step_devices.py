@@ -1,10 +1,8 @@
 """
-The second factor of an account: the only place that makes, asks and takes away its devices.
+The two-step devices of an account: an authenticator app and ten recovery codes (django-otp).
 
-An app on a telephone shows a new code every half minute; ten recovery codes are good for once each.
-The secret is shown while it is set up and never again (`setting_up`), and of a recovery code only
-its hash is kept. After a wrong code the next one is looked at only after a pause that doubles
-(django-otp), up to a bound.
+The app's secret is shown only during set-up. Of a recovery code only its hash is stored. After a
+wrong code the next one has to wait, twice as long each time, up to a limit.
 """
 
 from __future__ import annotations
@@ -25,138 +23,132 @@ from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from delivery.humanise import duration
 from newsletter_site.models import User
-from newsletter_site.sign_in.account_activity import record, record_from_the_command_line
+from newsletter_site.sign_in.account_activity import record, record_operator
 
 RECOVERY_CODES = 10
-# As long as it takes to find an app and install it; nobody comes back to a set-up next week.
-SET_UP_WITHIN = timedelta(minutes=15)
-# After so many wrong codes in a row pauses grow no longer: 2 ** 10 s, about as long as the longest
-# wait at the door. Whoever knows a password could keep its owner out for years otherwise.
+SETUP_EXPIRES = timedelta(minutes=15)
+# Pauses stop growing here: 2 ** 10 s. Otherwise a stranger who knows the password could keep its
+# owner out for years.
 _LONGEST_PAUSE_AFTER = 11
-# Sixty bits: nobody finds one from its hash. Without signs that look like one another.
-_SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
+# Without characters that look alike. A code has sixty bits, so its hash cannot be guessed.
+_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 3, 4
-_OF_THE_APP = re.compile(r"[0-9]{6}")
-_RECOVERY = re.compile(rf"[{_SIGNS}]{{{_GROUPS * _GROUP}}}")
-_NAME = "telephone"
+_APP_CODE = re.compile(r"[0-9]{6}")
+_RECOVERY_CODE = re.compile(rf"[{_ALPHABET}]{{{_GROUPS * _GROUP}}}")
 
 
-class Answer(Enum):
-    """What a code was worth."""
+class CodeResult(Enum):
+    """What checking a code gave. A paused one was not checked."""
 
     RIGHT = "right"
     WRONG = "wrong"
-    PAUSED = "not looked at"
-    NOT_BEGUN = "for no set-up that is still open"
+    PAUSED = "paused"
+    NO_SETUP = "no set-up is open"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """
-    What a code was worth; `wait_s` says when the next one is looked at, where it was not.
+class CheckedCode:
+    """A result. `wait_s` says when a paused code may be tried, `is_recovery` which kind it is."""
 
-    `is_recovery` says whether it was, or would have been, a recovery code.
-    """
-
-    answer: Answer
+    result: CodeResult
     wait_s: int = 0
     is_recovery: bool = False
 
 
-def is_asked_of(author: Any) -> bool:
-    """Whether this author signs in with a code besides."""
+def is_on(author: Any) -> bool:
+    """Whether this author signs in with a code too."""
     return TOTPDevice.objects.filter(user=author, confirmed=True).exists()
 
 
-def being_set_up(author: Any, number: int) -> TOTPDevice | None:
-    """The device of this number, while it waits for its first code; None of a quarter hour ago."""
-    if is_asked_of(author):
+def pending_device(author: Any, device_id: int | None) -> TOTPDevice | None:
+    """The device with this id while it waits for its first code; None once it has expired."""
+    if is_on(author):
         return None
-    since = cast("Any", Now()) - SET_UP_WITHIN
-    begun = TOTPDevice.objects.filter(user=author, confirmed=False, created_at__gt=since)
-    return begun.filter(pk=number).first()
+    since = cast("Any", Now()) - SETUP_EXPIRES
+    pending = TOTPDevice.objects.filter(user=author, confirmed=False, created_at__gt=since)
+    return pending.filter(pk=device_id).first()
 
 
-def secret_of(device: TOTPDevice) -> str:
-    """The secret as an app takes it, in groups of four. For a device that is being set up."""
-    plain = base64.b32encode(device.bin_key).decode()
-    return " ".join(re.findall("....", plain))
+def secret_text(device: TOTPDevice) -> str:
+    """The secret to type into an app, in groups of four."""
+    return " ".join(re.findall("....", base64.b32encode(device.bin_key).decode()))
 
 
 def recovery_codes_left(author: Any) -> int:
-    """How many are left."""
+    """How many unused recovery codes the author has."""
     return StaticToken.objects.filter(device__user=author, device__confirmed=True).count()
 
 
-def begin(author: Any) -> int | None:
+def start_setup(author: Any) -> int | None:
     """
-    A fresh secret to be taken in by an app; one that was begun before is worth nothing more.
+    Replace a pending device by one with a new secret and return its id.
 
-    The number of its device; None, and nothing done, where a code is asked for already.
+    Returns None and changes nothing if two-step sign-in is already on.
     """
     with transaction.atomic():
-        _hold(author)
-        if is_asked_of(author):
+        _lock(author)
+        if is_on(author):
             return None
         TOTPDevice.objects.filter(user=author, confirmed=False).delete()
-        device = TOTPDevice.objects.create(user=author, name=_NAME, confirmed=False)
-        # The library noted the web server's time; how old it is, is told by the database's.
+        device = TOTPDevice.objects.create(user=author, name="app", confirmed=False)
+        # The library sets the web server's time; its age is measured by the database's.
         TOTPDevice.objects.filter(pk=device.pk).update(created_at=Now())
         return int(device.pk)
 
 
-def confirm(author: Any, number: int, typed: str) -> Checked | list[str]:
+def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode | list[str]:
     """
-    The first code of the device of this number, which is being set up: from now on it is asked for.
+    Switch two-step sign-in on with the first code of a pending device.
 
-    Returns the recovery codes, which nobody sees again. Every session that began before ends.
+    Returns the new recovery codes. All earlier sessions of the author end.
     """
     with transaction.atomic():
-        _hold(author)
-        device = being_set_up(author, number)
+        _lock(author)
+        device = pending_device(author, device_id)
         if device is None:
-            return Checked(Answer.NOT_BEGUN)
-        checked = _asked(device, _without_blanks(typed))
-        if checked.answer is not Answer.RIGHT:
+            return CheckedCode(CodeResult.NO_SETUP)
+        checked = _verify(device, _normalise(typed))
+        if checked.result is not CodeResult.RIGHT:
             return checked
         TOTPDevice.objects.filter(user=author).exclude(pk=device.pk).delete()
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
         _end_sessions(author, _now())
-        record(author, author, "Set up a second factor")
-        return _new_codes(author)
+        record(author, author, "Set up two-step sign-in")
+        return _make_recovery_codes(author)
 
 
-def check(author: Any, typed: str) -> Checked:
-    """Whether a code is this author's. It is good for once: who asks twice is refused."""
-    code = _without_blanks(typed)
+def check(author: Any, typed: str) -> CheckedCode:
+    """Check a code of this author. A right one is used up."""
+    code = _normalise(typed)
     with transaction.atomic():
-        _hold(author)
-        if _OF_THE_APP.fullmatch(code):
+        _lock(author)
+        if _APP_CODE.fullmatch(code):
             device = TOTPDevice.objects.filter(user=author, confirmed=True).first()
-            return _asked(device, code) if device else Checked(Answer.WRONG)
+            return _verify(device, code) if device else CheckedCode(CodeResult.WRONG)
         recovery = StaticDevice.objects.filter(user=author, confirmed=True).first()
-        if recovery is None or not _RECOVERY.fullmatch(code):
-            return Checked(Answer.WRONG)
-        return replace(_asked(recovery, _hash(code)), is_recovery=True)
+        if recovery is None or not _RECOVERY_CODE.fullmatch(code):
+            return CheckedCode(CodeResult.WRONG)
+        return replace(_verify(recovery, _hash(code)), is_recovery=True)
 
 
 def looks_like_a_code(typed: str) -> bool:
-    """Whether somebody typed a code, and no password, where either will do."""
-    code = _without_blanks(typed)
-    return bool(_OF_THE_APP.fullmatch(code) or _RECOVERY.fullmatch(code))
+    """Whether the typed text has the form of a code, where a password is accepted too."""
+    code = _normalise(typed)
+    return bool(_APP_CODE.fullmatch(code) or _RECOVERY_CODE.fullmatch(code))
 
 
-def new_codes(author: Any) -> list[str]:
-    """Ten fresh recovery codes; the ones before are worth nothing more."""
+def renew_recovery_codes(author: Any) -> list[str]:
+    """Replace the recovery codes by ten new ones."""
     with transaction.atomic():
-        _hold(author)
+        _lock(author)
         record(author, author, "Made new recovery codes")
-        return _new_codes(author)
+        return _make_recovery_codes(author)
 
 
 def end_pauses(author: Any) -> None:
-    """The next code is looked at, however many wrong ones came before it."""
+    """Let the next code be checked at once."""
     for devices in (TOTPDevice.objects, StaticDevice.objects):
         devices.filter(user=author).update(
             throttling_failure_count=0, throttling_failure_timestamp=None
@@ -165,60 +157,65 @@ def end_pauses(author: Any) -> None:
 
 def remove(author: Any, *, by_operator: bool = False) -> bool:
     """
-    No code is asked for any more. False if none was. Sessions that began before end.
+    Switch two-step sign-in off and end earlier sessions. Return False if it was off.
 
-    Its line in the log is written with it, or neither is; an operator with the shell is named so.
+    The activity log is written in the same transaction.
     """
     with transaction.atomic():
-        _hold(author)
-        was_there = is_asked_of(author)
+        _lock(author)
+        was_on = is_on(author)
         TOTPDevice.objects.filter(user=author).delete()
         StaticDevice.objects.filter(user=author).delete()
-        if was_there:
+        if was_on:
             _end_sessions(author, None)
             if by_operator:
-                record_from_the_command_line(author, "An operator took the second factor away")
+                record_operator(author, "An operator switched two-step sign-in off")
             else:
-                record(author, author, "Took the second factor away")
-        return was_there
+                record(author, author, "Switched two-step sign-in off")
+        return was_on
 
 
-def _asked(device: Any, code: str) -> Checked:
+def _verify(device: Any, code: str) -> CheckedCode:
     device.throttling_failure_count = min(device.throttling_failure_count, _LONGEST_PAUSE_AFTER)
-    allowed, why = device.verify_is_allowed()
+    allowed, details = device.verify_is_allowed()
     if not allowed:
-        left = (why["locked_until"] - timezone.now()).total_seconds()
-        return Checked(Answer.PAUSED, max(1, math.ceil(left)))
-    return Checked(Answer.RIGHT if device.verify_token(code) else Answer.WRONG)
+        left = (details["locked_until"] - timezone.now()).total_seconds()
+        return CheckedCode(CodeResult.PAUSED, max(1, math.ceil(left)))
+    return CheckedCode(CodeResult.RIGHT if device.verify_token(code) else CodeResult.WRONG)
 
 
-def _new_codes(author: Any) -> list[str]:
+def _make_recovery_codes(author: Any) -> list[str]:
     StaticDevice.objects.filter(user=author).delete()
     device = StaticDevice.objects.create(user=author, name="recovery codes")
     codes = [
-        "".join(secrets.choice(_SIGNS) for _ in range(_GROUPS * _GROUP))
+        "".join(secrets.choice(_ALPHABET) for _ in range(_GROUPS * _GROUP))
         for _ in range(RECOVERY_CODES)
     ]
-    StaticToken.objects.bulk_create(StaticToken(device=device, token=_hash(one)) for one in codes)
-    return ["-".join(re.findall("." * _GROUP, one)) for one in codes]
+    StaticToken.objects.bulk_create(StaticToken(device=device, token=_hash(code)) for code in codes)
+    return ["-".join(re.findall("." * _GROUP, code)) for code in codes]
 
 
 def _hash(code: str) -> str:
-    """As much of the hash as django-otp has room for: 96 bits."""
+    """96 bits of the hash: django-otp's column has room for no more."""
     return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()
 
 
-def _without_blanks(typed: str) -> str:
+def pause_sentence(wait_s: int) -> str:
+    """The error for a code that was not checked."""
+    return f"After a wrong code there is a pause. Try again in {duration(wait_s)}."
+
+
+def _normalise(typed: str) -> str:
     return re.sub(r"[\s-]", "", typed).lower()
 
 
-def _hold(author: Any) -> None:
-    """One at a time for each account: two tries at once are two, and a code is good for once."""
+def _lock(author: Any) -> None:
+    """Check one code at a time for each account, so a code works only once."""
     User.objects.select_for_update().get(pk=author.pk)
 
 
 def _end_sessions(author: Any, since: datetime | None) -> None:
-    """A session's hash is made of the password and of this moment (`User`)."""
+    """Change a part of the hash that every session is compared with (`User`)."""
     author.second_factor_since = since
     author.save(update_fields=["second_factor_since"])
 

@@ -20,9 +20,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.interface import time_now
-from newsletter_site.sign_in.attempts import Refused
-from newsletter_site.sign_in.reauthenticate import what_is_wrong
-from newsletter_site.sign_in.wait_page import refused_page
+from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.tokens.manage import (
     Made,
     TokenRefusedError,
@@ -58,11 +56,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     try:
         form = _form(request.POST.get("form", ""))
         refuse_a_second_post(form)
-        wrong = what_is_wrong(request, request.POST.get("proof", ""))
-        if isinstance(wrong, Refused):
-            return refused_page(request)
-        if wrong:
-            raise TokenRefusedError("proof", wrong)
+        if error := identity_error(request, request.POST.get("proof", "")):
+            raise TokenRefusedError("proof", error)
         made = make(
             request.user,
             request.POST.get("name", ""),

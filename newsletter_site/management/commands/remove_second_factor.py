@@ -1,4 +1,4 @@
-"""`manage.py remove_second_factor USERNAME`: the way out for whoever lost telephone and codes."""
+"""`manage.py remove_second_factor USERNAME`: switch two-step sign-in off for an author."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from newsletter_site.sign_in import two_step_devices
 
 
 class Command(BaseCommand):
-    """Takes an author's second factor away; the password alone signs in then."""
+    """For an author who lost phone and recovery codes."""
 
     help = (
-        "Take away the second factor of an author who lost the telephone and the recovery codes. "
-        "Be sure that it is they who ask: from then on the password alone signs in."
+        "Switch two-step sign-in off for an author who lost the phone and the recovery codes. "
+        "Make sure that the author is asking: from then on the password is enough."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose."""
+        """Declare the user name."""
         parser.add_argument("username", help="the author's user name")
 
     def handle(self, *args: Any, username: str, **options: Any) -> None:
-        """Do it and say so."""
+        """Switch it off and end their sessions."""
         author = get_user_model().objects.filter(username=username).first()
         if author is None:
             raise CommandError(f"There is no author with the user name {username!r}.")
         if not two_step_devices.remove(author, by_operator=True):
-            raise CommandError(f"{username!r} has no second factor; nothing was changed.")
+            raise CommandError(f"{username!r} does not use two-step sign-in; nothing was changed.")
         self.stdout.write(
-            f"The second factor of {username} is gone, and their sessions have ended. The password "
-            "alone signs in now; they can set up another one at once."
+            f"Two-step sign-in of {username} is off, and their sessions have ended. The password "
+            "is enough now. They can set it up again at once."
         )

@@ -302,7 +302,7 @@ def test_requests_are_counted_by_route_and_never_by_address(transactional_db: No
 
 
 def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings: Any) -> None:
-    settings.LOGIN_FAILURES = 3
+    settings.AXES_FAILURE_LIMIT = 3
     get_user_model().objects.create_user("edith", password="a long password", is_staff=True)
     before = scraped()
     for name, password in [("edith", "a long password"), *[("nobody", "wrong")] * 5]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -94,14 +95,14 @@ def test_what_is_wrong_is_said_and_the_words_stay(
     assert not ApiToken.objects.exists()
 
 
-def test_guessing_the_password_there_counts_like_guessing_at_the_door(
+def test_guesses_of_the_password_there_count_as_failed_sign_ins(
     window: WindowOf, settings: LazySettings
 ) -> None:
-    settings.LOGIN_FAILURES = 5
-    settings.LOGIN_COOL_OFF_S = 600.0
+    settings.AXES_FAILURE_LIMIT = 5
+    settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     form = asked(window.get(PAGE))
     answers = [window.post(PAGE, **{**form, "proof": "wrong"}).status for _ in range(6)]
-    assert answers == [200] * 5 + [429]
+    assert answers == [200] * 4 + [429] * 2
     assert window.post(PAGE, **form).status == 429
     assert not ApiToken.objects.exists()
 

@@ -19,7 +19,7 @@ from tests.newsletter_site.sign_in.two_step.two_step_browser import (
 )
 
 
-def test_what_is_done_with_it_stands_in_the_log(codes: list[str]) -> None:
+def test_every_change_is_in_the_activity_log(codes: list[str]) -> None:
     window = Browser()
     window.sign_in(codes[0])
     window.send(PAGE, do="new-codes", proof=PASSWORD)
@@ -27,10 +27,10 @@ def test_what_is_done_with_it_stands_in_the_log(codes: list[str]) -> None:
     said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
     assert [words.partition(",")[0] for words in said] == [
         "Signed in from a browser that was not known yet",
-        "Set up a second factor.",
+        "Set up two-step sign-in.",
         "Signed in from a browser that was not known yet",
         "Made new recovery codes.",
-        "Took the second factor away.",
+        "Switched two-step sign-in off.",
     ]
     assert "with a recovery code" in said[2]
 
@@ -40,15 +40,13 @@ def last_line() -> LogEntry:
 
 
 @pytest.mark.parametrize("typed", ["{}{}", "{}-{}", " {} {} "])
-def test_a_code_of_the_app_is_not_taken_for_a_recovery_code_however_it_is_typed(
-    codes: list[str], typed: str
-) -> None:
+def test_an_app_code_is_not_taken_for_a_recovery_code(codes: list[str], typed: str) -> None:
     code = code_now()
     assert Browser().sign_in(typed.format(code[:3], code[3:])).status_code == 302
     assert "recovery" not in last_line().change_message
 
 
-def test_what_an_operator_does_with_the_shell_stands_there_however_many_superusers_there_are(
+def test_operators_commands_are_in_the_activity_log(
     codes: list[str],
 ) -> None:
     get_user_model().objects.create_superuser("ola")
@@ -61,11 +59,11 @@ def test_what_an_operator_does_with_the_shell_stands_there_however_many_superuse
     call_command("remove_second_factor", "edith")
     assert last_line().object_repr == "edith"
     assert last_line().change_message == (
-        "An operator took the second factor away, from the command line."
+        "An operator switched two-step sign-in off, from the command line."
     )
     assert not window.is_signed_in
     assert Browser().sign_in().status_code == 302
-    with pytest.raises(CommandError, match="has no second factor"):
+    with pytest.raises(CommandError, match="does not use two-step sign-in"):
         call_command("remove_second_factor", "edith")
     with pytest.raises(CommandError, match="no author"):
         call_command("remove_second_factor", "nobody")
@@ -93,7 +91,7 @@ def by_an_operator() -> None:
 
 
 @pytest.mark.parametrize("take_away", [by_its_owner, by_an_operator])
-def test_it_is_not_taken_away_without_its_line(
+def test_it_is_not_switched_off_without_its_log_entry(
     codes: list[str], take_away: Callable[[], None], log_that_takes_no_line: None
 ) -> None:
     with pytest.raises(IntegrityError):
