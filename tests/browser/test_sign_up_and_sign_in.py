@@ -54,7 +54,7 @@ PAGE = "/admin/second-factor/"
 
 
 def fresh_code() -> str:
-    """What the app on the telephone shows; that it was used before is forgotten."""
+    """What the app on the phone shows; that it was used before is forgotten."""
     time_goes_by()
     return code_now()
 
@@ -64,22 +64,22 @@ def is_for_everybody(page: Page, heading: str) -> None:
     assert faults_of(page) == {}
 
 
-def test_the_way_to_a_second_factor_and_back_in_is_for_everybody(
+def test_two_step_set_up_and_sign_in_are_accessible(
     new_page: Callable[..., Page], author: Any
 ) -> None:
     page = come_to(new_page(), PAGE)
-    is_for_everybody(page, "Second factor")
+    is_for_everybody(page, "Two-step sign-in")
     page.get_by_label("Your password").fill("a long password")
     page.get_by_role("button", name="Set it up").click()
     expect(page.get_by_label("The code that the app shows")).to_be_visible()
-    is_for_everybody(page, "Second factor")
+    is_for_everybody(page, "Two-step sign-in")
     picture = page.get_by_alt_text("QR code of the secret below")
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
     page.get_by_label("The code that the app shows").fill(fresh_code())
     page.get_by_role("button", name="Switch it on").click()
     is_for_everybody(page, "Your recovery codes")
     page.get_by_role("link", name="I have kept them").click()
-    is_for_everybody(page, "Second factor")
+    is_for_everybody(page, "Two-step sign-in")
 
     page.context.clear_cookies()
     page.goto(WRITE)
@@ -90,12 +90,12 @@ def test_the_way_to_a_second_factor_and_back_in_is_for_everybody(
     page.wait_for_url(f"**{WRITE}")
 
 
-def test_what_is_said_of_failed_sign_ins_is_for_everybody(
+def test_the_wait_after_failed_sign_ins_is_accessible(
     new_page: Callable[..., Page], author: Any
 ) -> None:
     page = new_page()
     page.goto("/admin/login/")
-    for number in range(6):
+    for number in range(5):
         sign_in(page, "nobody")
         if not number:
             expect(page.get_by_role("alert")).to_be_visible()

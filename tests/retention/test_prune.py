@@ -27,8 +27,6 @@ from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
 from newsletter_site.models.api_token import ApiToken
 from newsletter_site.retention import kinds, prune, would_go
-from newsletter_site.sign_in.attempts import take_a_try
-from newsletter_site.sign_in.throttle_keys import of_a_network
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.models import ExternalCheck, KeptForm, UploadedImage
@@ -55,7 +53,7 @@ def one_of_each(newsroom: Newsroom) -> None:
         sha256=b"1", content_type="image/png", width=1, height=1, content=b"", unused_since=Now()
     )
     Session.objects.create(session_key="a" * 32, session_data="", expire_date=timezone.now())
-    take_a_try(of_a_network("nobody", "192.0.2.0/24"))
+    AccessAttempt.objects.create(username="a hash", ip_address="192.0.2.0", failures_since_start=1)
     register_worker(uuid.uuid4(), host="here", pid=1)
     for name, after in (("ended", 1), ("lives", 4000)):
         ApiToken.objects.create(

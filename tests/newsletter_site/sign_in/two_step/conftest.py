@@ -1,4 +1,4 @@
-"""Edith, with and without a second factor."""
+"""Edith, with and without two-step sign-in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def author(transactional_db: None) -> Any:
 
 @pytest.fixture
 def codes(author: Any) -> list[str]:
-    """Edith has a second factor; these are her recovery codes."""
+    """Edith uses two-step sign-in; these are her recovery codes."""
     window = Browser()
     window.sign_in()
     window.send(PAGE, do="begin", proof=PASSWORD)

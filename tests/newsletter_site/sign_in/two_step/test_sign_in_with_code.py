@@ -1,4 +1,4 @@
-"""Whoever set up a second factor signs in with the password and a code that is good for once."""
+"""With two-step sign-in, an author needs the password and a code that works once."""
 
 from __future__ import annotations
 

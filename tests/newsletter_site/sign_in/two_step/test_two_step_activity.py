@@ -1,4 +1,4 @@
-"""Whatever is done with a second factor, by its owner or an operator, stands in the log."""
+"""Changes of two-step sign-in, by its owner or an operator, are in the activity log."""
 
 from __future__ import annotations
 

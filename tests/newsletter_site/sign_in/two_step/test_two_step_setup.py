@@ -1,4 +1,4 @@
-"""A second factor is set up, taken away and demanded: with the password or a code alone."""
+"""Two-step sign-in is set up, switched off and required, with the password or a code."""
 
 from __future__ import annotations
 
