@@ -74,11 +74,11 @@ def running_program() -> Iterator[Stage]:
         django.setup()
         from django.conf import settings
 
+        from newsletter_site.demo import environment
+        from newsletter_site.demo.children import Children
         from newsletter_site.demo.console import Screen
-        from newsletter_site.demo.processes import environment
-        from newsletter_site.demo.processes.children import Children
-        from newsletter_site.demo.processes.stop_signals import Stopping
         from newsletter_site.demo.services import open_database, set_up
+        from newsletter_site.demo.stop_signals import Stopping
 
         # As long as an author has it, and as a reader of the docs will.
         environment.HOLD_S = HOLD_S

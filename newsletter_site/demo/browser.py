@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from newsletter_site.demo.processes.failure import DemoError
+from newsletter_site.demo.failure import DemoError
 
 TIMEOUT_S = 60.0
 

@@ -6,7 +6,7 @@ from delivery.models import Delivery, Edition
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.demo.checks import Entry, Happened
 from newsletter_site.demo.posting_twice import FORM, PostedTwice
-from newsletter_site.demo.processes.sandbox import Sandbox
+from newsletter_site.demo.sandbox import Sandbox
 from newsletter_site.demo.services import Stage
 from newsletter_site.demo.summary import Addresses
 from publishing.editions.status import load_status

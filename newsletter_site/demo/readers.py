@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from newsletter_site.demo.processes.failure import DemoError
+from newsletter_site.demo.failure import DemoError
 from subscribers.audience import confirmed
 from subscribers.importing import ImportReport, LeftOut, import_file
 from subscribers.models import Subscriber

@@ -14,15 +14,15 @@ from delivery.models import Edition
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo import observe, summary
 from newsletter_site.demo.checks import broken_promises
+from newsletter_site.demo.children import Children
 from newsletter_site.demo.console import Screen
+from newsletter_site.demo.environment import HOLD_S
+from newsletter_site.demo.failure import DemoError
 from newsletter_site.demo.posting_twice import PostedTwice, post_twice
-from newsletter_site.demo.processes.children import Children
-from newsletter_site.demo.processes.environment import HOLD_S
-from newsletter_site.demo.processes.failure import DemoError
-from newsletter_site.demo.processes.single_instance import folder_to_itself
-from newsletter_site.demo.processes.stop_signals import StoppedError, Stopping
 from newsletter_site.demo.readers import bring_in
 from newsletter_site.demo.services import Stage, open_database, set_up
+from newsletter_site.demo.single_instance import folder_to_itself
+from newsletter_site.demo.stop_signals import StoppedError, Stopping
 from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.status import load_status
 from publishing.publish.publish import edition_by_key

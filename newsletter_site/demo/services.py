@@ -10,18 +10,18 @@ from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
 
+from newsletter_site.demo.author import Author, author_of_this_run
 from newsletter_site.demo.browser import Browser
+from newsletter_site.demo.children import Children
 from newsletter_site.demo.console import Screen
-from newsletter_site.demo.processes.author import Author, author_of_this_run
-from newsletter_site.demo.processes.children import Children
-from newsletter_site.demo.processes.environment import childrens_environment
-from newsletter_site.demo.processes.sandbox import DEFAULT_PORT as SANDBOX_PORT
-from newsletter_site.demo.processes.sandbox import Sandbox, start_sandbox
-from newsletter_site.demo.processes.single_instance import refuse_other_workers
-from newsletter_site.demo.processes.stop_signals import Stopping
-from newsletter_site.demo.processes.web_site import DEFAULT_PORT as SITE_PORT
-from newsletter_site.demo.processes.web_site import address_of, listening_socket, start_site
+from newsletter_site.demo.environment import childrens_environment
 from newsletter_site.demo.readers import refuse_other_readers
+from newsletter_site.demo.sandbox import DEFAULT_PORT as SANDBOX_PORT
+from newsletter_site.demo.sandbox import Sandbox, start_sandbox
+from newsletter_site.demo.single_instance import refuse_other_workers
+from newsletter_site.demo.stop_signals import Stopping
+from newsletter_site.demo.web_site import DEFAULT_PORT as SITE_PORT
+from newsletter_site.demo.web_site import address_of, listening_socket, start_site
 
 WORKERS = 2
 WEBHOOK_USER = "sandbox"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from delivery.rules.edition_counts import EditionCounts
+from newsletter_site.demo.author import Author
 from newsletter_site.demo.checks import Entry, Happened
 from newsletter_site.demo.posting_twice import Post
-from newsletter_site.demo.processes.author import Author
 from newsletter_site.demo.readers import Readers
 
 WIDTH = 100

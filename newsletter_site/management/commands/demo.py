@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
 
 from newsletter_site.demo.console import Screen
-from newsletter_site.demo.processes.failure import DemoError
-from newsletter_site.demo.processes.stop_signals import StoppedError, Stopping
+from newsletter_site.demo.failure import DemoError
 from newsletter_site.demo.run import run
+from newsletter_site.demo.stop_signals import StoppedError, Stopping
 from newsletter_site.embedded_postgres import EmbeddedPostgresError
 
 

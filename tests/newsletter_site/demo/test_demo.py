@@ -145,7 +145,7 @@ def test_the_demo_serves_each_reader_exactly_once_and_stays_up_until_ctrl_c(
 
 
 def test_child_ends_when_the_demo_is_killed() -> None:
-    arguments = ["-u", "-m", "newsletter_site.demo.processes.child", "http.server", "0"]
+    arguments = ["-u", "-m", "newsletter_site.demo.child", "http.server", "0"]
     with subprocess.Popen(
         [sys.executable, *arguments, "--bind", "127.0.0.1"],
         cwd=postgres_cluster.ROOT,

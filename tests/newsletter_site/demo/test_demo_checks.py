@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 
 from newsletter_site.demo import readers
 from newsletter_site.demo.checks import Entry, Happened, broken_promises
+from newsletter_site.demo.failure import DemoError
 from newsletter_site.demo.posting_twice import Post, PostedTwice
-from newsletter_site.demo.processes.failure import DemoError
 from subscribers.models import Subscriber
 from tests.delivery.rules.test_edition_state import books
 

@@ -6,7 +6,7 @@ import errno
 import socket
 from collections.abc import Mapping
 
-from newsletter_site.demo.processes.children import Children
+from newsletter_site.demo.children import Children
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8000

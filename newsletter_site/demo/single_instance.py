@@ -19,7 +19,7 @@ from pathlib import Path
 from django.db.models.functions import Now
 
 from delivery.models import Worker
-from newsletter_site.demo.processes.failure import DemoError
+from newsletter_site.demo.failure import DemoError
 
 # A demo that was killed takes its children with it within seconds.
 PATIENCE_S = 6.0

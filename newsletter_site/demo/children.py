@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from newsletter_site.demo.processes.failure import DemoError
+from newsletter_site.demo.failure import DemoError
 
 ENDING_S = 15.0
 POLL_S = 0.05
@@ -79,7 +79,7 @@ class Children:
         log.unlink(missing_ok=True)  # It may be another user's, in a folder of ours.
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "newsletter_site.demo.processes.child", *command],
+                [sys.executable, "-m", "newsletter_site.demo.child", *command],
                 stdin=subprocess.PIPE,  # Never written to: its end tells the child that we ended.
                 stdout=file,
                 stderr=subprocess.STDOUT,

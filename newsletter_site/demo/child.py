@@ -1,7 +1,7 @@
 """
 What runs inside each child of the demo: a program that never outlives the demo.
 
-`python -m newsletter_site.demo.processes.child MODULE [ARGUMENT ...]` runs a module as
+`python -m newsletter_site.demo.child MODULE [ARGUMENT ...]` runs a module as
 `python -m` would.
 Its standard input is a pipe that only the demo holds open, so it ends with the demo however that
 ends, by kill -9 too.

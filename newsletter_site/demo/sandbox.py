@@ -9,8 +9,8 @@ from typing import Any
 
 import requests
 
-from newsletter_site.demo.processes.children import Child, Children
-from newsletter_site.demo.processes.stop_signals import Stopping
+from newsletter_site.demo.children import Child, Children
+from newsletter_site.demo.stop_signals import Stopping
 
 DEFAULT_PORT = 8025
 ANY_PORT = 0
