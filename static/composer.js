@@ -24,8 +24,10 @@ let isKept = true;
 
 const STATES = {
   saved: ["sent", "done", "Saved"],
-  offline: ["doubt", "attention", "You are offline. Every word is kept on this device and will be saved when the connection returns."],
-  unanswered: ["doubt", "attention", "Homing does not answer. Every word is kept on this device and will be saved when it does."],
+  offline: ["doubt", "attention",
+    "You are offline. Every word is kept on this device and will be saved when the connection returns."],
+  unanswered: ["doubt", "attention",
+    "Homing does not answer. Every word is kept on this device and will be saved when it does."],
   signed_out: ["doubt", "attention", "Not saved: you are signed out"],
   not_allowed: ["doubt", "attention", "Not saved"],
   conflict: ["doubt", "attention", "Not saved: the draft was changed elsewhere"],
@@ -45,7 +47,8 @@ function tell(kind, facts) {
   setText(state.querySelector("[data-words]"), words);
   const isSaved = kind === "saved";
   setText(document.querySelector("[data-clock]"), isSaved ? facts.saved_at : "");
-  setText(document.querySelector("[data-more]"), isSaved ? `by itself${isKept ? "; also kept on this device" : ""}` : "");
+  setText(document.querySelector("[data-more]"),
+    isSaved ? `by itself${isKept ? "; also kept on this device" : ""}` : "");
   showNote(kind, facts);
   if (isSaved) saved(facts);
   else conflict = facts;
@@ -77,7 +80,8 @@ function showHints(place, hints) {
     if (hint.place) row.append(Object.assign(document.createElement("b"), { textContent: `${hint.place}:` }), " ");
     row.append(hint.sentence, " ");
     if (hint.code) {
-      const show = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Show it" });
+      const show = Object.assign(document.createElement("button"),
+        { type: "button", className: "plain", textContent: "Show it" });
       show.dataset.find = hint.code;
       row.append(show, " ");
     }
@@ -99,7 +103,8 @@ function find(button) {
   const above = field.cloneNode();
   above.removeAttribute("name");
   above.value = field.value.slice(0, at);
-  Object.assign(above.style, { position: "absolute", visibility: "hidden", width: `${field.offsetWidth}px`, height: "0", minHeight: "0" });
+  const width = `${field.offsetWidth}px`;
+  Object.assign(above.style, { position: "absolute", visibility: "hidden", width, height: "0", minHeight: "0" });
   field.after(above);
   field.scrollTop = above.scrollHeight - field.clientHeight / 2;
   above.remove();
@@ -232,7 +237,8 @@ if (left && JSON.stringify(left.words) !== JSON.stringify(wordsOf(form))) {
   found.replaceChildren(document.querySelector("template[data-note=found]").content.cloneNode(true));
   const since = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
   found.querySelector("[data-since]").textContent = `, from ${since.format(left.at)}`;
-  found.querySelector("[data-beginning]").textContent = `${left.words.title || "Untitled"}: ${left.words.letter.slice(0, 120)}`;
+  found.querySelector("[data-beginning]").textContent =
+    `${left.words.title || "Untitled"}: ${left.words.letter.slice(0, 120)}`;
   found.addEventListener("click", (event) => DO[event.target.dataset.do]?.(left));
   showTold();
 } else if (left) {

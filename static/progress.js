@@ -91,7 +91,8 @@ async function readListAgain(asOf) {
   const there = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const part of page.querySelectorAll("[data-read-again]")) {
     const fresh = there.querySelector(`[data-read-again][aria-labelledby=${part.getAttribute("aria-labelledby")}]`);
-    const isUsed = part.contains(document.activeElement) || getSelection().containsNode(part, true) || Array.from(part.querySelectorAll("input")).some((field) => field.value !== field.defaultValue);
+    const isUsed = part.contains(document.activeElement) || getSelection().containsNode(part, true) ||
+      Array.from(part.querySelectorAll("input")).some((field) => field.value !== field.defaultValue);
     if (!fresh || isUsed) continue;
     part.hidden = fresh.hidden;
     part.replaceChildren(...document.adoptNode(fresh).childNodes);

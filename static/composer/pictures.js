@@ -129,7 +129,8 @@ export class Pictures {
     const field = document.createElement("div");
     field.className = "field";
     const id = `picture_${number}`;
-    const label = Object.assign(document.createElement("label"), { htmlFor: id, textContent: "Words in place of the picture" });
+    const label = Object.assign(document.createElement("label"),
+      { htmlFor: id, textContent: "Words in place of the picture" });
     const input = Object.assign(document.createElement("input"), { id, autocomplete: "off" });
     input.addEventListener("input", (event) => {
       event.stopPropagation();

@@ -12,7 +12,8 @@ const AT_ONCE_WHILE_LEAVING = 60_000; // a browser sends no more than 64 KiB aft
 const MOST_UNANSWERED = 100;
 
 // What is larger than any form may be is not read, so the answer is no JSON.
-const TOO_LARGE = "The letter and its text part together are larger than Homing takes. Nothing was saved; your words are still here. Make them shorter.";
+const TOO_LARGE = "The letter and its text part together are larger than Homing takes. " +
+  "Nothing was saved; your words are still here. Make them shorter.";
 const NOT_ALLOWED = "Homing does not let you save this draft any more. Nothing was saved.";
 
 // Why nothing was saved, where that is known.

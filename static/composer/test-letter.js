@@ -32,13 +32,15 @@ export function testLetter(form, saving) {
     const facts = await answer?.json().catch(() => null);
     send.ariaDisabled = "false";
     if (!facts) {
-      said.textContent = "The test could not be sent just now. Look whether you are signed in and online, and press again.";
+      said.textContent =
+        "The test could not be sent just now. Look whether you are signed in and online, and press again.";
     } else if (facts.errors) {
       said.textContent = Object.values(facts.errors).flat().join(" ");
     } else {
       said.textContent = `${facts.sentence} It goes to ${fields.test_email.trim()} alone. `;
       close.textContent = "Back to the letter";
-      said.append(Object.assign(document.createElement("a"), { href: facts.address, target: "_blank", textContent: "See how it stands" }));
+      said.append(Object.assign(document.createElement("a"),
+        { href: facts.address, target: "_blank", textContent: "See how it stands" }));
     }
   });
 }
