@@ -39,13 +39,18 @@ class Page:
         return int(self.answer.status_code)
 
     @property
-    def html(self) -> str:
+    def source(self) -> str:
         return str(self.answer.content.decode())
+
+    @property
+    def html(self) -> str:
+        """The source in one line, without the line breaks beside tags, which mean nothing."""
+        return re.sub(r"\s*\n\s*", " ", re.sub(r"\s*\n\s*(?=<)|(?<=>)\s*\n\s*", "", self.source))
 
     @property
     def words(self) -> str:
         """What a person reads in a wide window: no tags, entities resolved, blanks folded."""
-        wide = re.sub(r'<wbr>|<span class="narrow-only[^>]*>[^<]*</span>', "", self.html)
+        wide = re.sub(r'<wbr>|<span class="narrow-only[^>]*>[^<]*</span>', "", self.source)
         text = re.sub(r"<(script|style|title|defs)\b.*?</\1>|<[^>]+>", " ", wide, flags=re.S)
         return " ".join(html.unescape(text).split())
 
@@ -56,12 +61,12 @@ class Page:
     def form_with(self, name: str) -> Form:
         """The form of this page that has a field called `name`."""
         reader = _FormReader()
-        reader.feed(self.html)
+        reader.feed(self.source)
         return next(form for form in reader.forms if name in form.fields)
 
     def has_form_with(self, name: str) -> bool:
         reader = _FormReader()
-        reader.feed(self.html)
+        reader.feed(self.source)
         return any(name in form.fields for form in reader.forms)
 
 

@@ -74,7 +74,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def rows(page: Page) -> list[str]:
     """What was done, line by line, without the time, as HTML."""
-    return re.findall(r'<li><span class="quiet">.*?</span>(.*?)</li>', page.html, re.S)
+    return re.findall(r'<li>\s*<span class="quiet">.*?</span>(.*?)</li>', page.source, re.S)
 
 
 def lines(page: Page) -> list[str]:
