@@ -12,9 +12,9 @@ def main() -> None:
     from django.db import OperationalError, ProgrammingError
 
     if "--traceback" not in sys.argv:
-        from newsletter_site.logs.uncaught_exceptions import log_what_nothing_catches
+        from newsletter_site.logs.uncaught_exceptions import install_exception_hooks
 
-        log_what_nothing_catches()
+        install_exception_hooks()
     try:
         try:
             execute_from_command_line(sys.argv)

@@ -7,14 +7,14 @@ in pyproject.toml keeps other apps from importing it from anywhere else.
 """
 
 from delivery.feedback import event_inbox
-from delivery.feedback.provider_suppressions import last_words
-from delivery.feedback.suppression_changes import ask_provider, changes_of
+from delivery.feedback.provider_suppressions import load_provider_suppressions
+from delivery.feedback.suppression_changes import load_suppression_changes, queue_suppression_change
 from delivery.postmark.provider_events import (
     Bounced,
-    Fact,
-    Meaning,
+    BounceMeaning,
+    ProviderEvent,
     Suppressed,
-    types_that_mean,
+    bounce_types,
 )
 from delivery.queue import control, scheduled_editions
 from delivery.queue.enqueue import batch_size_for, enqueue, without_nested_loops
@@ -30,9 +30,8 @@ from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.scheduled_editions import StartedEdition
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
-from delivery.reconcile.record_findings import time_now, unreconciled_versions
-from delivery.reconcile.run import Outcome as ReconcileOutcome
-from delivery.reconcile.run import run as reconcile
+from delivery.reconcile.record_findings import database_time, load_unreconciled_versions
+from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError
 from delivery.reports.reason_sentences import sentence_of
 from delivery.rules.reason import Reason, ReasonCode
@@ -42,39 +41,39 @@ from delivery.worker.provider_tasks import PROVIDER_TASKS
 __all__ = [
     "LOCK_ENQUEUE",
     "PROVIDER_TASKS",
+    "BounceMeaning",
     "Bounced",
-    "Fact",
     "Fate",
-    "Meaning",
     "Phase",
+    "ProviderEvent",
     "Reason",
     "ReasonCode",
-    "ReconcileOutcome",
+    "ReconcileResult",
     "SearchUnavailableError",
     "StartedEdition",
     "Suppressed",
-    "ask_provider",
     "batch_size_for",
-    "changes_of",
+    "bounce_types",
     "control",
     "database_identity",
+    "database_time",
     "enqueue",
     "enqueue_test",
     "event_inbox",
     "join_transaction",
-    "last_words",
+    "load_provider_suppressions",
+    "load_suppression_changes",
     "load_test_letter",
+    "load_unreconciled_versions",
     "next_number",
+    "queue_suppression_change",
     "reconcile",
     "request_mail",
     "scheduled_editions",
     "sent_to",
     "sentence_of",
     "short_transaction",
-    "time_now",
     "together",
-    "types_that_mean",
-    "unreconciled_versions",
     "wait_for_enqueues",
     "without_nested_loops",
 ]

@@ -14,7 +14,7 @@ import os
 from typing import Any
 
 from newsletter_site.logs.process_name import name_this_process
-from newsletter_site.operations.concurrency_limit import AT_ONCE
+from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.settings import LOGGING
 
 wsgi_app = "newsletter_site.wsgi"
@@ -25,7 +25,7 @@ wsgi_app = "newsletter_site.wsgi"
 # when it has arrived: slow clients hold none.
 worker_class = "newsletter_site.web_worker.BufferingWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = AT_ONCE + 2
+threads = MAX_CONCURRENT_REQUESTS + 2
 
 # A form waits for its twin for IDEMPOTENCY_WAIT_S (10 s) at most, and publishing to a million
 # readers takes a few seconds.

@@ -23,7 +23,7 @@ from delivery.retention import expire_details, provider_event_details
 from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
 from idempotency import expire
-from newsletter_site.logs.exceptions import fault_of
+from newsletter_site.logs.exceptions import summarise
 from publishing.drafts import unsent_forms
 from publishing.external_checks import cached_results
 from publishing.images import unused_images
@@ -97,7 +97,7 @@ def kinds() -> list[Kind]:
             expire_uploads.count_expired,
             partial(_until_nothing, expire_uploads.expire_file),
         ),
-        _rows("calls", "calls to Postmark", asked, expire_details.calls(of_sending)),
+        _rows("calls", "calls to Postmark", asked, expire_details.old_attempts(of_sending)),
         _rows(
             "events",
             "what Postmark's webhooks told, and was applied",
@@ -258,7 +258,7 @@ def _told(kind: Kind, error: Exception) -> str:
         logger.warning("%s: %s; the rest goes another time", kind.what, trouble)
         return trouble
     logger.error("%s: it broke off; the rest goes another time", kind.what, exc_info=error)
-    return f"it broke off ({fault_of(error).sentence}); the log says where"
+    return f"it broke off ({summarise(error).sentence}); the log says where"
 
 
 def _rows(name: str, what: str, kept: str, old: OldRows) -> Kind:

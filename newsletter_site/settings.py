@@ -112,22 +112,22 @@ AUTHENTICATION_BACKENDS = [
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
-    "newsletter_site.logs.requests.RequestLines",
-    "newsletter_site.operations.ops_middleware.OperatorsDoors",
-    "newsletter_site.operations.metrics.request_metrics.CountedRequests",
+    "newsletter_site.logs.requests.RequestLogging",
+    "newsletter_site.operations.ops_middleware.OperationsMiddleware",
+    "newsletter_site.operations.metrics.request_metrics.RequestMetrics",
     # Around all the rest: no redirect and no page comes before it.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.middleware.content_security_policy.ContentSecurityPolicy",
     # Behind the files, which wait for no database.
-    "newsletter_site.operations.concurrency_limit.PlacesForPages",
+    "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "newsletter_site.middleware.form_errors.RefusedForms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "newsletter_site.logs.requests.AuthorOfRequest",
+    "newsletter_site.logs.requests.BindAuthor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
@@ -379,9 +379,9 @@ LOGGING = {
             ],
         },
     },
-    "filters": {"with_fault": {"()": "newsletter_site.logs.format.WithFault"}},
+    "filters": {"has_exception": {"()": "newsletter_site.logs.format.HasException"}},
     "handlers": {
-        "stderr": {"class": "newsletter_site.logs.format.StandardError", "formatter": "line"},
+        "stderr": {"class": "newsletter_site.logs.format.StderrHandler", "formatter": "line"},
     },
     # Libraries say at `info` and below what they were given: questions to the database, addresses.
     "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},
@@ -391,7 +391,7 @@ LOGGING = {
         # Django's own handlers go: one would mail faults to nobody.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
-        "django.request": {"level": "ERROR", "filters": ["with_fault"]},
+        "django.request": {"level": "ERROR", "filters": ["has_exception"]},
         # newsletter_site/middleware/unknown_host.py logs requests for other host names.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         # newsletter_site/sign_in/throttle.py logs sign-ins.

@@ -26,7 +26,7 @@ def join() -> None:
     readers.register(RegisteredReaders())
     background_tasks.register_background_task(
         background_tasks.BackgroundTask(
-            "the provider's events", event_inbox.work, event_inbox.is_due
+            "the provider's events", event_inbox.run_background_task, event_inbox.is_due
         )
     )
     background_tasks.register_background_task(
@@ -44,4 +44,4 @@ def join() -> None:
     background_tasks.register_background_task(daily_prune.CHORE)
     start_scheduled.register(RegisteredStarter())
     bearer.register(whose)
-    form_posted.connect(site_metrics.form, dispatch_uid="posted forms are counted")
+    form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from django.conf import settings
 from django.db import connection
 
-from delivery.interface import Fact
+from delivery.interface import ProviderEvent
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
 from subscribers import reserve_ids
@@ -125,7 +125,7 @@ class RegisteredReaders:
                 {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_AS_SENT},
             )
 
-    def told(self, facts: Sequence[Fact]) -> None:
+    def told(self, facts: Sequence[ProviderEvent]) -> None:
         """Apply what the provider told: `subscribers/suppression/apply_provider_events.py`."""
         apply_provider_events.take_in(facts)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from structlog.contextvars import clear_contextvars
 
-from newsletter_site.logs.format import LineFormatter, StandardError
+from newsletter_site.logs.format import LineFormatter, StderrHandler
 
 Lines = Callable[[], list[dict[str, Any]]]
 
@@ -21,7 +21,7 @@ def log_lines(*secrets: str) -> Iterator[Lines]:
     """What this process logs meanwhile, without ids that something before left behind."""
     clear_contextvars()
     stream = io.StringIO()
-    handler = StandardError(stream)
+    handler = StderrHandler(stream)
     handler.setFormatter(LineFormatter(shape="json", words=False, secrets=secrets))
     logging.getLogger().addHandler(handler)
     try:

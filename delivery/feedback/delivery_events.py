@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.feedback.pause_on_bounces import pause_a_surge
+from delivery.feedback.pause_on_bounces import pause_if_over_threshold
 from delivery.queue.batches.batch_state import count_feedback
 from delivery.queue.batches.split import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
@@ -29,7 +29,7 @@ def _named(key: DeliveryKey, at: datetime) -> dict[str, Any]:
     return {"issue": key.issue, "version": key.version, "recipient": key.recipient, "at": at}
 
 
-def write_delivered(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
+def record_delivered(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
     """The receiving server took this copy at `at`. No column of it is indexed, no count written."""
     cursor.execute(
         f"""
@@ -40,12 +40,12 @@ def write_delivered(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> No
     )
 
 
-def write_bounced(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
+def record_bounced(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
     """This copy came back at `at`. Many of them pause the edition."""
     _write_counted(cursor, key, at, "bounced")
 
 
-def write_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
+def record_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
     """This copy was called spam at `at`. Some of them pause the edition."""
     _write_counted(cursor, key, at, "complained")
 
@@ -77,7 +77,7 @@ def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: 
     # Where copies are dropped nothing is counted by those that are still there. Asked under the
     # edition's lock, without which nobody says so.
     if count_feedback(cursor, what, _COPY, _IS_DROPPED, named):
-        pause_a_surge(cursor, edition)
+        pause_if_over_threshold(cursor, edition)
         return
     cursor.execute(
         f"UPDATE delivery SET {what}_at = %(at)s WHERE {_COPY} AND {what}_at > %(at)s",  # noqa: S608 -- constants
@@ -85,7 +85,7 @@ def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: 
     )
 
 
-def copy_by_message(
+def find_delivery_by_message(
     cursor: CursorWrapper, issue: UUID, recipient: int, message_id: str
 ) -> DeliveryKey | None:
     """
@@ -108,7 +108,7 @@ def copy_by_message(
     return DeliveryKey(issue, versions[0], recipient) if len(versions) == 1 else None
 
 
-def is_ours(cursor: CursorWrapper, key: DeliveryKey) -> bool:
+def exists_or_dropped(cursor: CursorWrapper, key: DeliveryKey) -> bool:
     """Whether this copy is one of this database's, or was until its edition's were dropped."""
     cursor.execute(
         f"SELECT EXISTS (SELECT FROM delivery WHERE {_COPY}) OR {_IS_DROPPED}",  # noqa: S608 -- constants

@@ -21,29 +21,29 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery import log_context
 from delivery.feedback.delivery_events import (
-    copy_by_message,
+    exists_or_dropped,
+    find_delivery_by_message,
     is_dropped,
-    is_ours,
-    write_bounced,
-    write_complained,
-    write_delivered,
+    record_bounced,
+    record_complained,
+    record_delivered,
 )
-from delivery.feedback.provider_suppressions import write_last_word
-from delivery.feedback.suppression_changes import was_asked_by_us
+from delivery.feedback.provider_suppressions import save_latest
+from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Evidence
 from delivery.postmark import webhook_event
 from delivery.postmark.provider_events import (
     Bounced,
+    BounceMeaning,
     Delivered,
-    Fact,
-    Meaning,
+    ProviderEvent,
     Reactivated,
     Suppressed,
-    told_at,
+    received_by,
 )
-from delivery.postmark.webhook_event import SeenAccepted, WebhookEvent
+from delivery.postmark.webhook_event import Acceptance, WebhookEvent
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
@@ -53,34 +53,34 @@ from delivery.rules.outcomes import Sent
 logger = logging.getLogger(__name__)
 
 # Events that a worker reads at a time. A complaint that arrives meanwhile is next after them.
-AT_A_TIME = 500
+READ_AT_ONCE = 500
 # Postmark waits some ten seconds for its answer. Slower events are left to the workers.
-LONGEST_WAIT_S = 3.0
+MAX_LOCK_WAIT_S = 3.0
 # The limit for later locks, once a worker has waited that long for one. Most are held for less.
-SHORTEST_WAIT_S = 0.01
+MIN_LOCK_WAIT_S = 0.01
 # Workers leave a new event alone for this long: the process that stored it applies it at once.
-LEFT_ALONE_S = 5.0
+MIN_AGE_S = 5.0
 # After so many failures that were not the database's an event is set aside.
-TRIES = 5
+MAX_FAILURES = 5
 
 
 # --- Keeping --------------------------------------------------------------------------------------
 
 
-def keep(body: bytes, trace: str | None = None) -> int | None:
+def store(body: bytes, trace: str | None = None) -> int | None:
     """
     Keep an event for good; its id, or None if the same body, or another under the same `trace`,
     was kept before.
 
     Raises `django.db.Error` if it could not be kept.
     """
-    kept = keep_all([body], [trace])
+    kept = store_all([body], [trace])
     return kept[0] if kept else None
 
 
-def keep_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
+def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
     """Keep several in one statement; the ids of those that are new, in their order."""
-    read = [webhook_event.read(body) for body in bodies]
+    read = [webhook_event.parse_webhook(body) for body in bodies]
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -102,7 +102,7 @@ def keep_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None
 # --- Applying -------------------------------------------------------------------------------------
 
 
-def set_aside_events() -> list[tuple[int, str, datetime]]:
+def load_failed_events() -> list[tuple[int, str, datetime]]:
     """What could not be applied and waits for a person: id, kind and when it came, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -110,24 +110,24 @@ def set_aside_events() -> list[tuple[int, str, datetime]]:
             SELECT id, kind, received_at FROM provider_event
             WHERE applied_at IS NULL AND failures >= %s ORDER BY id
             """,
-            [TRIES],
+            [MAX_FAILURES],
         )
         return [(event, kind, at) for event, kind, at in cursor.fetchall()]
 
 
-def try_set_aside_again() -> int:
+def retry_failed_events() -> int:
     """Have everything that was set aside tried again; how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE provider_event SET failures = 0 WHERE applied_at IS NULL AND failures >= %s",
-            [TRIES],
+            [MAX_FAILURES],
         )
         return int(cursor.rowcount)
 
 
-def work(is_stopping: Callable[[], bool]) -> bool:
+def run_background_task(is_stopping: Callable[[], bool]) -> bool:
     """Apply pending events; return whether any was applied. Every worker repeats it."""
-    return apply_pending(is_stopping, left_alone_s=LEFT_ALONE_S) > 0
+    return apply_pending(is_stopping, left_alone_s=MIN_AGE_S) > 0
 
 
 def is_due() -> bool:
@@ -135,7 +135,7 @@ def is_due() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT FROM provider_event WHERE applied_at IS NULL AND failures < %s)",
-            [TRIES],
+            [MAX_FAILURES],
         )
         return bool(cursor.fetchone()[0])
 
@@ -151,7 +151,7 @@ def apply_pending(
     one is set aside in the end. Only the first lock is waited for long. Raises `OperationalError`
     if the database is away.
     """
-    applied, wait_s = 0, LONGEST_WAIT_S
+    applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while waiting := _waiting(after[True], after[False], left_alone_s):
         for event, is_complaint in waiting:
@@ -164,12 +164,12 @@ def apply_pending(
                 except OperationalError as error:
                     if not connection.is_usable():
                         raise
-                    if wait_s == LONGEST_WAIT_S:
+                    if wait_s == MAX_LOCK_WAIT_S:
                         said = type(error.__cause__).__name__
                         logger.warning(
                             "event %d is applied later: the database said %s", event, said
                         )
-                    wait_s = SHORTEST_WAIT_S
+                    wait_s = MIN_LOCK_WAIT_S
     return applied
 
 
@@ -184,12 +184,12 @@ def _waiting(complaint: int, other: int, left_alone_s: float) -> list[tuple[int,
               AND received_at <= clock_timestamp() - make_interval(secs => %s)
             ORDER BY is_complaint DESC, id LIMIT %s
             """,
-            [TRIES, complaint, other, left_alone_s, AT_A_TIME],
+            [MAX_FAILURES, complaint, other, left_alone_s, READ_AT_ONCE],
         )
         return [(event, is_complaint) for event, is_complaint in cursor.fetchall()]
 
 
-def apply(event: int, *, wait_s: float = LONGEST_WAIT_S) -> bool:
+def apply(event: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
     """
     Apply one event and put on record that it was. False if it was applied, is being applied by
     somebody else, or could not be.
@@ -244,7 +244,7 @@ def _lock(cursor: CursorWrapper, event: int, wait_s: float) -> tuple[WebhookEven
         [event],
     )
     row = cursor.fetchone()
-    return (webhook_event.read(bytes(row[0])), row[1]) if row else None
+    return (webhook_event.parse_webhook(bytes(row[0])), row[1]) if row else None
 
 
 def _mark_applied(cursor: CursorWrapper, event: int) -> None:
@@ -295,31 +295,31 @@ def _drop_if_forgotten(
 # --- What it says of an address -------------------------------------------------------------------
 
 
-def _fact(cursor: CursorWrapper, said: WebhookEvent, received_at: datetime) -> Fact | None:
+def _fact(cursor: CursorWrapper, said: WebhookEvent, received_at: datetime) -> ProviderEvent | None:
     """The fact as it is applied: at a time, about a copy of ours or none, and whose wish it was."""
     if said.fact is None:
         return None
-    fact = told_at(said.fact, received_at)
+    fact = received_by(said.fact, received_at)
     if not isinstance(fact, Delivered):
         # Whether a copy of ours is meant: mail of another system may go over the same server.
         fact = replace(fact, delivery=_copy(cursor, fact, said))
     if isinstance(fact, Suppressed) and fact.origin == "Customer":
-        fact = replace(fact, is_our_own=was_asked_by_us(cursor, fact))
+        fact = replace(fact, is_our_own=was_requested_by_us(cursor, fact))
     return fact
 
 
-def _copy(cursor: CursorWrapper, fact: Fact, said: WebhookEvent) -> DeliveryKey | None:
+def _copy(cursor: CursorWrapper, fact: ProviderEvent, said: WebhookEvent) -> DeliveryKey | None:
     if fact.delivery is not None:
-        return fact.delivery if is_ours(cursor, fact.delivery) else None
+        return fact.delivery if exists_or_dropped(cursor, fact.delivery) else None
     if said.issue is None or fact.message_id is None:
         return None
     if said.is_of_a_test:
-        return copy_by_message(cursor, said.issue, TEST_RECIPIENT, fact.message_id)
+        return find_delivery_by_message(cursor, said.issue, TEST_RECIPIENT, fact.message_id)
     reader = readers.registered().reader_at(fact.address)
-    return copy_by_message(cursor, said.issue, reader, fact.message_id) if reader else None
+    return find_delivery_by_message(cursor, said.issue, reader, fact.message_id) if reader else None
 
 
-def _apply_to_the_copy(cursor: CursorWrapper, fact: Fact) -> None:
+def _apply_to_the_copy(cursor: CursorWrapper, fact: ProviderEvent) -> None:
     """
     What it says of the copy, and of the provider's own list. The edition's lock comes first: what
     is counted needs it, and everybody takes it before anything else.
@@ -328,21 +328,21 @@ def _apply_to_the_copy(cursor: CursorWrapper, fact: Fact) -> None:
     assert at is not None  # noqa: S101 -- told_at sets it
     match fact:
         case Delivered() if key is not None:
-            write_delivered(cursor, key, at)
+            record_delivered(cursor, key, at)
         case Bounced() | Suppressed() if key is not None:
             match fact.meaning:
-                case Meaning.BOUNCED | Meaning.COUNTED:
-                    write_bounced(cursor, key, at)
-                case Meaning.COMPLAINED:
-                    write_complained(cursor, key, at)
+                case BounceMeaning.BOUNCED | BounceMeaning.COUNTED:
+                    record_bounced(cursor, key, at)
+                case BounceMeaning.COMPLAINED:
+                    record_complained(cursor, key, at)
     if isinstance(fact, Suppressed | Reactivated):
-        write_last_word(cursor, fact)
+        save_latest(cursor, fact)
 
 
 # --- What it says of an acceptance ----------------------------------------------------------------
 
 
-def _apply_acceptance(cursor: CursorWrapper, accepted: SeenAccepted) -> bool:
+def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
     """Keep it and settle by it, where it is news. False if there is no such copy."""
     key = accepted.delivery
     cursor.execute(
@@ -389,5 +389,5 @@ def _count_failure(event: int, error: Exception) -> None:
         type(error).__name__,
         place.filename,
         place.lineno,
-        "it is set aside" if failures >= TRIES else "it is tried again",
+        "it is set aside" if failures >= MAX_FAILURES else "it is tried again",
     )

@@ -29,7 +29,7 @@ def limits_from_settings() -> Limits:
     )
 
 
-def pause_a_surge(cursor: CursorWrapper, edition: int) -> bool:
+def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     """
     Pause the edition and raise an alarm if its bounces or complaints are a surge; whether it did.
 

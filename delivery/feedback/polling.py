@@ -20,11 +20,11 @@ from django.conf import settings
 from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox
 from delivery.feedback.polled_streams import polling_tasks_by_stream
-from delivery.feedback.provider_suppressions import unheard_of
-from delivery.postmark.client import LONGEST_SEARCH, PAGE, Postmark, now_s
+from delivery.feedback.provider_suppressions import filter_changed
+from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.provider_events import Suppressed
-from delivery.postmark.search_windows import Window, eastern
-from delivery.postmark.suppression_dump import UnreadableError, entries_in
+from delivery.postmark.search_windows import Window, to_eastern
+from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
 from delivery.rules import retries
 from delivery.rules.call_results import NoInformation
 from delivery.tasks import periodic_tasks
@@ -118,8 +118,8 @@ class _Walk:
         until: datetime | None = None
         while True:
             offset, oldest_at, total = 0, None, 1
-            while offset < min(total, LONGEST_SEARCH):
-                window = Window(eastern(self._since), eastern(until) if until else None)
+            while offset < min(total, MAX_SEARCH_RESULTS):
+                window = Window(to_eastern(self._since), to_eastern(until) if until else None)
                 page = self._postmark.bounces(
                     self._stream,
                     offset=offset,
@@ -132,12 +132,12 @@ class _Walk:
                 if not page.events:
                     return new
                 oldest_at, total = page.oldest_at, page.total
-                offset += PAGE
-            if total <= LONGEST_SEARCH:
+                offset += PAGE_SIZE
+            if total <= MAX_SEARCH_RESULTS:
                 return new
             # A search shows no more than this; the rest is older than the last that it showed.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
-            if earlier is None or (until is not None and eastern(earlier) >= eastern(until)):
+            if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise _UnavailableError(
                     NoInformation("Postmark lists more bounces of one second than it shows.")
                 )
@@ -147,17 +147,17 @@ class _Walk:
         """Every entry of the suppression list; how many said something new."""
         # The first time all of it. Postmark reads the date in its own zone: a day more is no harm.
         since = self._mine.through_at
-        filters = {"fromdate": f"{eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
+        filters = {"fromdate": f"{to_eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
         new = 0
         # A first one may be some hundred megabytes. The file has no name and goes with us.
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as dump:
             self._write_list(filters, dump)
             dump.seek(0)
-            entries = entries_in(dump, self._stream)
+            entries = iter_suppressions(dump, self._stream)
             try:
-                while piece := list(islice(entries, PAGE)):
+                while piece := list(islice(entries, PAGE_SIZE)):
                     new += self._take_in_entries(piece)
-            except UnreadableError:
+            except UnreadableDumpError:
                 raise _UnavailableError(
                     NoInformation("Postmark's suppression list could not be read.")
                 ) from None
@@ -188,11 +188,11 @@ class _Walk:
 
     def _take_in_entries(self, entries: Sequence[tuple[Suppressed, bytes]]) -> int:
         bodies = {id(fact): body for fact, body in entries}
-        unheard = unheard_of(self._stream, [fact for fact, _ in entries if fact.at is not None])
+        unheard = filter_changed(self._stream, [fact for fact, _ in entries if fact.at is not None])
         return self._take_in([bodies[id(fact)] for fact in unheard])
 
     def _take_in(self, events: Sequence[bytes]) -> int:
-        kept = event_inbox.keep_all(events) if events else []
+        kept = event_inbox.store_all(events) if events else []
         for event in kept:
             self._go_on()
             event_inbox.apply(event)

@@ -11,7 +11,7 @@ from delivery.models import ProviderSuppression
 from delivery.postmark.provider_events import Reactivated, Suppressed
 
 
-def write_last_word(cursor: CursorWrapper, fact: Suppressed | Reactivated) -> None:
+def save_latest(cursor: CursorWrapper, fact: Suppressed | Reactivated) -> None:
     """
     Keep what was told, if nothing later was. Of two words of one moment the refusal stays, so that
     the order in which they are told makes no difference.
@@ -32,7 +32,7 @@ def write_last_word(cursor: CursorWrapper, fact: Suppressed | Reactivated) -> No
     )
 
 
-def last_words(address: str) -> Sequence[ProviderSuppression]:
+def load_provider_suppressions(address: str) -> Sequence[ProviderSuppression]:
     """What the provider's lists say of an address, a stream each; empty if nothing was told."""
     return list(ProviderSuppression.objects.filter(address_key=address.lower()).order_by("stream"))
 
@@ -42,7 +42,7 @@ def forget(address: str) -> None:
     ProviderSuppression.objects.filter(address_key=address.lower()).delete()
 
 
-def unheard_of(stream: str, told: Sequence[Suppressed]) -> list[Suppressed]:
+def filter_changed(stream: str, told: Sequence[Suppressed]) -> list[Suppressed]:
     """Those of an address list that say something else than was told before, in their order."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -21,18 +21,18 @@ from delivery.postmark.provider_events import Suppressed
 Change = Literal["suppress", "reactivate"]
 
 # The provider's clock and the database's may be so far apart.
-CLOCKS_APART_S = 300
+MAX_CLOCK_SKEW_S = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingChange:
     """A change that is to be sent."""
 
     id: int
     address: str
 
 
-def ask_provider(address: str, change: Change) -> None:
+def queue_suppression_change(address: str, change: Change) -> None:
     """
     Have the provider suppress or reactivate an address on the broadcast stream, soon.
 
@@ -63,7 +63,7 @@ def supersede() -> None:
         )
 
 
-def to_send(stream: str, change: Change, *, most: int) -> list[Waiting]:
+def load_pending(stream: str, change: Change, *, most: int) -> list[PendingChange]:
     """The oldest changes of a kind that wait, one an address at most."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -77,7 +77,7 @@ def to_send(stream: str, change: Change, *, most: int) -> list[Waiting]:
             """,
             [stream, change, most],
         )
-        return [Waiting(*row) for row in cursor.fetchall()]
+        return [PendingChange(*row) for row in cursor.fetchall()]
 
 
 def settle(answers: Mapping[int, str]) -> None:
@@ -95,14 +95,14 @@ def settle(answers: Mapping[int, str]) -> None:
         )
 
 
-def streams_waited_for() -> list[str]:
+def load_pending_streams() -> list[str]:
     """The streams that a change waits for."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT DISTINCT stream FROM suppression_change WHERE state = 'waiting'")
         return sorted(row[0] for row in cursor.fetchall())
 
 
-def was_asked_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
+def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
     """
     Whether we had asked for this suppression ourselves, and had not since had it lifted.
 
@@ -125,13 +125,13 @@ def was_asked_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
             "key": fact.address_key,
             "stream": fact.stream,
             "at": fact.at,
-            "apart": CLOCKS_APART_S,
+            "apart": MAX_CLOCK_SKEW_S,
         },
     )
     return bool(cursor.fetchone()[0])
 
 
-def changes_of(address: str) -> Sequence[SuppressionChange]:
+def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
     """What was asked about an address, the latest first; a reader's page shows it."""
     return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
 

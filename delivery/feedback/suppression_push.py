@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from delivery.configuration import postmark_from_settings
 from delivery.feedback import suppression_changes
-from delivery.feedback.suppression_changes import Change, Waiting
+from delivery.feedback.suppression_changes import Change, PendingChange
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
 from delivery.rules.call_results import NoInformation
@@ -34,7 +34,7 @@ AGAIN_AT_LAST_S = 900.0
 
 def push(is_stopping: Callable[[], bool]) -> None:
     """Send what waits, if anything does. An errand of every worker."""
-    if not suppression_changes.streams_waited_for():
+    if not suppression_changes.load_pending_streams():
         return
     periodic_tasks.ensure_exists(NAME)
     mine = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
@@ -66,10 +66,10 @@ def push(is_stopping: Callable[[], bool]) -> None:
 def _send_all(postmark: Postmark, may_go_on: Callable[[], bool]) -> NoInformation | None:
     """Send until nothing waits; the trouble that ended it before, if any."""
     suppression_changes.supersede()
-    for stream in suppression_changes.streams_waited_for():
+    for stream in suppression_changes.load_pending_streams():
         for change in ("suppress", "reactivate"):
             while may_go_on():
-                waiting = suppression_changes.to_send(stream, change, most=MOST_AT_ONCE)
+                waiting = suppression_changes.load_pending(stream, change, most=MOST_AT_ONCE)
                 if not waiting:
                     break
                 trouble = _send(postmark, stream, change, waiting)
@@ -79,7 +79,7 @@ def _send_all(postmark: Postmark, may_go_on: Callable[[], bool]) -> NoInformatio
 
 
 def _send(
-    postmark: Postmark, stream: str, change: Change, waiting: Sequence[Waiting]
+    postmark: Postmark, stream: str, change: Change, waiting: Sequence[PendingChange]
 ) -> NoInformation | None:
     call = postmark.suppress if change == "suppress" else postmark.reactivate
     answer = call(

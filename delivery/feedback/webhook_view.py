@@ -26,7 +26,7 @@ from delivery.feedback import event_inbox
 
 logger = logging.getLogger(__name__)
 
-LONGEST_BODY = 1024 * 1024
+MAX_BODY_BYTES = 1024 * 1024
 LONGEST_TRACE = 100
 # Digits of a length that are read: Python refuses to read thousands of them.
 MOST_DIGITS = 18
@@ -61,9 +61,9 @@ class PostmarkWebhook(View):
         length = _length(request)
         if length is None:
             return _answer(503, "The event came without its length.")
-        if length > LONGEST_BODY:
-            logger.error("a webhook of more than %d bytes was refused", LONGEST_BODY)
-            return _answer(413, f"An event may have {LONGEST_BODY} bytes.")
+        if length > MAX_BODY_BYTES:
+            logger.error("a webhook of more than %d bytes was refused", MAX_BODY_BYTES)
+            return _answer(413, f"An event may have {MAX_BODY_BYTES} bytes.")
         try:
             body = request.read(length)
         except UnreadablePostError:
@@ -73,7 +73,7 @@ class PostmarkWebhook(View):
 
 def _keep_and_apply(body: bytes, trace: str | None) -> HttpResponse:
     try:
-        event = event_inbox.keep(body, trace)
+        event = event_inbox.store(body, trace)
     except AnyDatabaseError as error:
         logger.error("a webhook could not be kept (%s); Postmark tries again", type(error).__name__)
         return _answer(503, "The event could not be kept.")

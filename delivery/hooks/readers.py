@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from delivery.postmark.provider_events import Fact
+from delivery.postmark.provider_events import ProviderEvent
 
 
 class Readers(Protocol):
@@ -42,7 +42,7 @@ class Readers(Protocol):
         """Where a mail on request leads this reader, whose `version`-th it is; absolute."""
         ...
 
-    def told(self, facts: Sequence[Fact]) -> None:
+    def told(self, facts: Sequence[ProviderEvent]) -> None:
         """
         Take in what the provider told about addresses. Runs in the applying transaction.
 

@@ -36,9 +36,9 @@ from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.responses import classify_call, classify_page, classify_search
 from delivery.postmark.suppression_responses import (
     BouncePage,
-    bounce_page,
-    changed_suppressions,
-    why_no_list,
+    error_for_status,
+    parse_bounce_page,
+    parse_suppression_results,
 )
 from delivery.rules.call_results import (
     CallResult,
@@ -54,19 +54,19 @@ from delivery.rules.call_results import (
 _BATCH = "/email/batch"
 CONNECT_TIMEOUT_S = 10.0
 # A worker asks for the stream's setting when it starts, and must start without an answer too.
-SETTING_IS_ASKED_FOR_S = 5.0
+STREAM_CHECK_TIMEOUT_S = 5.0
 # The search shows at most this many a page, and a batch holds no more.
-PAGE = 500
+PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
-LONGEST_SEARCH = 10_000
+MAX_SEARCH_RESULTS = 10_000
 # An answer of 500 results is about 120 kB; nothing legitimate comes near this.
-LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
+MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 # A suppression list is one answer, however many it names: of four million some 500 MB.
-LONGEST_LIST_BYTES = 512 * 1024 * 1024
-LIST_PIECE_BYTES = 64 * 1024
+MAX_DUMP_BYTES = 512 * 1024 * 1024
+DUMP_CHUNK_BYTES = 64 * 1024
 # What a network may do. Anything else is a fault of ours: it ends the call unanswered as well,
 # but loudly (delivery/worker/process.py), and the lease brings the batch back.
-FORESEEN = (requests.RequestException, HTTPError, http.client.HTTPException, OSError)
+NETWORK_ERRORS = (requests.RequestException, HTTPError, http.client.HTTPException, OSError)
 
 
 def now_s() -> float:
@@ -177,9 +177,9 @@ class _Session(requests.Session):
 def _passed_on(answer: HTTPResponse, write: Callable[[bytes], object]) -> bool:
     """Whether all of an answer went to `write`, in pieces; it does not if it is too long."""
     length = 0
-    while piece := answer.read1(LIST_PIECE_BYTES, decode_content=True):
+    while piece := answer.read1(DUMP_CHUNK_BYTES, decode_content=True):
         length += len(piece)
-        if length > LONGEST_LIST_BYTES:
+        if length > MAX_DUMP_BYTES:
             return False
         write(piece)
     return True
@@ -190,7 +190,7 @@ def _suppressions(stream: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RawAnswer:
+class RawResponse:
     """Status, headers and body, as they came."""
 
     status: int
@@ -240,7 +240,7 @@ class Postmark:
         `deadline_at_s` is a reading of `now_s()`: not a byte is written after it.
         """
         answer = self._call("POST", _BATCH, body, deadline_at_s)
-        if isinstance(answer, RawAnswer):
+        if isinstance(answer, RawResponse):
             return classify_call(answer.status, answer.headers, answer.body, addresses)
         return answer
 
@@ -260,17 +260,17 @@ class Postmark:
         """
         found: list[Found] = []
         listed = total = 0
-        for offset in range(0, LONGEST_SEARCH, PAGE):
+        for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
             query = urlencode(
                 {
-                    "count": PAGE,
+                    "count": PAGE_SIZE,
                     "offset": offset,
                     "messagestream": stream,
                     f"metadata_{field_name}": value,
                 }
             )
             raw = self._call("GET", f"/messages/outbound?{query}", None, deadline_at_s)
-            if not isinstance(raw, RawAnswer):
+            if not isinstance(raw, RawResponse):
                 return NoInformation(raw.reason)
             page = classify_search(
                 raw.status, raw.headers, raw.body, field_name=field_name, value=value
@@ -280,7 +280,7 @@ class Postmark:
             found.extend(page.found)
             listed += page.listed
             total = page.total
-            if page.listed < PAGE:
+            if page.listed < PAGE_SIZE:
                 break
         if listed < total:
             # What was not shown may be the very message that was asked for.
@@ -293,7 +293,7 @@ class Postmark:
         *,
         stream: str,
         offset: int,
-        count: int = PAGE,
+        count: int = PAGE_SIZE,
         deadline_at_s: float,
     ) -> Page | NoInformation:
         """
@@ -302,7 +302,7 @@ class Postmark:
         """
         query = urlencode({"count": count, "offset": offset, "messagestream": stream, **filters})
         raw = self._call("GET", f"/messages/outbound?{query}", None, deadline_at_s)
-        if not isinstance(raw, RawAnswer):
+        if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
         return classify_page(raw.status, raw.headers, raw.body)
 
@@ -310,11 +310,13 @@ class Postmark:
         self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
     ) -> BouncePage | NoInformation:
         """One page of the bounces and complaints of a stream, newest first, from `offset` on."""
-        query = urlencode({"count": PAGE, "offset": offset, "messagestream": stream, **filters})
+        query = urlencode(
+            {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
+        )
         raw = self._call("GET", f"/bounces?{query}", None, deadline_at_s)
-        if not isinstance(raw, RawAnswer):
+        if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
-        return bounce_page(raw.status, raw.headers, raw.body)
+        return parse_bounce_page(raw.status, raw.headers, raw.body)
 
     def suppressions(
         self,
@@ -332,9 +334,9 @@ class Postmark:
         query = f"?{urlencode(filters)}" if filters else ""
         path = f"{_suppressions(stream)}/dump{query}"
         raw = self._call("GET", path, None, deadline_at_s, write=write)
-        if not isinstance(raw, RawAnswer):
+        if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
-        return why_no_list(raw.status, raw.headers, "suppression list")
+        return error_for_status(raw.status, raw.headers, "suppression list")
 
     def suppress(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
@@ -356,9 +358,9 @@ class Postmark:
     ) -> Mapping[str, str] | NoInformation:
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._call("POST", path, body, deadline_at_s)
-        if not isinstance(raw, RawAnswer):
+        if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
-        return changed_suppressions(raw.status, raw.headers, raw.body)
+        return parse_suppression_results(raw.status, raw.headers, raw.body)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's own setting (`None`, `Postmark`, `Custom`), or None if it is not told."""
@@ -366,9 +368,9 @@ class Postmark:
             "GET",
             f"/message-streams/{quote(stream, safe='')}",
             None,
-            now_s() + min(self._deadline_s, SETTING_IS_ASKED_FOR_S),
+            now_s() + min(self._deadline_s, STREAM_CHECK_TIMEOUT_S),
         )
-        if not isinstance(raw, RawAnswer) or raw.status != 200:
+        if not isinstance(raw, RawResponse) or raw.status != 200:
             return None
         try:
             told = orjson.loads(raw.body)["SubscriptionManagementConfiguration"]
@@ -396,7 +398,7 @@ class Postmark:
         deadline_at_s: float,
         *,
         write: Callable[[bytes], object] | None = None,
-    ) -> RawAnswer | NotSent | CallUnanswered:
+    ) -> RawResponse | NotSent | CallUnanswered:
         """One call. A good answer goes to `write`, if there is one, and is not kept."""
         remaining = deadline_at_s - now_s()
         if remaining <= 0:
@@ -415,17 +417,17 @@ class Postmark:
                     if not _passed_on(response.raw, write):
                         return CallUnanswered("Postmark's list was longer than any list is.")
                 else:
-                    content = response.raw.read(LONGEST_ANSWER_BYTES + 1, decode_content=True)
-                if len(content) > LONGEST_ANSWER_BYTES:
+                    content = response.raw.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
+                if len(content) > MAX_RESPONSE_BYTES:
                     return CallUnanswered("Postmark's answer was longer than any answer is.")
             if response.status_code != HTTPStatus.OK:
                 # An interim answer (1xx) or a proxy's page may be followed by the real one: read as
                 # the answer to the next call on this connection, it would vouch for other mail.
                 self._session.close()
-            return RawAnswer(response.status_code, response.headers, content)
+            return RawResponse(response.status_code, response.headers, content)
         except TooLateToStartError:
             return NotSent("The time for the call was over before its first byte.")
-        except FORESEEN as error:
+        except NETWORK_ERRORS as error:
             if not call.wrote:
                 return NotSent(
                     f"No connection to Postmark at {self._base_url} ({type(error).__name__})."

@@ -15,17 +15,17 @@ from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
 
-from delivery.postmark.responses import message_id_in, time_in
+from delivery.postmark.responses import parse_message_id, parse_time
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
 
-LONGEST_ADDRESS = 254
-LONGEST_WORD = 40
-LONGEST_DESCRIPTION = 500
+MAX_ADDRESS_LENGTH = 254
+MAX_WORD_LENGTH = 40
+MAX_DESCRIPTION_LENGTH = 500
 MOST_DIGITS = 20
 
 
-class Meaning(Enum):
+class BounceMeaning(Enum):
     """What a bounce says about the address it came from."""
 
     BOUNCED = "the address takes no mail"
@@ -35,36 +35,36 @@ class Meaning(Enum):
     NOTED = "nothing that anybody has to act on"
 
 
-_MEANINGS: Mapping[str, Meaning] = MappingProxyType(
+_MEANINGS: Mapping[str, BounceMeaning] = MappingProxyType(
     {
-        "HardBounce": Meaning.BOUNCED,
-        "BadEmailAddress": Meaning.BOUNCED,
-        "ManuallyDeactivated": Meaning.BOUNCED,
-        "Unsubscribe": Meaning.LEFT,
-        "SpamComplaint": Meaning.COMPLAINED,
-        "SoftBounce": Meaning.COUNTED,
-        "DnsError": Meaning.COUNTED,
-        "SpamNotification": Meaning.COUNTED,
-        "Unknown": Meaning.COUNTED,
-        "VirusNotification": Meaning.COUNTED,
-        "Unconfirmed": Meaning.COUNTED,
-        "Blocked": Meaning.COUNTED,
+        "HardBounce": BounceMeaning.BOUNCED,
+        "BadEmailAddress": BounceMeaning.BOUNCED,
+        "ManuallyDeactivated": BounceMeaning.BOUNCED,
+        "Unsubscribe": BounceMeaning.LEFT,
+        "SpamComplaint": BounceMeaning.COMPLAINED,
+        "SoftBounce": BounceMeaning.COUNTED,
+        "DnsError": BounceMeaning.COUNTED,
+        "SpamNotification": BounceMeaning.COUNTED,
+        "Unknown": BounceMeaning.COUNTED,
+        "VirusNotification": BounceMeaning.COUNTED,
+        "Unconfirmed": BounceMeaning.COUNTED,
+        "Blocked": BounceMeaning.COUNTED,
     }
 )
 
 
-def meaning_of(kind: str, *, inactive: bool) -> Meaning:
+def meaning_of_bounce(kind: str, *, inactive: bool) -> BounceMeaning:
     """
     What a bounce of this type says. `inactive`: Postmark mails the address no more, which says more
     than any type that is not grave in itself.
     """
-    meaning = _MEANINGS.get(kind, Meaning.NOTED)
-    if inactive and meaning in {Meaning.COUNTED, Meaning.NOTED}:
-        return Meaning.BOUNCED
+    meaning = _MEANINGS.get(kind, BounceMeaning.NOTED)
+    if inactive and meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}:
+        return BounceMeaning.BOUNCED
     return meaning
 
 
-def types_that_mean(meaning: Meaning) -> list[str]:
+def bounce_types(meaning: BounceMeaning) -> list[str]:
     """The types of bounce that mean this by themselves."""
     return [kind for kind, means in _MEANINGS.items() if means is meaning]
 
@@ -73,7 +73,7 @@ def types_that_mean(meaning: Meaning) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class EventAbout:
     """
     Whom a fact is about: the address as told, which copy if that is known, and when it happened by
     the provider's clock (None if it did not say).
@@ -92,12 +92,12 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered(About):
+class Delivered(EventAbout):
     """The receiving server took the copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounced(About):
+class Bounced(EventAbout):
     """Mail came back, or was complained about; `bounce` is the provider's number of it."""
 
     bounce: str | None
@@ -106,13 +106,13 @@ class Bounced(About):
     description: str = ""
 
     @property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> BounceMeaning:
         """What it says about the address."""
-        return meaning_of(self.kind, inactive=self.inactive)
+        return meaning_of_bounce(self.kind, inactive=self.inactive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suppressed(About):
+class Suppressed(EventAbout):
     """
     The provider mails the address no more on this stream; why, and at whose word, as it says it.
 
@@ -124,28 +124,28 @@ class Suppressed(About):
     is_our_own: bool = False
 
     @property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> BounceMeaning:
         """What it says about the address's owner; `NOTED`: only that the provider refuses it."""
         match self.reason, self.origin:
             case "HardBounce", _:
-                return Meaning.BOUNCED
+                return BounceMeaning.BOUNCED
             case "SpamComplaint", _:
-                return Meaning.COMPLAINED
+                return BounceMeaning.COMPLAINED
             case "ManualSuppression", "Recipient":
-                return Meaning.LEFT
+                return BounceMeaning.LEFT
             case _:
-                return Meaning.NOTED
+                return BounceMeaning.NOTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reactivated(About):
+class Reactivated(EventAbout):
     """The provider would mail the address again. It brings nobody back."""
 
 
-Fact = Delivered | Bounced | Suppressed | Reactivated
+ProviderEvent = Delivered | Bounced | Suppressed | Reactivated
 
 
-def told_at(fact: Fact, seen: datetime) -> Fact:
+def received_by(fact: ProviderEvent, seen: datetime) -> ProviderEvent:
     """The same, told at `seen`: what it tells of was over by then, whatever its clock says."""
     return replace(fact, at=seen if fact.at is None else min(fact.at, seen))
 
@@ -153,23 +153,23 @@ def told_at(fact: Fact, seen: datetime) -> Fact:
 # --- Reading --------------------------------------------------------------------------------------
 
 
-def fact_in(event: Mapping[str, object]) -> Fact | None:
+def parse_event(event: Mapping[str, object]) -> ProviderEvent | None:
     """The fact that an event tells, or None: of an unknown type, or about no address."""
     match event.get("RecordType"):
         case "Delivery":
-            address, at = _address(event.get("Recipient")), time_in(event.get("DeliveredAt"))
+            address, at = _address(event.get("Recipient")), parse_time(event.get("DeliveredAt"))
             return _delivered(event, address, at) if address else None
         case "Bounce" | "SpamComplaint" as record_type:
-            address, at = _address(event.get("Email")), time_in(event.get("BouncedAt"))
+            address, at = _address(event.get("Email")), parse_time(event.get("BouncedAt"))
             return _bounced(event, record_type, address, at) if address else None
         case "SubscriptionChange":
-            address, at = _address(event.get("Recipient")), time_in(event.get("ChangedAt"))
+            address, at = _address(event.get("Recipient")), parse_time(event.get("ChangedAt"))
             return _changed(event, address, at) if address else None
         case _:
             return None
 
 
-def address_in(event: Mapping[str, object]) -> str:
+def parse_event_address(event: Mapping[str, object]) -> str:
     """Whose address an event of any type names where Postmark writes it; empty if it names none."""
     return _address(event.get("Recipient")) or _address(event.get("Email"))
 
@@ -223,7 +223,7 @@ def _copy(event: Mapping[str, object]) -> tuple[str, DeliveryKey | None, str | N
     return (
         _word(event.get("MessageStream")),
         delivery_key.read(key) if isinstance(key, str) else None,
-        message_id_in(event.get("MessageID")),
+        parse_message_id(event.get("MessageID")),
     )
 
 
@@ -232,19 +232,19 @@ def _address(value: object) -> str:
     if not isinstance(value, str):
         return ""
     address = value.strip()
-    fits = len(address) <= LONGEST_ADDRESS and address.isascii() and address.isprintable()
+    fits = len(address) <= MAX_ADDRESS_LENGTH and address.isascii() and address.isprintable()
     return address if fits and address.count("@") == 1 and " " not in address else ""
 
 
 def _word(value: object) -> str:
-    return value[:LONGEST_WORD] if isinstance(value, str) and value.isprintable() else ""
+    return value[:MAX_WORD_LENGTH] if isinstance(value, str) and value.isprintable() else ""
 
 
 def _sentence(value: object) -> str:
     if not isinstance(value, str):
         return ""
     shown = "".join(letter if letter.isprintable() else " " for letter in value)
-    return " ".join(shown.split())[:LONGEST_DESCRIPTION]
+    return " ".join(shown.split())[:MAX_DESCRIPTION_LENGTH]
 
 
 def _number(value: object) -> str | None:

@@ -46,8 +46,8 @@ TOO_MANY_MESSAGES = 410
 RATE_LIMIT = 429
 
 # An answer of ours is bounded in the tables and on pages; the provider's texts are not.
-LONGEST_TEXT = 300
-LONGEST_MESSAGE_ID = 100
+MAX_TEXT_LENGTH = 300
+MAX_MESSAGE_ID_LENGTH = 100
 
 # What a text field of the database cannot hold, or a log line should not.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -95,7 +95,7 @@ _CONTENT_REMEDIES: dict[int, str] = {
 
 def _quoted(code: int, text: str) -> str:
     shown = " ".join(_CONTROL.sub(" ", text).split())
-    shown = f"{shown[: LONGEST_TEXT - 1]}…" if len(shown) > LONGEST_TEXT else shown
+    shown = f"{shown[: MAX_TEXT_LENGTH - 1]}…" if len(shown) > MAX_TEXT_LENGTH else shown
     return f"Postmark refuses: “{shown}” (code {code})."
 
 
@@ -124,7 +124,7 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def time_in(value: object) -> datetime | None:
+def parse_time(value: object) -> datetime | None:
     """
     Postmark's time with its up to seven fractional digits, in UTC; None for anything else.
 
@@ -141,9 +141,9 @@ def time_in(value: object) -> datetime | None:
     return at if at.tzinfo is UTC else at.astimezone(UTC)
 
 
-def message_id_in(value: object) -> str | None:
+def parse_message_id(value: object) -> str | None:
     """A provider's id that the tables can hold; None for anything else."""
-    if isinstance(value, str) and 0 < len(value) <= LONGEST_MESSAGE_ID and value.isprintable():
+    if isinstance(value, str) and 0 < len(value) <= MAX_MESSAGE_ID_LENGTH and value.isprintable():
         return value
     return None
 
@@ -161,7 +161,7 @@ def classify_message(item: object, address: str) -> MessageResult:
     if not isinstance(item, dict):
         return Unanswered("Postmark's answer held something else than a result.")
     code = _as_code(item.get("ErrorCode"))
-    message_id = message_id_in(item.get("MessageID"))
+    message_id = parse_message_id(item.get("MessageID"))
     text = _as_text(item.get("Message"))
     if code is None or code == 0:
         # A missing code with an id means “accepted, may be delayed”; taking it for a failure
@@ -171,7 +171,7 @@ def classify_message(item: object, address: str) -> MessageResult:
         to = item.get("To")
         if isinstance(to, str) and not _names(to, address):
             return Unanswered("Postmark's answer names another address at this place.")
-        return Accepted(message_id, time_in(item.get("SubmittedAt")))
+        return Accepted(message_id, parse_time(item.get("SubmittedAt")))
     if code == INACTIVE:
         return Inactive("Postmark will not mail this address (code 406): it is inactive there.")
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
@@ -326,11 +326,11 @@ def classify_search(
             return unreadable
         if metadata.get(field_name) != value:
             continue
-        delivery, message_id = metadata.get("delivery"), message_id_in(message.get("MessageID"))
+        delivery, message_id = metadata.get("delivery"), parse_message_id(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
             # It is there, but whose it is cannot be told: it must not count as absent.
             return unreadable
-        found.append(Found(delivery, message_id, time_in(message.get("ReceivedAt"))))
+        found.append(Found(delivery, message_id, parse_time(message.get("ReceivedAt"))))
     total = _as_code(parsed.get("TotalCount"))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)
 
@@ -353,7 +353,9 @@ def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page 
         return NoInformation("Postmark's search gave an answer that could not be read.")
     listed: list[Listed] = []
     for message in messages:
-        message_id = message_id_in(message.get("MessageID")) if isinstance(message, dict) else None
+        message_id = (
+            parse_message_id(message.get("MessageID")) if isinstance(message, dict) else None
+        )
         if message_id is None:
             return NoInformation("Postmark's search listed something that could not be read.")
         metadata = message.get("Metadata")
@@ -362,7 +364,7 @@ def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page 
             Listed(
                 _as_text(metadata.get("delivery")),
                 message_id,
-                time_in(message.get("ReceivedAt")),
+                parse_time(message.get("ReceivedAt")),
                 _as_text(metadata.get("attempt")),
             )
         )

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 EASTERN = ZoneInfo("America/New_York")
-SHORTEST = timedelta(seconds=1)
+MIN_WINDOW = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Window:
         return {name: f"{at:%Y-%m-%dT%H:%M:%S}" for name, at in named if at is not None}
 
 
-def eastern(at: datetime) -> datetime:
+def to_eastern(at: datetime) -> datetime:
     """A moment as the Eastern wall clock shows it, to the second and without its zone."""
     return at.astimezone(EASTERN).replace(tzinfo=None, microsecond=0)
 
@@ -43,13 +43,13 @@ class Span:
     until: datetime
 
 
-def span_of(first: datetime, last: datetime) -> Span:
+def span_around(first: datetime, last: datetime) -> Span:
     """From a day before `first` to a day after `last`."""
     day = timedelta(days=1)
-    return Span(eastern(first.astimezone(UTC) - day), eastern(last.astimezone(UTC) + day))
+    return Span(to_eastern(first.astimezone(UTC) - day), to_eastern(last.astimezone(UTC) + day))
 
 
-def halves(window: Window, span: Span) -> tuple[Window, Window] | None:
+def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
     """
     The earlier and the later half of a window, or None if it is as short as it can be.
 
@@ -59,18 +59,18 @@ def halves(window: Window, span: Span) -> tuple[Window, Window] | None:
     """
     since = window.since or span.since
     until = window.until or span.until
-    if until - since <= SHORTEST:
+    if until - since <= MIN_WINDOW:
         return None
     middle = (since + (until - since) / 2).replace(microsecond=0)
     if middle <= since:
-        middle = since + SHORTEST
-    begin, end = _twice(middle)
+        middle = since + MIN_WINDOW
+    begin, end = _repeated_hour(middle)
     if begin <= since or end >= until:
         begin = end = middle
     return Window(window.since, end), Window(begin, window.until)
 
 
-def _twice(at: datetime) -> tuple[datetime, datetime]:
+def _repeated_hour(at: datetime) -> tuple[datetime, datetime]:
     """The hour around `at` that happens twice, or `at` itself."""
     first, second = (at.replace(tzinfo=EASTERN, fold=fold).astimezone(UTC) for fold in (0, 1))
     if second <= first:

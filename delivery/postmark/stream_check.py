@@ -9,7 +9,7 @@ from delivery.postmark.client import Postmark
 EXPECTED = {"own": {"custom", "none"}, "postmark": {"postmark"}}
 
 
-def disagreement(postmark: Postmark) -> str:
+def check_unsubscribe_handling(postmark: Postmark) -> str:
     """
     One sentence if the broadcast stream handles unsubscribes in another way than we do.
 

@@ -16,14 +16,14 @@ from typing import Any, Protocol
 import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
-from delivery.postmark.provider_events import Suppressed, fact_in
+from delivery.postmark.provider_events import Suppressed, parse_event
 
 PIECE_BYTES = 64 * 1024
 # An entry holds words, no more; nothing legitimate comes near this.
 DEEPEST = 100
 
 
-class UnreadableError(Exception):
+class UnreadableDumpError(Exception):
     """What came is no suppression list, or not the whole of one."""
 
 
@@ -33,7 +33,7 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def entries_in(dump: Readable, stream: str) -> Iterator[tuple[Suppressed, bytes]]:
+def iter_suppressions(dump: Readable, stream: str) -> Iterator[tuple[Suppressed, bytes]]:
     """
     What each entry says, and the event that would have told it; one that names no address is
     passed over.
@@ -47,7 +47,7 @@ def entries_in(dump: Readable, stream: str) -> Iterator[tuple[Suppressed, bytes]
                 yield told
     # A number of thousands of digits is refused by Python, from within the library's C.
     except (ijson.JSONError, ValueError):
-        raise UnreadableError from None
+        raise UnreadableDumpError from None
 
 
 def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
@@ -57,7 +57,7 @@ def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
         is_there = is_there or (place, event) == ("Suppressions", "start_array")
         yield place, event, value
     if not is_there:
-        raise UnreadableError
+        raise UnreadableDumpError
 
 
 def _not_too_deep(dump: Readable) -> Iterator[tuple[str, Any]]:
@@ -66,13 +66,13 @@ def _not_too_deep(dump: Readable) -> Iterator[tuple[str, Any]]:
     for event, value in ijson.basic_parse(dump, buf_size=PIECE_BYTES, use_float=True):
         depth += event.startswith("start_") - event.startswith("end_")
         if depth > DEEPEST:
-            raise UnreadableError
+            raise UnreadableDumpError
         yield event, value
 
 
 def _told(entry: object, stream: str) -> tuple[Suppressed, bytes] | None:
     if not isinstance(entry, dict):
-        raise UnreadableError
+        raise UnreadableDumpError
     event = {
         "RecordType": "SubscriptionChange",
         "MessageStream": stream,
@@ -82,7 +82,7 @@ def _told(entry: object, stream: str) -> tuple[Suppressed, bytes] | None:
         "Origin": entry.get("Origin"),
         "ChangedAt": entry.get("CreatedAt"),
     }
-    fact = fact_in(event)
+    fact = parse_event(event)
     if not isinstance(fact, Suppressed):
         return None
     return fact, orjson.dumps(event, option=orjson.OPT_SORT_KEYS)

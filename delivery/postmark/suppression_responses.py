@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from delivery.postmark.responses import retry_after_s, time_in
+from delivery.postmark.responses import parse_time, retry_after_s
 from delivery.rules.call_results import NoInformation
 
 LONGEST_REASON = 300
@@ -30,7 +30,9 @@ class BouncePage:
     total: int
 
 
-def bounce_page(status: int, headers: Mapping[str, str], body: bytes) -> BouncePage | NoInformation:
+def parse_bounce_page(
+    status: int, headers: Mapping[str, str], body: bytes
+) -> BouncePage | NoInformation:
     """One page of `GET /bounces`. Each of its bounces becomes the event of a webhook."""
     parsed = _parsed(status, headers, body, "list of bounces")
     if isinstance(parsed, NoInformation):
@@ -49,10 +51,10 @@ def bounce_page(status: int, headers: Mapping[str, str], body: bytes) -> BounceP
                 option=orjson.OPT_SORT_KEYS,
             )
         )
-    return BouncePage(events, time_in(bounces[-1].get("BouncedAt")) if bounces else None, total)
+    return BouncePage(events, parse_time(bounces[-1].get("BouncedAt")) if bounces else None, total)
 
 
-def changed_suppressions(
+def parse_suppression_results(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> Mapping[str, str] | NoInformation:
     """
@@ -79,7 +81,7 @@ def changed_suppressions(
     return answers
 
 
-def why_no_list(status: int, headers: Mapping[str, str], what: str) -> NoInformation | None:
+def error_for_status(status: int, headers: Mapping[str, str], what: str) -> NoInformation | None:
     """Why an answer of this status is not what was asked for, or None if it may be."""
     if status == 200:
         return None
@@ -89,7 +91,7 @@ def why_no_list(status: int, headers: Mapping[str, str], what: str) -> NoInforma
 def _parsed(
     status: int, headers: Mapping[str, str], body: bytes, what: str
 ) -> dict[str, Any] | NoInformation:
-    refused = why_no_list(status, headers, what)
+    refused = error_for_status(status, headers, what)
     if refused is not None:
         return refused
     try:

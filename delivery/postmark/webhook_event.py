@@ -16,12 +16,12 @@ import orjson
 
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.postmark import provider_events
-from delivery.postmark.provider_events import Fact
-from delivery.postmark.responses import message_id_in, time_in
+from delivery.postmark.provider_events import ProviderEvent
+from delivery.postmark.responses import parse_message_id, parse_time
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
 
-LONGEST_KIND = 40
+MAX_KIND_LENGTH = 40
 # What stands before an issue's id in the tag of its mail (delivery/mail/message.py).
 ISSUE_TAG = "issue-"
 
@@ -41,7 +41,7 @@ _HAPPENED_AT = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class SeenAccepted:
+class Acceptance:
     """The provider has accepted this copy, at the latest at `by`."""
 
     delivery: DeliveryKey
@@ -49,7 +49,7 @@ class SeenAccepted:
     attempt: UUID | None
     by: datetime | None
 
-    def told_at(self, seen: datetime) -> SeenAccepted:
+    def told_at(self, seen: datetime) -> Acceptance:
         """The same, told at `seen`: what it tells of was over by then, whatever its clock says."""
         return self if self.by is None else replace(self, by=min(self.by, seen))
 
@@ -64,8 +64,8 @@ class WebhookEvent:
     """
 
     kind: str
-    accepted: SeenAccepted | None
-    fact: Fact | None = None
+    accepted: Acceptance | None
+    fact: ProviderEvent | None = None
     issue: UUID | None = None
     address_key: str = ""
 
@@ -76,7 +76,7 @@ class WebhookEvent:
         return self.issue == TEST_ISSUE or (copy is not None and copy.issue == TEST_ISSUE)
 
 
-def read(body: bytes) -> WebhookEvent:
+def parse_webhook(body: bytes) -> WebhookEvent:
     """What the body of one webhook says."""
     try:
         event = orjson.loads(body)
@@ -86,26 +86,28 @@ def read(body: bytes) -> WebhookEvent:
         return WebhookEvent("", None)
     record_type = event.get("RecordType")
     if not isinstance(record_type, str) or not record_type.isprintable():
-        return WebhookEvent("", None, address_key=provider_events.address_in(event).lower())
+        return WebhookEvent(
+            "", None, address_key=provider_events.parse_event_address(event).lower()
+        )
     accepted = _accepted(event, _HAPPENED_AT[record_type]) if record_type in _HAPPENED_AT else None
     return WebhookEvent(
-        record_type[:LONGEST_KIND],
+        record_type[:MAX_KIND_LENGTH],
         accepted,
-        provider_events.fact_in(event),
+        provider_events.parse_event(event),
         _issue(event.get("Tag")),
-        provider_events.address_in(event).lower(),
+        provider_events.parse_event_address(event).lower(),
     )
 
 
-def _accepted(event: dict[str, object], time_field: str) -> SeenAccepted | None:
-    message_id, metadata = message_id_in(event.get("MessageID")), event.get("Metadata")
+def _accepted(event: dict[str, object], time_field: str) -> Acceptance | None:
+    message_id, metadata = parse_message_id(event.get("MessageID")), event.get("Metadata")
     if message_id is None or not isinstance(metadata, dict):
         return None
     key, attempt = metadata.get("delivery"), metadata.get("attempt")
     delivery = delivery_key.read(key) if isinstance(key, str) else None
     if delivery is None:
         return None
-    return SeenAccepted(delivery, message_id, _attempt(attempt), time_in(event.get(time_field)))
+    return Acceptance(delivery, message_id, _attempt(attempt), parse_time(event.get(time_field)))
 
 
 def _issue(tag: object) -> UUID | None:

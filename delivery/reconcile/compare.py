@@ -18,7 +18,7 @@ from delivery.rules.call_results import Listed
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedDelivery:
     """What our row says about one delivery: its outcome, and the provider's id if it has one."""
 
     outcome: str
@@ -43,7 +43,9 @@ class Comparison:
     strangers: Sequence[tuple[int, Listed]]
 
 
-def compare(found: Sequence[tuple[int, Listed]], recorded: Mapping[int, Recorded]) -> Comparison:
+def compare(
+    found: Sequence[tuple[int, Listed]], recorded: Mapping[int, RecordedDelivery]
+) -> Comparison:
     """Compare what the provider shows, as pairs of recipient and message, with what is recorded."""
     same: list[int] = []
     news: list[tuple[int, Listed]] = []
@@ -63,7 +65,7 @@ def compare(found: Sequence[tuple[int, Listed]], recorded: Mapping[int, Recorded
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SearchCoverage:
     """
     From when to when it says something that the provider does not show a message.
 
@@ -95,7 +97,7 @@ class Silence:
         return sent_at >= self.since and not self.counts_for(sent_at)
 
 
-def silence_of(
+def search_coverage(
     now: datetime,
     *,
     last_lookup_after_s: float,
@@ -103,9 +105,9 @@ def silence_of(
     shows_later_mail: bool,
     last_accepted_at: datetime | None,
     newest_shown_at: datetime | None,
-) -> Silence:
+) -> SearchCoverage:
     """The silence of a walk that began at `now`, a reading of the database's clock."""
-    return Silence(
+    return SearchCoverage(
         # A day less than it keeps: its days are not ours.
         since=now - timedelta(days=retention_days - 1),
         until=now - timedelta(seconds=last_lookup_after_s),
@@ -115,7 +117,7 @@ def silence_of(
     )
 
 
-def may_be_reconciled_at(
+def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
     """
@@ -144,14 +146,14 @@ def unbalanced(issue: UUID) -> Obstacle:
     )
 
 
-def obstacle_to(
+def find_obstacle(
     *,
     was_all_shown: bool,
     shows_later_mail: bool,
     walked_at: datetime,
     reconcilable_at: datetime,
     backup_not_before: datetime,
-    silence: Silence,
+    silence: SearchCoverage,
 ) -> Obstacle | None:
     """
     Why an edition cannot be called reconciled by a walk that began at `walked_at`, if it cannot.

@@ -30,11 +30,11 @@ logger = logging.getLogger(__name__)
 
 # Batches of before the restore were claimed under epochs that this database may give out again. No
 # batch is claimed so many times between a backup and its restore.
-EPOCHS_APART = 1_000_000
+EPOCH_GAP = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
+class IdentityCheck:
     """
     What a look at the database's identity led to.
 
@@ -48,7 +48,7 @@ class Noticed:
     untold: tuple[str, ...] = ()
 
 
-def notice() -> Noticed:
+def check_identity() -> IdentityCheck:
     """
     Compare the database's identity with the one that is stored, and store it.
 
@@ -56,13 +56,13 @@ def notice() -> Noticed:
     can claim a batch of it before the stop. Looking costs one statement while nothing has changed.
     """
     with short_transaction() as cursor:
-        known = _look(cursor, lock=False)
+        known = _compare_identity(cursor, lock=False)
         if known is not None and not known.is_another and not known.has_more_to_store:
-            return Noticed(untold=known.untold)
-        is_new, found = _lock(cursor)
+            return IdentityCheck(untold=known.untold)
+        is_new, found = _lock_identity(cursor)
         stopped: tuple[int, ...] = ()
         if found.is_another:
-            stopped = _begin_anew(cursor)
+            stopped = _prepare_restored_database(cursor)
             logger.critical(
                 "this database is not the one that was known (%s): %d open editions stop until "
                 "they are reconciled; run ./homing reconcile",
@@ -72,7 +72,7 @@ def notice() -> Noticed:
         _store(cursor)
     if found.is_another:
         _analyse()
-    return Noticed(is_new, found.is_another, stopped, found.untold)
+    return IdentityCheck(is_new, found.is_another, stopped, found.untold)
 
 
 def declare_restored() -> tuple[int, ...]:
@@ -83,8 +83,8 @@ def declare_restored() -> tuple[int, ...]:
     restored into the same database. Returns the editions that have to be reconciled.
     """
     with short_transaction() as cursor:
-        _lock(cursor)
-        stopped = _begin_anew(cursor)
+        _lock_identity(cursor)
+        stopped = _prepare_restored_database(cursor)
         _store(cursor)
     _analyse()
     logger.critical("restored, as was declared: %d open editions stop", len(stopped))
@@ -108,7 +108,7 @@ def short_name(cursor: CursorWrapper) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _StoredIdentity:
     """The stored identity beside the database's own."""
 
     is_another: bool
@@ -117,7 +117,7 @@ class _Look:
     untold: tuple[str, ...]
 
 
-def _lock(cursor: CursorWrapper) -> tuple[bool, _Look]:
+def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
     """
     Lock the identity's row, and look; whether the row is new. Always before any edition, so that
     whoever notices and whoever declares a restore cannot wait for each other.
@@ -131,13 +131,13 @@ def _lock(cursor: CursorWrapper) -> tuple[bool, _Look]:
         """
     )
     is_new = cursor.rowcount == 1
-    found = _look(cursor, lock=True)
+    found = _compare_identity(cursor, lock=True)
     if found is None:
         raise AssertionError("the identity that was just stored is not there")
     return is_new, found
 
 
-def _look(cursor: CursorWrapper, *, lock: bool) -> _Look | None:
+def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> _StoredIdentity | None:
     cursor.execute(
         f"""
         SELECT {DIFFERS},
@@ -156,7 +156,7 @@ def _look(cursor: CursorWrapper, *, lock: bool) -> _Look | None:
     is_another, has_more_to_store, what_differs, no_system_identifier, no_timeline = row
     told = (("system identifier", no_system_identifier), ("timeline", no_timeline))
     untold = tuple(name for name, is_untold in told if is_untold)
-    return _Look(is_another, has_more_to_store, what_differs, untold)
+    return _StoredIdentity(is_another, has_more_to_store, what_differs, untold)
 
 
 def _store(cursor: CursorWrapper) -> None:
@@ -173,7 +173,7 @@ def _store(cursor: CursorWrapper) -> None:
     )
 
 
-def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
+def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
     """What a restored database needs, whoever says that it is one; the editions that stopped."""
     readers.registered().reserve_ids()
     leave_a_gap_in_numbers()
@@ -225,7 +225,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         control = lock_edition(cursor, edition)
         if control == "running":
             stop(cursor, edition, stopped_because(issue))
-        skip_epochs(cursor, edition, EPOCHS_APART)
+        skip_epochs(cursor, edition, EPOCH_GAP)
         if control != "cancelled":
             cursor.execute(
                 "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s",

@@ -24,17 +24,17 @@ from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
-from delivery.reconcile.compare import Recorded
+from delivery.reconcile.compare import RecordedDelivery
 from delivery.rules.call_results import Listed
 from delivery.rules.edition_state import stopped_because
 from delivery.rules.outcomes import Sent
 
 # Deliveries read at a time, in the order of their key.
-STRETCH = 5_000
+READ_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class EditionRecord:
     """
     An edition whose record is walked.
 
@@ -56,7 +56,7 @@ class Walked:
     is_scheduled: bool = False
 
 
-def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Walked]:
+def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
     """
     All editions of an issue; without one, those that are open, that are not reconciled, or that
     had a call since the provider's memory begins. Never one whose copies are dropped: there is
@@ -85,17 +85,17 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
             """,  # noqa: S608 -- a constant
             {"issue": issue, "days": retention_days},
         )
-        return [Walked(*row) for row in cursor.fetchall()]
+        return [EditionRecord(*row) for row in cursor.fetchall()]
 
 
-def versions_of(issue: uuid.UUID) -> set[int]:
+def load_versions(issue: uuid.UUID) -> set[int]:
     """All versions of an issue that this database knows, walked or not."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT version FROM edition WHERE issue_id = %s", [issue])
         return {row[0] for row in cursor.fetchall()}
 
 
-def unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
+def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
     """The versions of an issue before this one whose readers a restore left unknown."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -110,7 +110,7 @@ def unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def time_now() -> datetime:
+def database_time() -> datetime:
     """The database's clock, which is the only one that decides."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
@@ -118,7 +118,7 @@ def time_now() -> datetime:
     return now
 
 
-def last_accepted_on(stream: str) -> tuple[uuid.UUID, datetime] | None:
+def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
     """The last attempt that was accepted on a stream, and when it began; None if none was."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -135,7 +135,7 @@ def last_accepted_on(stream: str) -> tuple[uuid.UUID, datetime] | None:
 # --- What was found -------------------------------------------------------------------------------
 
 
-def recorded_of(walked: Walked, recipients: Sequence[int]) -> dict[int, Recorded]:
+def load_recorded(walked: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
     """What the rows of these recipients say. Who has no delivery is not in it."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -145,10 +145,10 @@ def recorded_of(walked: Walked, recipients: Sequence[int]) -> dict[int, Recorded
             """,
             [walked.issue, walked.version, list(recipients)],
         )
-        return {row[0]: Recorded(row[1], row[2]) for row in cursor.fetchall()}
+        return {row[0]: RecordedDelivery(row[1], row[2]) for row in cursor.fetchall()}
 
 
-def record(walked: Walked, news: Sequence[tuple[int, Listed]]) -> int:
+def settle_found(walked: EditionRecord, news: Sequence[tuple[int, Listed]]) -> int:
     """
     Keep what the provider is found to have accepted, and settle by it; return how many settled.
 
@@ -179,21 +179,23 @@ def _attempt(listed: Listed) -> uuid.UUID | None:
 # --- What was not found ---------------------------------------------------------------------------
 
 
-def recorded_as_sent(walked: Walked) -> Iterator[list[tuple[int, datetime]]]:
+def iter_sent(walked: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
     """Recipients whose copy is recorded as sent, and when, a stretch at a time."""
-    yield from _stretches(walked, ["sent"])
+    yield from _iter_recipients(walked, ["sent"])
 
 
-def recorded_as_open(walked: Walked) -> Iterator[list[tuple[int, datetime]]]:
+def iter_open(walked: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
     """
     Recipients whose copy waits or is in doubt, a stretch at a time; the times say nothing.
 
     Of an edition that has ended also those whose copy was withdrawn.
     """
-    yield from _stretches(walked, ["waiting", "unknown", *["withdrawn"] * walked.has_ended])
+    yield from _iter_recipients(walked, ["waiting", "unknown", *["withdrawn"] * walked.has_ended])
 
 
-def _stretches(walked: Walked, outcomes: list[str]) -> Iterator[list[tuple[int, datetime]]]:
+def _iter_recipients(
+    walked: EditionRecord, outcomes: list[str]
+) -> Iterator[list[tuple[int, datetime]]]:
     after = 0
     while True:
         with connection.cursor() as cursor:
@@ -203,17 +205,17 @@ def _stretches(walked: Walked, outcomes: list[str]) -> Iterator[list[tuple[int, 
                 WHERE issue_id = %s AND version = %s AND recipient_id > %s AND outcome = ANY(%s)
                 ORDER BY recipient_id LIMIT %s
                 """,
-                [walked.issue, walked.version, after, outcomes, STRETCH],
+                [walked.issue, walked.version, after, outcomes, READ_AT_ONCE],
             )
             rows = [(row[0], row[1]) for row in cursor.fetchall()]
         if rows:
             yield rows
-        if len(rows) < STRETCH:
+        if len(rows) < READ_AT_ONCE:
             return
         after = rows[-1][0]
 
 
-def alarmed_of(walked: Walked, keys: Sequence[str]) -> set[str]:
+def load_alarmed(walked: EditionRecord, keys: Sequence[str]) -> set[str]:
     """Which of these delivery keys have an alarm already that the provider does not show them."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -223,7 +225,7 @@ def alarmed_of(walked: Walked, keys: Sequence[str]) -> set[str]:
         return {row[0] for row in cursor.fetchall()}
 
 
-def raise_missing(walked: Walked, key: str, recipient: int) -> bool:
+def raise_missing(walked: EditionRecord, key: str, recipient: int) -> bool:
     """
     Put it on record that the provider does not show what is recorded as sent.
 
@@ -241,7 +243,7 @@ def raise_missing(walked: Walked, key: str, recipient: int) -> bool:
         )
 
 
-def set_bare_marks_aside(walked: Walked) -> int:
+def quarantine_bare_marks(walked: EditionRecord) -> int:
     """
     Have workers ask about every waiting copy that bears a time or an id without being settled.
 
@@ -271,7 +273,7 @@ def set_bare_marks_aside(walked: Walked) -> int:
 # --- Going on -------------------------------------------------------------------------------------
 
 
-def second_copies_of(walked: Walked) -> int:
+def count_duplicates(walked: EditionRecord) -> int:
     """How many copies were accepted on top of the first, as the alarms say."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -282,7 +284,7 @@ def second_copies_of(walked: Walked) -> int:
     return int(count)
 
 
-def end_reconciliation(walked: Walked) -> bool:
+def end_reconciliation(walked: EditionRecord) -> bool:
     """
     The provider's record is in the books: the edition becomes what it was before.
 

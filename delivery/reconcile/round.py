@@ -18,31 +18,31 @@ from django.db import DatabaseError, OperationalError
 from delivery import log_context
 from delivery.hooks import start_scheduled
 from delivery.mail.transactional_mail import provider_tag
-from delivery.postmark.search_windows import span_of
+from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
     Obstacle,
-    Silence,
+    SearchCoverage,
     compare,
-    may_be_reconciled_at,
-    obstacle_to,
-    silence_of,
+    find_obstacle,
+    reconcilable_at,
+    search_coverage,
     unbalanced,
 )
-from delivery.reconcile.record_findings import Walked
-from delivery.reconcile.seen_recipients import Seen
-from delivery.reconcile.walk import Search, pages_of
+from delivery.reconcile.record_findings import EditionRecord
+from delivery.reconcile.seen_recipients import RecipientSet
+from delivery.reconcile.walk import PatientSearch, iter_pages
 from delivery.rules.call_results import Listed
 from delivery.rules.delivery_key import DeliveryKey, read
 
 logger = logging.getLogger(__name__)
 
 # Copies asked about one by one in a round; more are left to the next.
-MOST_ASKED = 5_000
+MAX_SINGLE_LOOKUPS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SearchLimits:
     """What silence is weighed by. Times in seconds."""
 
     deadline_s: float
@@ -51,7 +51,7 @@ class Settings:
 
 
 @dataclass(slots=True)
-class Report:
+class RoundReport:
     """
     What a round found.
 
@@ -74,14 +74,14 @@ class Report:
     unknown: Counter[int] = field(default_factory=Counter)
 
 
-class Round:
+class ReconcileRound:
     """Reconciles the editions of one issue on one stream. `tell` is called with the progress."""
 
     def __init__(
         self,
-        editions: Sequence[Walked],
-        search: Search,
-        settings: Settings,
+        editions: Sequence[EditionRecord],
+        search: PatientSearch,
+        settings: SearchLimits,
         *,
         tell: Callable[[str], None],
     ) -> None:
@@ -91,25 +91,25 @@ class Round:
         self._search = search
         self._settings = settings
         self._tell = tell
-        self._seen: dict[int, Seen] = defaultdict(Seen)
+        self._seen: dict[int, RecipientSet] = defaultdict(RecipientSet)
         self._others: set[str] = set()
         self._shown = self._total = self._asked = 0
         self._newest: datetime | None = None
-        self._walked_at = record_findings.time_now()
-        self.report = Report()
+        self._walked_at = record_findings.database_time()
+        self.report = RoundReport()
 
-    def run(self) -> Report:
+    def run(self) -> RoundReport:
         """Raises `SearchUnavailableError` if the provider cannot be asked."""
         walked_at = self._walked_at
         # Asked for before the walk: if the search shows it now, it shows what came earlier from
         # now on.
-        last = record_findings.last_accepted_on(self._stream)
+        last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         self._walk(walked_at)
         # Asked for after the walk: a version may be published meanwhile.
-        for version in record_findings.versions_of(self._issue):
+        for version in record_findings.load_versions(self._issue):
             del self.report.unknown[version]
-        silence = silence_of(
+        silence = search_coverage(
             walked_at,
             last_lookup_after_s=self._settings.last_lookup_after_s,
             retention_days=self._settings.retention_days,
@@ -119,16 +119,16 @@ class Round:
         )
         for walked in self._editions.values():
             self._balances(walked, self._settle, walked_at, silence)
-            self.report.twice += record_findings.second_copies_of(walked)
+            self.report.twice += record_findings.count_duplicates(walked)
         return self.report
 
-    def _settle(self, walked: Walked, walked_at: datetime, silence: Silence) -> None:
-        self.report.aside += record_findings.set_bare_marks_aside(walked)
+    def _settle(self, walked: EditionRecord, walked_at: datetime, silence: SearchCoverage) -> None:
+        self.report.aside += record_findings.quarantine_bare_marks(walked)
         self._ask_about_the_missing(walked, silence)
         if walked.unreconciled_since is not None:
             self._end(walked, walked.unreconciled_since, walked_at, silence)
 
-    def _balances(self, walked: Walked, do: Callable[..., None], *what: object) -> bool:
+    def _balances(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """
         Do this about an edition, unless its books do not balance; whether it was done.
 
@@ -157,8 +157,8 @@ class Round:
 
     def _walk(self, now: datetime) -> None:
         first = min(walked.published_at for walked in self._editions.values())
-        for messages, total in pages_of(
-            self._search, provider_tag(self._issue), span_of(first, now)
+        for messages, total in iter_pages(
+            self._search, provider_tag(self._issue), span_around(first, now)
         ):
             self._total = total
             by_version: dict[int, list[tuple[int, Listed]]] = defaultdict(list)
@@ -180,16 +180,16 @@ class Round:
                             self._count_apart(listed)
             self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
 
-    def _take_in(self, walked: Walked, found: Sequence[tuple[int, Listed]]) -> None:
+    def _take_in(self, walked: EditionRecord, found: Sequence[tuple[int, Listed]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and start_scheduled.registered().start_what_went_out(walked.edition):
             # It went out after the backup was taken. Now that it has an audience, what was found
             # is settled in it.
             logger.critical("edition %d had gone out before the restore", walked.edition)
-        comparison = compare(found, record_findings.recorded_of(walked, recipients))
+        comparison = compare(found, record_findings.load_recorded(walked, recipients))
         if comparison.news:
-            self.report.recorded += record_findings.record(walked, comparison.news)
-            comparison = compare(found, record_findings.recorded_of(walked, recipients))
+            self.report.recorded += record_findings.settle_found(walked, comparison.news)
+            comparison = compare(found, record_findings.load_recorded(walked, recipients))
         same = set(comparison.same)
         for recipient, listed in found:
             if recipient in same and listed.message_id not in self._others:
@@ -211,46 +211,46 @@ class Round:
 
     # --- What it does not show --------------------------------------------------------------------
 
-    def _ask_about_the_missing(self, walked: Walked, silence: Silence) -> None:
+    def _ask_about_the_missing(self, walked: EditionRecord, silence: SearchCoverage) -> None:
         """Recorded as sent, and not shown: asked about one by one before anything is said."""
-        for stretch in record_findings.recorded_as_sent(walked):
+        for stretch in record_findings.iter_sent(walked):
             unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
             self._count_too_fresh([at for _, at in unseen if silence.is_too_early_for(at)], silence)
             candidates = [recipient for recipient, at in unseen if silence.counts_for(at)]
             if not candidates:
                 continue
             keys = {recipient: self._key(walked, recipient) for recipient in candidates}
-            alarmed = record_findings.alarmed_of(walked, list(keys.values()))
+            alarmed = record_findings.load_alarmed(walked, list(keys.values()))
             for recipient, key in keys.items():
                 if key in alarmed:
                     self.report.missing += 1
-                elif self._asked >= MOST_ASKED:
+                elif self._asked >= MAX_SINGLE_LOOKUPS:
                     self.report.not_asked += 1
                 elif not self._ask(walked, recipient):
                     self.report.missing += 1
                     record_findings.raise_missing(walked, key, recipient)
 
-    def _count_too_fresh(self, sent_at: Sequence[datetime], silence: Silence) -> None:
+    def _count_too_fresh(self, sent_at: Sequence[datetime], silence: SearchCoverage) -> None:
         # While the search lags, the time since the call says nothing, so the wait begins now.
         begins = [at if at > silence.until else self._walked_at for at in sent_at]
         judged_at = [at + timedelta(seconds=self._settings.last_lookup_after_s) for at in begins]
         self.report.too_fresh += len(sent_at)
         self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
 
-    def _ask_about_the_open(self, walked: Walked) -> bool:
+    def _ask_about_the_open(self, walked: EditionRecord) -> bool:
         """
         Ask about each copy that waits or is in doubt: for a record that cannot be walked whole.
 
         False if there are too many of them.
         """
-        for stretch in record_findings.recorded_as_open(walked):
+        for stretch in record_findings.iter_open(walked):
             for recipient, _ in stretch:
-                if self._asked >= MOST_ASKED:
+                if self._asked >= MAX_SINGLE_LOOKUPS:
                     return False
                 self._ask(walked, recipient)
         return True
 
-    def _ask(self, walked: Walked, recipient: int) -> bool:
+    def _ask(self, walked: EditionRecord, recipient: int) -> bool:
         """Whether the provider shows a message under this very key; what it shows is recorded."""
         self._asked += 1
         if self._asked % 50 == 0:
@@ -264,22 +264,26 @@ class Round:
         return bool(found)
 
     @staticmethod
-    def _key(walked: Walked, recipient: int) -> str:
+    def _key(walked: EditionRecord, recipient: int) -> str:
         return str(DeliveryKey(walked.issue, walked.version, recipient))
 
     # --- Going on ---------------------------------------------------------------------------------
 
     def _end(
-        self, walked: Walked, unreconciled_since: datetime, walked_at: datetime, silence: Silence
+        self,
+        walked: EditionRecord,
+        unreconciled_since: datetime,
+        walked_at: datetime,
+        silence: SearchCoverage,
     ) -> None:
-        at = may_be_reconciled_at(
+        at = reconcilable_at(
             unreconciled_since,
             deadline_s=self._settings.deadline_s,
             last_lookup_after_s=self._settings.last_lookup_after_s,
         )
         was_all_shown = self._shown >= self._total or self._ask_about_the_open(walked)
         # What has ended sends nothing more: what nobody can tell any longer stays as it is.
-        obstacle = obstacle_to(
+        obstacle = find_obstacle(
             was_all_shown=was_all_shown or walked.has_ended,
             shows_later_mail=silence.shows_later_mail,
             walked_at=walked_at,

@@ -18,9 +18,9 @@ from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import Obstacle
-from delivery.reconcile.record_findings import Walked
-from delivery.reconcile.round import Report, Round, Settings
-from delivery.reconcile.walk import Search
+from delivery.reconcile.record_findings import EditionRecord
+from delivery.reconcile.round import ReconcileRound, RoundReport, SearchLimits
+from delivery.reconcile.walk import PatientSearch
 from delivery.rules.retries import delay_after
 
 # A search that lags or hides something is walked again so often, with growing pauses.
@@ -32,7 +32,7 @@ Group = tuple[uuid.UUID, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReconcileResult:
     """
     What a run found, and what keeps editions from being reconciled, if anything does.
 
@@ -42,15 +42,17 @@ class Outcome:
     """
 
     editions: int
-    reports: Sequence[Report]
+    reports: Sequence[RoundReport]
     recorded: int
     reconciled: int
-    obstacles: Sequence[tuple[Walked, Obstacle]]
-    unknown: Sequence[tuple[Walked, int, int]]
+    obstacles: Sequence[tuple[EditionRecord, Obstacle]]
+    unknown: Sequence[tuple[EditionRecord, int, int]]
     again_at: datetime | None
 
 
-def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) -> Outcome:
+def reconcile(
+    issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]
+) -> ReconcileResult:
     """
     Reconcile an issue's editions, or all that may differ from the provider's record.
 
@@ -58,11 +60,11 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
     `SearchUnavailableError` if the provider cannot be asked; what was recorded until then stays.
     """
     retention_days = settings.POSTMARK_RETENTION_DAYS
-    editions = record_findings.editions_to_walk(issue, retention_days=retention_days)
+    editions = record_findings.load_editions(issue, retention_days=retention_days)
     to_walk = editions
-    reports: dict[Group, Report] = {}
-    first_of: dict[Group, Walked] = {}
-    in_the_way: dict[int, tuple[Walked, Obstacle, datetime]] = {}
+    reports: dict[Group, RoundReport] = {}
+    first_of: dict[Group, EditionRecord] = {}
+    in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
     recorded = reconciled = setbacks = 0
     counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
     tell(f"Comparing {counted} with Postmark's record.")
@@ -86,7 +88,7 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
                 if one.edition in report.obstacles:
                     in_the_way[one.edition] = (one, *report.obstacles[one.edition])
         worth_it = [found for found in in_the_way.values() if found[1].is_worth_waiting_for]
-        now = record_findings.time_now()
+        now = record_findings.database_time()
         pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
         if not pause_s:
             setbacks += 1
@@ -101,7 +103,7 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
             ]
             later = [report.again_at for report in reports.values()]
             later += [max(at, now) for _, _, at in worth_it]
-            return Outcome(
+            return ReconcileResult(
                 len(editions),
                 list(reports.values()),
                 recorded,
@@ -112,24 +114,24 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
             )
         tell(worth_it[0][1].sentence)
         _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
-        walkable = record_findings.editions_to_walk(issue, retention_days=retention_days)
+        walkable = record_findings.load_editions(issue, retention_days=retention_days)
         # A report is about all editions of an issue, so they are walked together again.
         again = {_group(one) for one in walkable if one.unreconciled_since is not None}
         to_walk = [one for one in walkable if _group(one) in again]
 
 
-def _group(walked: Walked) -> Group:
+def _group(walked: EditionRecord) -> Group:
     return walked.issue, walked.stream
 
 
-def _round(editions: Sequence[Walked], tell: Callable[[str], None]) -> Report:
+def _round(editions: Sequence[EditionRecord], tell: Callable[[str], None]) -> RoundReport:
     postmark = postmark_from_settings()
     policy = policy_from_settings()
     try:
-        return Round(
+        return ReconcileRound(
             editions,
-            Search(postmark, editions[0].stream, policy, roll=random.random),
-            Settings(
+            PatientSearch(postmark, editions[0].stream, policy, roll=random.random),
+            SearchLimits(
                 deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
                 last_lookup_after_s=policy.lookup_after_s[-1],
                 retention_days=settings.POSTMARK_RETENTION_DAYS,

@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from delivery.postmark.client import LONGEST_SEARCH, PAGE, Postmark, now_s
-from delivery.postmark.search_windows import Span, Window, halves
+from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
+from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import retries
 from delivery.rules.call_results import Found, Listed, LookedUp, NoInformation, Page
 
 logger = logging.getLogger(__name__)
 
-MOST_TRIES = 6
+MAX_TRIES = 6
 
 Answer = TypeVar("Answer", Page, LookedUp)
 
@@ -28,7 +28,7 @@ class SearchUnavailableError(Exception):
     """The search failed again and again; the text is one sentence."""
 
 
-class Search:
+class PatientSearch:
     """The provider's search on one stream, asked with patience."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Search:
         tries = 0
         while isinstance(answer := ask(), NoInformation):
             tries += 1
-            if tries == MOST_TRIES:
+            if tries == MAX_TRIES:
                 raise SearchUnavailableError(
                     f"Postmark's search gave no answer {tries} times. Last: {answer.reason}"
                 )
@@ -86,7 +86,7 @@ class Search:
         return answer
 
 
-def pages_of(search: Search, tag: str, span: Span) -> Iterator[tuple[list[Listed], int]]:
+def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Listed], int]]:
     """
     Every page of what bears the tag, each with how many there are by the search's first account.
 
@@ -100,7 +100,7 @@ def pages_of(search: Search, tag: str, span: Span) -> Iterator[tuple[list[Listed
         window, first = to_do.pop()
         filters = {"tag": tag, **window.query()}
         page = first or search.page(filters, 0)
-        parts = halves(window, span) if page.total > LONGEST_SEARCH else None
+        parts = split_window(window, span) if page.total > MAX_SEARCH_RESULTS else None
         if parts is not None:
             earlier, later = parts
             to_do += [(later, None), (earlier, None)]
@@ -108,7 +108,7 @@ def pages_of(search: Search, tag: str, span: Span) -> Iterator[tuple[list[Listed
         offset = 0
         while True:
             yield list(page.messages), whole.total
-            offset += PAGE
-            if len(page.messages) < PAGE or offset >= LONGEST_SEARCH:
+            offset += PAGE_SIZE
+            if len(page.messages) < PAGE_SIZE or offset >= MAX_SEARCH_RESULTS:
                 break
             page = search.page(filters, offset)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from delivery.feedback.event_inbox import TRIES
+from delivery.feedback.event_inbox import MAX_FAILURES
 from delivery.monitoring.worker_heartbeat import load_activity
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
@@ -69,7 +69,8 @@ HELD_BACK = f"""
 BESIDE = f"""
     SELECT NOT {IS_THE_KNOWN_DATABASE},
            pending.*,
-           (SELECT count(*) FROM provider_event WHERE applied_at IS NULL AND failures >= {TRIES}),
+           (SELECT count(*) FROM provider_event
+            WHERE applied_at IS NULL AND failures >= {MAX_FAILURES}),
            (SELECT extract(epoch FROM clock_timestamp()
                        - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
             FROM (SELECT received_at, trace FROM provider_event
@@ -77,7 +78,7 @@ BESIDE = f"""
            slowing.*
     FROM (SELECT count(*),
                  extract(epoch FROM clock_timestamp() - min(received_at))::float8
-          FROM provider_event WHERE applied_at IS NULL AND failures < {TRIES}) AS pending
+          FROM provider_event WHERE applied_at IS NULL AND failures < {MAX_FAILURES}) AS pending
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- constants
 

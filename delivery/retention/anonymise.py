@@ -42,7 +42,7 @@ _BLANK_TESTS = f"""
 """  # noqa: S608 -- a constant
 
 
-def forget_recipient(recipient: int, address_key: str) -> None:
+def anonymise_recipient(recipient: int, address_key: str) -> None:
     """
     Blank address and fields on every copy of this reader. `address_key` is the case-folded address.
 
@@ -55,7 +55,7 @@ def forget_recipient(recipient: int, address_key: str) -> None:
         cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE, TEST_RECIPIENT, address_key])
 
 
-def forget_who_never_confirmed(gone: Mapping[int, str]) -> None:
+def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
     """
     Blank the address on every mail that these readers asked for, and delete what the provider told
     of them: recipient → case-folded address. Runs in the caller's transaction.

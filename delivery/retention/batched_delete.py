@@ -19,19 +19,19 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.short_transaction import short_transaction
 
-AT_ONCE = 1_000
-LONGEST_WAIT_S = 1
+ROWS_AT_ONCE = 1_000
+MAX_LOCK_WAIT_S = 1
 
 
 @contextmanager
-def piece() -> Iterator[CursorWrapper]:
+def short_delete() -> Iterator[CursorWrapper]:
     """
     The transaction of one piece. Raises `OperationalError` if somebody kept it waiting too long.
 
     It does not wait for the disk: rows that a crash of the server brings back are deleted again.
     """
     with short_transaction() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
         # A stretch is read along its index, also where the statistics are of before the table grew.
         cursor.execute("SET LOCAL enable_seqscan = off")
@@ -72,7 +72,7 @@ class OldRows:
             )
             return int(cursor.fetchone()[0])
 
-    def delete(self, *, at_once: int = AT_ONCE) -> Iterator[int]:
+    def delete(self, *, at_once: int = ROWS_AT_ONCE) -> Iterator[int]:
         """
         Delete them, along the index, `at_once` rows looked at in a piece; how many went with each.
 
@@ -80,7 +80,7 @@ class OldRows:
         """
         after: Sequence[Any] | None = None
         while True:
-            with piece() as cursor:
+            with short_delete() as cursor:
                 last, goes_on = self._end_of_stretch(cursor, after, at_once)
                 gone = self._delete(cursor, after, last, at_once)
             yield gone

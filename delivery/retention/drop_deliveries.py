@@ -22,14 +22,14 @@ from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
-from delivery.retention.batched_delete import piece
+from delivery.retention.batched_delete import short_delete
 
 # Copies in one transaction: long enough to be worth its while, short enough to be in nobody's way.
-AT_ONCE = 2_000
+DELIVERIES_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DropStatus:
     """
     How an edition stands as to its copies; the times are the database's.
 
@@ -52,7 +52,7 @@ class Standing:
     dropped_at: datetime | None
 
 
-_STANDING = f"""
+_STATUS = f"""
     SELECT edition.id, kind = 'newsletter',
            unreconciled_since IS NULL AND NOT probing
                AND CASE control WHEN 'cancelled' THEN NOT open.any
@@ -94,23 +94,23 @@ _STANDING = f"""
 """  # noqa: S608 -- a constant
 
 
-def standing_of(edition: int, *, days: float) -> Standing:
+def load_drop_status(edition: int, *, days: float) -> DropStatus:
     """How an edition stands, where copies may go after so many days. Raises `LookupError`."""
     with connection.cursor() as cursor:
-        return _standing(cursor, edition, days)
+        return _load_drop_status(cursor, edition, days)
 
 
-def _standing(cursor: CursorWrapper, edition: int, days: float) -> Standing:
+def _load_drop_status(cursor: CursorWrapper, edition: int, days: float) -> DropStatus:
     cursor.execute(
-        f"{_STANDING} WHERE edition.id = %(edition)s", {"age": days * 86400, "edition": edition}
+        f"{_STATUS} WHERE edition.id = %(edition)s", {"age": days * 86400, "edition": edition}
     )
     row = cursor.fetchone()
     if row is None:
         raise LookupError(f"There is no edition {edition}.")
-    return Standing(*row)
+    return DropStatus(*row)
 
 
-def may_be_dropped(standing: Standing) -> bool:
+def may_be_dropped(standing: DropStatus) -> bool:
     """Whether its copies may go now. Pure."""
     return (
         standing.is_newsletter
@@ -123,26 +123,26 @@ def may_be_dropped(standing: Standing) -> bool:
     )
 
 
-def due(*, days: float) -> list[int]:
+def load_due(*, days: float) -> list[int]:
     """The editions whose copies may go after so many days, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            {_STANDING}
+            {_STATUS}
             WHERE kind = 'newsletter' AND copies_dropped_at IS NULL AND audience > 0
               AND published_at < clock_timestamp() - make_interval(secs => %(age)s)
             ORDER BY edition.id
             """,
             {"age": days * 86400},
         )
-        found = [Standing(*row) for row in cursor.fetchall()]
+        found = [DropStatus(*row) for row in cursor.fetchall()]
     return [standing.edition for standing in found if may_be_dropped(standing)]
 
 
 # --- Saying so ------------------------------------------------------------------------------------
 
 
-class Answer(Enum):
+class DropResult(Enum):
     """What came of wanting it said that copies are dropped."""
 
     SAID = auto()
@@ -150,28 +150,28 @@ class Answer(Enum):
     THEY_STAY = auto()
 
 
-def say_dropped(edition: int, *, days: float) -> Answer:
+def mark_dropped(edition: int, *, days: float) -> DropResult:
     """
     Put it on record that the copies of an edition are not kept any more, unless they have to stay.
 
     Nobody publishes meanwhile: a version that goes to those who were sent this one has either read
     who they are, or finds that it is not known any more.
     """
-    with piece() as cursor:
+    with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
-        standing = _standing(cursor, edition, days)
+        standing = _load_drop_status(cursor, edition, days)
         if standing.dropped_at is not None:
-            return Answer.WAS_SAID_BEFORE
+            return DropResult.WAS_SAID_BEFORE
         if not may_be_dropped(standing):
-            return Answer.THEY_STAY
+            return DropResult.THEY_STAY
         cursor.execute(
             "UPDATE edition SET copies_dropped_at = clock_timestamp() WHERE id = %s", [edition]
         )
-    return Answer.SAID
+    return DropResult.SAID
 
 
-def dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
+def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
     """
     The versions of an issue before this one that reached somebody, and of which is not kept whom,
     with the time since when. In a transaction that makes copies it stays so until that ends.
@@ -200,7 +200,7 @@ _COPIES_OF = f"""
 """
 
 
-def left_behind() -> list[int]:
+def load_unfinished() -> list[int]:
     """
     The editions whose copies are dropped and not all gone, or not all that was told beside them.
     A look into two indexes for each.
@@ -223,7 +223,7 @@ def left_behind() -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def count_copies(editions: Sequence[int]) -> int:
+def count_deliveries(editions: Sequence[int]) -> int:
     """How many copies these editions have. Reads them all."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -236,7 +236,7 @@ def count_copies(editions: Sequence[int]) -> int:
         return int(cursor.fetchone()[0])
 
 
-def delete_copies(edition: int, *, at_once: int = AT_ONCE) -> Iterator[int]:
+def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
     """
     Delete the copies of an edition that says they are dropped; how many with each piece.
 
@@ -245,7 +245,7 @@ def delete_copies(edition: int, *, at_once: int = AT_ONCE) -> Iterator[int]:
     """
     after = edition * BATCHES_PER_EDITION - 1
     while True:
-        with piece() as cursor:
+        with short_delete() as cursor:
             cursor.execute(
                 """
                 SELECT id, size FROM batch WHERE edition_id = %s AND id > %s ORDER BY id LIMIT %s
@@ -286,7 +286,7 @@ def _delete(cursor: CursorWrapper, edition: int, batches: Sequence[int]) -> int:
 def _delete_evidence(edition: int) -> Iterator[int]:
     """The acceptances beside the copies, uncounted; one accepted twice stands in its alarm."""
     while True:
-        with piece() as cursor:
+        with short_delete() as cursor:
             cursor.execute(
                 """
                 DELETE FROM evidence WHERE ctid = ANY (ARRAY(
@@ -294,9 +294,9 @@ def _delete_evidence(edition: int) -> Iterator[int]:
                     WHERE edition.id = %s AND copies_dropped_at IS NOT NULL
                     LIMIT %s FOR UPDATE OF evidence SKIP LOCKED))
                 """,
-                [edition, AT_ONCE],
+                [edition, DELIVERIES_AT_ONCE],
             )
             gone = int(cursor.rowcount)
         yield 0
-        if gone < AT_ONCE:
+        if gone < DELIVERIES_AT_ONCE:
             return

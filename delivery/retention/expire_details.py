@@ -16,7 +16,7 @@ from django.db import connection
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.monitoring.worker_heartbeat import EXPIRES_AFTER
 from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.retention.batched_delete import AT_ONCE, OldRows, piece
+from delivery.retention.batched_delete import ROWS_AT_ONCE, OldRows, short_delete
 
 # Of as many of the newest newsletters all calls stay: from these a page says how long sending
 # takes (publishing/preflight/collect.py reads fewer).
@@ -42,7 +42,7 @@ _CALL_MAY_GO = f"""
 """  # noqa: S608 -- a constant
 
 
-def calls(days: float) -> OldRows:
+def old_attempts(days: float) -> OldRows:
     """The calls on record that nothing needs any more, from so many days ago."""
     return OldRows("attempt", ["started_at", "id"], "started_at", days, _CALL_MAY_GO)
 
@@ -76,7 +76,7 @@ def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
     Their numbers are drawn from a sequence, so that no later one gets the number of one that went.
     """
     while True:
-        with piece() as cursor:
+        with short_delete() as cursor:
             # Along the key of editions: an issue and a version.
             cursor.execute(
                 f"""
@@ -121,13 +121,13 @@ def count_workers() -> int:
 
 def delete_workers() -> Iterator[int]:
     """Forget them; how many."""
-    with piece() as cursor:
+    with short_delete() as cursor:
         cursor.execute(
             f"""
             DELETE FROM worker WHERE id IN (
                 SELECT id FROM worker WHERE {_IS_GONE} LIMIT %s FOR UPDATE SKIP LOCKED)
             """,  # noqa: S608 -- a constant
-            [EXPIRES_AFTER, AT_ONCE],
+            [EXPIRES_AFTER, ROWS_AT_ONCE],
         )
         gone = int(cursor.rowcount)
     yield gone

@@ -19,7 +19,7 @@ def applied_events(days: float) -> OldRows:
     return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
-def events_about(address: str) -> list[dict[str, Any]]:
+def load_events_about(address: str) -> list[dict[str, Any]]:
     """What was told about an address, as it came, oldest first: for the person it is about."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -147,7 +147,7 @@ class Worker:
 
     def _recognise(self) -> None:
         """Notice a restored database, and say once what cannot be told about this one."""
-        noticed = database_identity.notice()
+        noticed = database_identity.check_identity()
         if noticed.untold and not self._said_untold:
             self._said_untold = True
             logger.warning(

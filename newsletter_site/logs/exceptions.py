@@ -21,7 +21,7 @@ MOST_PLACES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ErrorSummary:
     """The kind of a fault and those of its causes, and where it passed through, outermost first."""
 
     kinds: tuple[str, ...]
@@ -33,24 +33,24 @@ class Fault:
         return ", from ".join(self.kinds)
 
 
-def fault_of(error: BaseException) -> Fault:
+def summarise(error: BaseException) -> ErrorSummary:
     """What may be said of an error."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{_short(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
     if len(places) > MOST_PLACES:
         half = MOST_PLACES // 2
         places[half:-half] = [f"… {len(places) - MOST_PLACES} more …"]
-    return Fault(tuple(kind_of(each) for each in with_causes(error)), tuple(places))
+    return ErrorSummary(tuple(describe_type(each) for each in iter_causes(error)), tuple(places))
 
 
-def kind_of(error: BaseException) -> str:
+def describe_type(error: BaseException) -> str:
     """The kind of one error; of the database's also its code and the constraint, if it has them."""
     diagnostics = getattr(error, "diag", None)
     told = (getattr(error, "sqlstate", None), getattr(diagnostics, "constraint_name", None))
     return " ".join([type(error).__qualname__, *(str(each) for each in told if each)])
 
 
-def with_causes(error: BaseException | None) -> Iterator[BaseException]:
+def iter_causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error and what it came from, the nearest first; not what it was raised in spite of."""
     each = error
     for _ in range(MOST_CAUSES):

@@ -23,10 +23,10 @@ from typing import Any
 from structlog.stdlib import ProcessorFormatter
 
 from delivery import log_context
-from newsletter_site.logs.exceptions import fault_of, kind_of
+from newsletter_site.logs.exceptions import describe_type, summarise
 from newsletter_site.logs.process_name import process_name
-from newsletter_site.logs.redact import Net
-from newsletter_site.logs.routes import tell_no_address
+from newsletter_site.logs.redact import Redactor
+from newsletter_site.logs.routes import hide_paths
 
 ALWAYS = ("at", "level", "logger", "event", "process", "host", "pid")
 # What the line of a request says besides (requests.py).
@@ -49,7 +49,7 @@ class LineFormatter(ProcessorFormatter):
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
         self._words = words
-        self._net = Net(secrets)
+        self._net = Redactor(secrets)
         self._render = as_json if shape == "json" else as_text
         super().__init__(
             foreign_pre_chain=[],
@@ -59,7 +59,7 @@ class LineFormatter(ProcessorFormatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
         record = logging.makeLogRecord(record.__dict__)
-        tell_no_address(record)
+        hide_paths(record)
         if not self._words:
             _tell_no_words(record)
         return super().format(record)
@@ -87,7 +87,7 @@ class LineFormatter(ProcessorFormatter):
         return self._render(line)
 
     def _add_fault(self, made: Line, error: BaseException) -> None:
-        fault = fault_of(error)
+        fault = summarise(error)
         made["fault"] = fault.sentence
         if self._words:
             traceback = logging.Formatter().formatException(
@@ -123,7 +123,7 @@ def as_text(line: Line) -> str:
     return head
 
 
-class StandardError(logging.StreamHandler):  # type: ignore[type-arg]
+class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     """
     Writes lines to stderr. Of a line that cannot be made it writes that, and no more.
 
@@ -133,7 +133,7 @@ class StandardError(logging.StreamHandler):  # type: ignore[type-arg]
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
         """Say which line it was and what was wrong with it."""
         error = sys.exc_info()[1]
-        kind = kind_of(error) if error is not None else "a fault"
+        kind = describe_type(error) if error is not None else "a fault"
         instead = logging.LogRecord(
             record.name,
             logging.ERROR,
@@ -148,7 +148,7 @@ class StandardError(logging.StreamHandler):  # type: ignore[type-arg]
             self.flush()
 
 
-class WithFault(logging.Filter):
+class HasException(logging.Filter):
     """Only what broke: that a request was refused or put off stands on its own line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -160,13 +160,13 @@ def _tell_no_words(record: logging.LogRecord) -> None:
     """Of every error that a record speaks of tell the kind; its words may be the message itself."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and record.msg == str(error):
-        record.msg, record.args = fault_of(error).sentence, ()
+        record.msg, record.args = summarise(error).sentence, ()
     record.msg, record.args = _without_words(record.msg), _without_words(record.args)
 
 
 def _without_words(value: Any) -> Any:
     if isinstance(value, BaseException):
-        return fault_of(value).sentence
+        return summarise(value).sentence
     if isinstance(value, tuple):
         return tuple(_without_words(each) for each in value)
     if isinstance(value, Mapping):

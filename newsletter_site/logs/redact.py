@@ -31,7 +31,7 @@ _ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA
 SECRET, ADDRESS, TOKEN = "[secret]", "[address]", "[token]"
 
 
-class Net:
+class Redactor:
     """Takes out of a text what must not stand in the log. `secrets` are known by their values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:

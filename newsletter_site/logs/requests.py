@@ -48,7 +48,7 @@ class _Going:
 _going: ContextVar[_Going | None] = ContextVar("_going", default=None)
 
 
-class RequestLines:
+class RequestLogging:
     """
     Middleware, the outermost: the id of a request, and its line once it is answered.
 
@@ -87,7 +87,7 @@ class RequestLines:
             log_context.bind(**{"import": parts["import_id"]})
 
 
-class AuthorOfRequest:
+class BindAuthor:
     """Middleware after the one that reads the session: the id of whoever is signed in."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -29,7 +29,7 @@ def _match_of(request: Any) -> ResolverMatch | None:
         return None
 
 
-def tell_no_address(record: logging.LogRecord) -> None:
+def hide_paths(record: logging.LogRecord) -> None:
     """Change the record of a library, so that it tells which page was asked for by its route."""
     if record.name == "gunicorn.error":
         _of_gunicorn(record)

@@ -17,7 +17,7 @@ from django.conf import settings
 logger = logging.getLogger(__name__)
 
 
-def log_what_nothing_catches() -> None:
+def install_exception_hooks() -> None:
     """Take over from Python where it would print a traceback or a warning."""
     logging.captureWarnings(capture=True)
     sys.excepthook = _ends_the_process

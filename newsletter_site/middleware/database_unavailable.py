@@ -18,7 +18,7 @@ from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
-from newsletter_site.logs.exceptions import with_causes
+from newsletter_site.logs.exceptions import iter_causes
 from newsletter_site.middleware.service_unavailable import come_again
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.Inte
 
 def is_away(fault: BaseException | None) -> bool:
     """Whether a fault means that the database is away, itself or by what it came from."""
-    return any(_says_so(one) for one in with_causes(fault))
+    return any(_says_so(one) for one in iter_causes(fault))
 
 
 def _says_so(fault: BaseException) -> bool:

@@ -21,15 +21,17 @@ from newsletter_site.middleware.service_unavailable import come_again
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 8
+MAX_CONCURRENT_REQUESTS = 8
 # Longer than pages take on a busy machine, and short enough for those who probe.
-PATIENCE_S = 3.0
+MAX_WAIT_S = 3.0
 
 
-class Places:
+class RequestSlots:
     """So many may be in at once. Safe for any number of threads."""
 
-    def __init__(self, number: int = AT_ONCE, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, number: int = MAX_CONCURRENT_REQUESTS, patience_s: float = MAX_WAIT_S
+    ) -> None:
         self._free = number
         self._patience_s = patience_s
         self._one_left = threading.Condition()
@@ -62,7 +64,7 @@ class Places:
             self._one_left.notify()
 
 
-class PlacesForPages:
+class LimitConcurrency:
     """
     Middleware before all that ask the database, and behind files and the doors of operators.
 
@@ -72,10 +74,10 @@ class PlacesForPages:
     def __init__(
         self,
         get_response: Callable[[HttpRequest], HttpResponseBase],
-        places: Places | None = None,
+        places: RequestSlots | None = None,
     ) -> None:
         self.get_response = get_response
-        self._places = places or Places()
+        self._places = places or RequestSlots()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not self._places.enter():

@@ -17,7 +17,7 @@ from django.urls import Resolver404, ResolverMatch, resolve
 OPERATORS = "newsletter_site.operations.urls"
 
 
-class OperatorsDoors:
+class OperationsMiddleware:
     """Middleware before any that redirects or refuses; only the log's comes before it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

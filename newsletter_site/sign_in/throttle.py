@@ -26,7 +26,7 @@ from django.utils.crypto import salted_hmac
 from delivery import log_context
 from delivery.humanise import duration
 from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.operations.metrics.site_metrics import SignIn
+from newsletter_site.operations.metrics.site_metrics import SignInResult
 from newsletter_site.sign_in import known_browser
 from subscribers.client_network import network_of
 
@@ -89,10 +89,10 @@ def _drop_request_data(instance: AccessAttempt, **_: Any) -> None:
 @receiver(user_login_failed)
 def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     if getattr(request, "axes_locked_out", False):
-        site_metrics.sign_in(SignIn.REFUSED)
+        site_metrics.count_sign_in(SignInResult.REFUSED)
         logger.info("a sign-in was refused unread, after too many failures")
         return
-    site_metrics.sign_in(SignIn.WRONG)
+    site_metrics.count_sign_in(SignInResult.WRONG)
     author = get_user_model().objects.filter(username=credentials.get("username")).first()
     # The typed name is not logged: it may be a password.
     _log(author, logging.WARNING, f"a sign-in {'' if author else 'with an unknown name '}failed")
@@ -100,7 +100,7 @@ def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None
 
 @receiver(user_logged_in)
 def _log_sign_in(user: Any, **_: Any) -> None:
-    site_metrics.sign_in(SignIn.RIGHT)
+    site_metrics.count_sign_in(SignInResult.RIGHT)
     _log(user, logging.INFO, "somebody signed in")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from delivery.interface import time_now
+from delivery.interface import database_time
 from newsletter_site.models.api_token import ApiToken
 
 
@@ -19,7 +19,7 @@ class Standing:
 
 def standing_of(token: ApiToken, now: datetime | None = None) -> Standing:
     """How it stands at `now`, the database's time; asked for where it is not given."""
-    now = now or time_now()
+    now = now or database_time()
     if token.revoked_at is not None:
         return Standing(False, f"revoked {_day(token.revoked_at)}")
     if token.expires_at is not None and token.expires_at <= now:

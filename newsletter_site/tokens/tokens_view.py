@@ -19,7 +19,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from delivery.interface import time_now
+from delivery.interface import database_time
 from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.tokens.manage import (
     Made,
@@ -88,7 +88,7 @@ def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
 def _page(
     request: HttpRequest, *, made: Made | None = None, refused: TokenRefusedError | None = None
 ) -> HttpResponse:
-    now = time_now()
+    now = database_time()
     again = request.POST if refused else {}
     chosen = set(request.POST.getlist("scope")) if refused else set()
     page = desk_page(

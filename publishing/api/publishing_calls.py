@@ -12,7 +12,7 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, OtherContentError, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import InDigits, json_answer
-from delivery.interface import join_transaction, time_now
+from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
@@ -206,7 +206,7 @@ def _moment(words: Words, *, is_known: bool) -> Moment | None:
 def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
     zone = clock.zone or Newsletter.objects.the_one().time_zone
     try:
-        return read_moment(at, zone, clock.which or "", now=None if is_known else time_now())
+        return read_moment(at, zone, clock.which or "", now=None if is_known else database_time())
     except InvalidMomentError as refused:
         raise ProblemError(
             Kind.NOT_VALID, refused.sentence, faults=[Fault(refused.field, refused.sentence)]

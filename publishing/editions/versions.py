@@ -15,11 +15,11 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from delivery.humanise import counted, counted_copies
-from delivery.interface import enqueue, unreconciled_versions
+from delivery.interface import enqueue, load_unreconciled_versions
 from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from delivery.reports.edition_counts import load_all_counts
-from delivery.retention.drop_deliveries import dropped_versions
+from delivery.retention.drop_deliveries import load_dropped_versions
 from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import LARGE_COLUMNS
@@ -173,13 +173,13 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
     In a transaction it stays so until that ends. To write to some of them and leave out the others
     in silence is what nobody wants of a correction. A trigger refuses the same.
     """
-    unreconciled = unreconciled_versions(issue, version)
+    unreconciled = load_unreconciled_versions(issue, version)
     if unreconciled:
         return (
             f"Run `./homing reconcile {issue}` first: after the restore it is not known who was "
             f"sent version {unreconciled[0]}."
         )
-    dropped = dropped_versions(issue, version)
+    dropped = load_dropped_versions(issue, version)
     if not dropped:
         return ""
     number, at = dropped[0]

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from delivery.retention.batched_delete import piece
+from delivery.retention.batched_delete import short_delete
 
 # Each may be two megabytes.
 AT_ONCE = 20
@@ -50,7 +50,7 @@ def delete_unused(days: float) -> Iterator[int]:
     look()
     yield 0
     while True:
-        with piece() as cursor:
+        with short_delete() as cursor:
             cursor.execute(
                 f"""
                 DELETE FROM uploaded_image WHERE ctid = ANY (ARRAY(
@@ -68,7 +68,7 @@ def delete_unused(days: float) -> Iterator[int]:
 def look() -> None:
     """Put down which pictures no letter shows now, and take the mark off those that one does."""
     in_use = _in_use()
-    with piece() as cursor:
+    with short_delete() as cursor:
         # In one order, so that two who look at once wait for each other. Whoever uploads the file
         # of one again is waited for, too: without the mark of now nothing goes.
         cursor.execute(

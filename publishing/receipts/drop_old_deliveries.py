@@ -16,7 +16,7 @@ from django.conf import settings
 from delivery.interface import together
 from delivery.models import Edition
 from delivery.retention import drop_deliveries
-from delivery.retention.drop_deliveries import Answer, Standing, standing_of
+from delivery.retention.drop_deliveries import DropResult, DropStatus, load_drop_status
 from delivery.rules.provider_retention import provider_retention_days
 from publishing.activity.record_activity import record_copies_dropped_from_the_command_line
 from publishing.editions.dropped_sentence import since_when
@@ -37,7 +37,7 @@ def days_kept() -> int | None:
     return max(int(settings.DELIVERIES_KEEP_DAYS), provider_retention_days())
 
 
-def drop_refusal(standing: Standing, state: str) -> str:
+def drop_refusal(standing: DropStatus, state: str) -> str:
     """Why the copies of an edition may not go, in one sentence; empty if they may."""
     if not standing.is_newsletter:
         return "Mail that people ask for stays with the people who asked for it."
@@ -70,22 +70,22 @@ def drop_copies(edition: Edition) -> Iterator[int]:
     anything went.
     """
     days = provider_retention_days()
-    standing = standing_of(edition.pk, days=days)
+    standing = load_drop_status(edition.pk, days=days)
     if standing.dropped_at is None:
         why = drop_refusal(standing, load_status(edition.pk).words)
         if why:
             raise CannotDropError(why)
         _say_dropped(edition, days, record=record_copies_dropped_from_the_command_line)
-    return drop_deliveries.delete_copies(edition.pk)
+    return drop_deliveries.delete_deliveries(edition.pk)
 
 
 def copies_to_drop(edition: Edition) -> int:
     """How many copies `drop_copies` would drop now. Raises `CannotDropError` if none may go."""
-    standing = standing_of(edition.pk, days=provider_retention_days())
+    standing = load_drop_status(edition.pk, days=provider_retention_days())
     why = "" if standing.dropped_at else drop_refusal(standing, load_status(edition.pk).words)
     if why:
         raise CannotDropError(why)
-    return drop_deliveries.count_copies([edition.pk])
+    return drop_deliveries.count_deliveries([edition.pk])
 
 
 def _say_dropped(
@@ -101,18 +101,18 @@ def _say_dropped(
     except NoReceiptError as error:
         raise CannotDropError(str(error)) from None
     with together():
-        answer = drop_deliveries.say_dropped(edition.pk, days=days)
-        if answer is Answer.SAID and record is not None:
+        answer = drop_deliveries.mark_dropped(edition.pk, days=days)
+        if answer is DropResult.SAID and record is not None:
             record(edition)
-    if answer is Answer.THEY_STAY:
+    if answer is DropResult.THEY_STAY:
         raise CannotDropError("Something happened to it just now; look at it again.")
 
 
 def count_old_copies() -> int:
     """How many copies would go by themselves now, those included that were left behind."""
     days = days_kept()
-    fresh = [] if days is None else drop_deliveries.due(days=days)
-    return drop_deliveries.count_copies([*fresh, *drop_deliveries.left_behind()])
+    fresh = [] if days is None else drop_deliveries.load_due(days=days)
+    return drop_deliveries.count_deliveries([*fresh, *drop_deliveries.load_unfinished()])
 
 
 def drop_old_copies() -> Iterator[int]:
@@ -123,7 +123,7 @@ def drop_old_copies() -> Iterator[int]:
     """
     days = days_kept()
     broken: Exception | None = None
-    for edition in [] if days is None else drop_deliveries.due(days=days):
+    for edition in [] if days is None else drop_deliveries.load_due(days=days):
         try:
             _say_dropped(Edition.objects.get(pk=edition), days or 0)
         except CannotDropError as error:
@@ -131,7 +131,7 @@ def drop_old_copies() -> Iterator[int]:
         except Exception as error:  # noqa: BLE001 -- raised when the others had their turn
             broken = broken or error
         yield 0
-    for edition in drop_deliveries.left_behind():
-        yield from drop_deliveries.delete_copies(edition)
+    for edition in drop_deliveries.load_unfinished():
+        yield from drop_deliveries.delete_deliveries(edition)
     if broken is not None:
         raise broken

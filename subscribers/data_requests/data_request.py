@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from delivery.interface import request_mail
 from delivery.models import Edition
-from delivery.retention.batched_delete import LONGEST_WAIT_S
+from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 from subscribers.consent import consent_ledger
 from subscribers.links import request_token
 from subscribers.mail_quota import NOT_MAILED, RECORD, next_number, seconds_until_turn
@@ -82,7 +82,7 @@ def answer_waiting(at_once: int = AT_ONCE) -> int:
     answered = last = 0
     while answered < at_once:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+            cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
             request = (
                 DataRequest.objects.select_for_update(skip_locked=True)
                 .filter(id__gt=last, failures__lt=MOST_FAILURES)

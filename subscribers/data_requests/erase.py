@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Lower
 
 from delivery.interface import wait_for_enqueues
-from delivery.retention.anonymise import forget_address, forget_recipient
+from delivery.retention.anonymise import anonymise_recipient, forget_address
 from subscribers.data_requests.erasure_hash import hash_of
 from subscribers.models import DataRequest, ImportAddressSeen, LeftOutRow, Subscriber
 
@@ -38,14 +38,14 @@ def erase(subscriber_id: int) -> bool:
         DataRequest.objects.filter(email_key=key).delete()
         wait_for_enqueues()
         # Copies before the person: that is the order in which a worker settles them.
-        forget_recipient(subscriber_id, key)
+        anonymise_recipient(subscriber_id, key)
         _take_off_imports(key)
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
         # Whoever held the person's row until now may have added to it: a mail on request, a change
         # that the provider is to be told. From here on nobody does.
-        forget_recipient(subscriber_id, key)
+        anonymise_recipient(subscriber_id, key)
         forget_address(key)
     if erased:
         logger.info("reader %d was erased", subscriber_id)

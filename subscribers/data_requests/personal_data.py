@@ -15,11 +15,11 @@ from typing import Any
 import orjson
 from django.db.models import Q
 
-from delivery.interface import changes_of, last_words, sent_to
+from delivery.interface import load_provider_suppressions, load_suppression_changes, sent_to
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
-from delivery.retention.provider_event_details import events_about
+from delivery.retention.provider_event_details import load_events_about
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 
 
@@ -161,15 +161,15 @@ def record_of(subscriber_id: int) -> Record | None:
         shut_out=_shut_out(reader),
         provider_says=[
             ProvidersWord(word.stream, word.refuses, word.reason, word.at)
-            for word in last_words(reader.email)
+            for word in load_provider_suppressions(reader.email)
         ],
         provider_asked=[
             Asked(change.asked_at, change.change, change.state, change.said)
-            for change in reversed(changes_of(reader.email))
+            for change in reversed(load_suppression_changes(reader.email))
         ],
         provider_told=[
             Told(event["received_at"], event["kind"], event["body"])
-            for event in events_about(reader.email)
+            for event in load_events_about(reader.email)
         ],
     )
 

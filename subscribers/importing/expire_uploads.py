@@ -10,7 +10,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection, transaction
 
-from delivery.retention.batched_delete import LONGEST_WAIT_S
+from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 
 IS_EXPIRED = "state = 'checked' AND checked_at < now() - make_interval(days => %s)"
 # One statement, so all of it or nothing. Somebody who decides, drops it or brings it again at this
@@ -40,7 +40,7 @@ def expire_file() -> bool:
     nobody decided about; False if there is none. Any number of workers may do it at once.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute(EXPIRE, [settings.IMPORT_EXPIRES_DAYS])
         return bool(cursor.rowcount)
 

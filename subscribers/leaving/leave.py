@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
-from delivery.interface import ask_provider
+from delivery.interface import queue_suppression_change
 from subscribers.consent import consent_ledger
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act, How
@@ -35,5 +35,5 @@ def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail:
             return False
         consent_ledger.record(subscriber_id, Act.LEFT, how, network=network, detail=detail)
         address = Subscriber.objects.values_list("email", flat=True).get(id=subscriber_id)
-        ask_provider(address, "suppress")
+        queue_suppression_change(address, "suppress")
         return True

@@ -15,7 +15,7 @@ from enum import Enum
 from django.db import transaction
 from django.db.models.functions import Now
 
-from delivery.interface import ask_provider
+from delivery.interface import queue_suppression_change
 from delivery.models import Edition
 from subscribers.consent import consent_ledger
 from subscribers.data_requests.erasure_hash import erased_among
@@ -136,4 +136,4 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, network: str, wordi
     came_back = had_gone or lifted or erased_among([reader.email_key])
     if came_back and not shut_out.exists():
         # It was told of a bounce, a complaint or their leaving, and would go on refusing them.
-        ask_provider(reader.email, "reactivate")
+        queue_suppression_change(reader.email, "reactivate")

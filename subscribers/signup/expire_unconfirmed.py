@@ -10,8 +10,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection, transaction
 
-from delivery.retention.anonymise import forget_who_never_confirmed
-from delivery.retention.batched_delete import LONGEST_WAIT_S
+from delivery.retention.anonymise import anonymise_unconfirmed
+from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 
 AT_ONCE = 1000
 
@@ -46,7 +46,7 @@ def expire_pending(at_once: int = AT_ONCE) -> int:
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
         # Whoever holds what was told of them for long is not waited for.
-        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute(TOO_OLD, [days, days, at_once])
         found = [reader for (reader,) in cursor]
         if not found:
@@ -56,7 +56,7 @@ def expire_pending(at_once: int = AT_ONCE) -> int:
         whose = [list(forgotten)]
         cursor.execute("DELETE FROM bounce WHERE subscriber_id = ANY(%s)", whose)
         cursor.execute("DELETE FROM consent_record WHERE subscriber_id = ANY(%s)", whose)
-        forget_who_never_confirmed(forgotten)
+        anonymise_unconfirmed(forgotten)
     return len(forgotten)
 
 

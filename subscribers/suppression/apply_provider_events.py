@@ -16,7 +16,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.interface import Bounced, Fact, Meaning, Suppressed, types_that_mean
+from delivery.interface import Bounced, BounceMeaning, ProviderEvent, Suppressed, bounce_types
 from delivery.retention.anonymise import forget_address
 from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
@@ -41,9 +41,9 @@ class _Effect:
 
 
 _EFFECTS = {
-    Meaning.BOUNCED: _Effect(State.BOUNCED, Reason.BOUNCE, Act.BOUNCED),
-    Meaning.LEFT: _Effect(State.UNSUBSCRIBED, Reason.UNSUBSCRIBE, Act.LEFT),
-    Meaning.COMPLAINED: _Effect(State.COMPLAINED, Reason.COMPLAINT, Act.COMPLAINED),
+    BounceMeaning.BOUNCED: _Effect(State.BOUNCED, Reason.BOUNCE, Act.BOUNCED),
+    BounceMeaning.LEFT: _Effect(State.UNSUBSCRIBED, Reason.UNSUBSCRIBE, Act.LEFT),
+    BounceMeaning.COMPLAINED: _Effect(State.COMPLAINED, Reason.COMPLAINT, Act.COMPLAINED),
 }
 # Somebody of our account, or Postmark itself, shut the address out: no word of the reader's own.
 _SHUT_OUT = _Effect(None, Reason.MANUAL, Act.SHUT_OUT)
@@ -59,7 +59,7 @@ class _Reader:
     opted_in_at: datetime | None
 
 
-def take_in(facts: Sequence[Fact]) -> None:
+def take_in(facts: Sequence[ProviderEvent]) -> None:
     """Take in facts, in the caller's transaction. One of a delivery or a reactivation is nothing
     to a list: nobody comes back by it."""
     with connection.cursor() as cursor:
@@ -99,7 +99,7 @@ def _take_in(cursor: CursorWrapper, fact: Bounced | Suppressed) -> None:
             if effect is None:
                 enough_at = _soft_bounces_are_enough_at(cursor, reader)
                 if enough_at is not None:
-                    effect, at = _EFFECTS[Meaning.BOUNCED], enough_at
+                    effect, at = _EFFECTS[BounceMeaning.BOUNCED], enough_at
     elif effect is None and not fact.is_our_own:
         effect = _SHUT_OUT
     if effect is None:
@@ -112,7 +112,7 @@ def _take_in(cursor: CursorWrapper, fact: Bounced | Suppressed) -> None:
     _suppress(cursor, fact.address_key, effect.reason, at)
 
 
-def _lock_reader(cursor: CursorWrapper, fact: Fact) -> _Reader | None:
+def _lock_reader(cursor: CursorWrapper, fact: ProviderEvent) -> _Reader | None:
     """The reader of the copy it names, or else whoever has the address."""
     whom = fact.delivery.recipient if fact.delivery else None
     cursor.execute(
@@ -262,7 +262,7 @@ def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datet
         """,
         {
             "reader": reader.id,
-            "types": types_that_mean(Meaning.COUNTED),
+            "types": bounce_types(BounceMeaning.COUNTED),
             "since": reader.opted_in_at,
             "days": WITHIN_DAYS,
             "enough": SOFT_BOUNCES,

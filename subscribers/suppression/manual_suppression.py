@@ -11,7 +11,7 @@ from __future__ import annotations
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from delivery.interface import ask_provider
+from delivery.interface import queue_suppression_change
 from subscribers.consent import consent_ledger
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
@@ -38,7 +38,7 @@ def shut_out(subscriber_id: int) -> bool:
         if reader is None or not _enter(reader.email_key):
             return False
         consent_ledger.record(subscriber_id, Act.SHUT_OUT, How.OPERATOR)
-        ask_provider(reader.email, "suppress")
+        queue_suppression_change(reader.email, "suppress")
         return True
 
 
@@ -62,7 +62,7 @@ def let_in(subscriber_id: int) -> bool:
             origin = Origin.IMPORT if why == MANUAL else Origin.PROVIDER
             entry.update(lifted_at=None, origin=origin, reason=why)
         elif reader.state == Subscriber.State.CONFIRMED:
-            ask_provider(reader.email, "reactivate")
+            queue_suppression_change(reader.email, "reactivate")
         return True
 
 

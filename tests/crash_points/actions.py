@@ -175,11 +175,11 @@ class Hands:
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        run.run(None, waits=False, tell=_unheard)
+        run.reconcile(None, waits=False, tell=_unheard)
 
     def the_provider_tells_of_every_copy(self) -> None:
         for body in self.tell_the_provider("webhooks"):
-            kept = event_inbox.keep(body)
+            kept = event_inbox.store(body)
             if kept is not None:
                 event_inbox.apply(kept)
 

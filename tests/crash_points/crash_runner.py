@@ -170,7 +170,7 @@ class _Company:
     def prepare(self, scenario: Scenario) -> Stage:
         _empty()
         # As it is wherever a worker has ever run.
-        database_identity.notice()
+        database_identity.check_identity()
         # The admin's log names the type of what it is about; whether that row is there already must
         # not depend on what was played before.
         ContentType.objects.clear_cache()

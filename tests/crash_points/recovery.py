@@ -32,7 +32,7 @@ def recover(hands: Hands) -> None:
         hands.publish()
     for _ in range(WHILES_AT_MOST):
         if hands.is_another_database():
-            database_identity.notice()
+            database_identity.check_identity()
         hands.work()
         if _is_over(hands):
             return

@@ -71,7 +71,7 @@ def one_wakes_up_in_the_next_call(hands: Hands) -> None:
 
 def notice(hands: Hands) -> None:
     """A worker notices that the database was restored."""
-    database_identity.notice()
+    database_identity.check_identity()
 
 
 def pause(hands: Hands) -> None:

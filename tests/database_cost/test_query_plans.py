@@ -25,7 +25,7 @@ from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POS
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
-from delivery.reconcile.record_findings import editions_to_walk
+from delivery.reconcile.record_findings import load_editions
 from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
 from delivery.reports.edition_counts import (
     load_all_counts,
@@ -253,7 +253,7 @@ def told(copy: Delivery, kind: str, **more: Any) -> None:
         "BouncedAt": at,
         "Metadata": {"delivery": key, "attempt": "0" * 32},
     } | more
-    event = event_inbox.keep(json.dumps(body).encode())
+    event = event_inbox.store(json.dumps(body).encode())
     assert event is not None
     assert event_inbox.apply(event)
 
@@ -372,7 +372,7 @@ def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: New
         load_open_transactional_batches,
         lambda: load_all_counts(open_only=True),
         lambda: load_open_counts(among=[edition.pk]),
-        lambda: editions_to_walk(None, retention_days=45),
+        lambda: load_editions(None, retention_days=45),
         lambda: pause(edition.pk),
         lambda: resume(edition.pk),
         lambda: close(edition.pk),
@@ -417,10 +417,10 @@ def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: News
     old = Edition.objects.filter(title="Before").order_by("pk")[0]
     Edition.objects.filter(pk=old.pk).update(copies_dropped_at=Now())
     pieces: list[Callable[[], Any]] = [
-        lambda: next(expire_details.calls(90).delete(at_once=100)),
+        lambda: next(expire_details.old_attempts(90).delete(at_once=100)),
         lambda: next(provider_event_details.applied_events(30).delete(at_once=100)),
-        lambda: next(drop_deliveries.delete_copies(old.pk, at_once=200)),
-        lambda: drop_deliveries.left_behind(),
+        lambda: next(drop_deliveries.delete_deliveries(old.pk, at_once=200)),
+        lambda: drop_deliveries.load_unfinished(),
     ]
     for piece in pieces:
         before = rows_read()

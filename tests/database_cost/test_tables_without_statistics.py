@@ -125,7 +125,7 @@ def test_the_list_is_analysed_after_an_import(tmp_path: Path) -> None:
 
 
 def test_a_restored_database_is_analysed() -> None:
-    database_identity.notice()
+    database_identity.check_identity()
     run("UPDATE database_identity SET system_identifier = '1'")
-    assert database_identity.notice().is_another
+    assert database_identity.check_identity().is_another
     assert analysed() == TABLES

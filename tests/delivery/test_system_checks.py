@@ -12,7 +12,7 @@ from delivery.checks import (
     webhooks_have_user_and_password,
 )
 from delivery.postmark.client import Postmark
-from delivery.postmark.stream_check import disagreement
+from delivery.postmark.stream_check import check_unsubscribe_handling
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def said(settings: Any, ours: str, **answer: Any) -> str:
     client = Postmark(URL, "secret-token", deadline_s=20.0)
     with responses.RequestsMock() as mock:
         mock.get(f"{URL}/message-streams/letters", **answer)
-        said = disagreement(client)
+        said = check_unsubscribe_handling(client)
     client.close()
     return said
 

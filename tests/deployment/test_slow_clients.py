@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from newsletter_site.operations.concurrency_limit import AT_ONCE
+from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.web_worker import BUFFERED, MOST_CONNECTIONS, READERS, SLOW_TAKERS
 from tests.deployment.conftest import Sites
 from tests.deployment.deployed_processes import free_port, proxy, takes_connections, wait_until
@@ -136,7 +136,7 @@ def test_clients_that_take_no_answer_hold_no_thread(site: ServedSite, connect: C
     assert style_sheet is not None
     asked = f"GET {style_sheet[0]} HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-Proto: https\r\n\r\n"
     # More answers than the system buffers for a client.
-    with slow_clients(connect, asked.encode() * 150, number=2 * AT_ONCE) as clients:
+    with slow_clients(connect, asked.encode() * 150, number=2 * MAX_CONCURRENT_REQUESTS) as clients:
         assert_site_answers(site)
         # A few threads wait for their clients; the others have disconnected theirs.
         assert len(clients) > SLOW_TAKERS

@@ -18,9 +18,9 @@ from django.test import Client
 
 from idempotency.models import PostedForm
 from newsletter_site.middleware.service_unavailable import RETRY_AFTER_S
-from newsletter_site.operations.concurrency_limit import AT_ONCE
+from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.operations.health import checks
-from newsletter_site.operations.health.query_timeout import WITHIN_S
+from newsletter_site.operations.health.query_timeout import TIMEOUT_S
 from newsletter_site.tokens.secret import token_of
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
@@ -102,7 +102,7 @@ def test_a_database_that_hangs_hangs_no_probe(server: OwnServer, here: str) -> N
         began = time.monotonic()
         assert ask("ready") == (503, AWAY)
         # Generous for a busy machine, and far below what a connection would wait by itself.
-        assert time.monotonic() - began < WITHIN_S + 5
+        assert time.monotonic() - began < TIMEOUT_S + 5
         first = asking()
         assert ask("ready") == (503, AWAY)
         # However often they come, no second one hangs beside the first.
@@ -120,7 +120,7 @@ def test_a_database_that_lets_nobody_in_is_not_ready(server: OwnServer, here: st
         admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS true")
 
 
-MANY = AT_ONCE + 12
+MANY = MAX_CONCURRENT_REQUESTS + 12
 # Far longer than a refusal takes, and short enough for a test that sees none to end by itself.
 REFUSED_WITHIN_S = 30
 
@@ -145,15 +145,20 @@ def pages_that_wait(server: OwnServer, database: str) -> int:
 
 
 def test_a_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -> None:
-    with served_site(server.url(here)) as site, ThreadPoolExecutor(AT_ONCE + MANY) as visitors:
+    with (
+        served_site(server.url(here)) as site,
+        ThreadPoolExecutor(MAX_CONCURRENT_REQUESTS + MANY) as visitors,
+    ):
 
         def visits(number: int, path: str) -> list[Future[requests.Response]]:
             return [visitors.submit(site.get, path) for _ in range(number)]
 
         with psycopg.connect(server.url(here)) as other:
             other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
-            held = visits(AT_ONCE, "/")
-            eventually(lambda: pages_that_wait(server, here) == AT_ONCE, "the pages hang")
+            held = visits(MAX_CONCURRENT_REQUESTS, "/")
+            eventually(
+                lambda: pages_that_wait(server, here) == MAX_CONCURRENT_REQUESTS, "the pages hang"
+            )
             with server.frozen(here):
                 later = visits(MANY, "/")
                 posted = post(site, "/subscriptions/", {"email": "ada@example.org"})
@@ -167,7 +172,7 @@ def test_a_hanging_database_leaves_room_for_probes(server: OwnServer, here: str)
                 assert site.get("/static/homing.css").status_code == 200
                 assert not any(one.done() for one in held)
         # What waited is done in the end; whoever comes in a rush now waits and is answered.
-        assert [one.result().status_code for one in held] == [200] * AT_ONCE
+        assert [one.result().status_code for one in held] == [200] * MAX_CONCURRENT_REQUESTS
         # The first page of its kind also waits for code and templates to be read. After a quick
         # page, others may wait again.
         assert [site.get("/archive/").status_code for _ in range(2)] == [200, 200]

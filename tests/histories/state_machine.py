@@ -308,7 +308,7 @@ class Histories(RuleBasedStateMachine):
     def tell(self, index: int, day: int, at_once: bool) -> None:
         """The provider tells of a copy: early, late, again, or in other words (another day)."""
         copy = self._any_copy(index)
-        event = event_inbox.keep(
+        event = event_inbox.store(
             orjson.dumps(
                 {
                     "RecordType": "Delivery",

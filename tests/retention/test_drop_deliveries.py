@@ -24,7 +24,7 @@ from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.retention import drop_deliveries
-from delivery.retention.drop_deliveries import Answer, Standing, may_be_dropped
+from delivery.retention.drop_deliveries import DropResult, DropStatus, may_be_dropped
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.logs.format import LineFormatter
 from newsletter_site.retention import prune, would_go
@@ -90,8 +90,8 @@ def apply_all() -> None:
 def begin_to_drop(edition: Edition) -> None:
     """Two of its five copies are gone, and nobody deletes more."""
     receipt_of(edition)
-    assert drop_deliveries.say_dropped(edition.pk, days=52) is Answer.SAID
-    pieces = drop_deliveries.delete_copies(edition.pk, at_once=2)
+    assert drop_deliveries.mark_dropped(edition.pk, days=52) is DropResult.SAID
+    pieces = drop_deliveries.delete_deliveries(edition.pk, at_once=2)
     assert next(pieces) == 2
     pieces.close()
 
@@ -141,7 +141,7 @@ def command(*arguments: str) -> list[str]:
 
 
 class TestWhatIsRefused:
-    STANDING = Standing(
+    STANDING = DropStatus(
         edition=1,
         is_newsletter=True,
         is_over=True,
@@ -245,17 +245,17 @@ class TestWhatIsRefused:
         self, old: Edition
     ) -> None:
         put_on_record(rows_of(old)[0], "m")
-        assert sum(drop_deliveries.delete_copies(old.pk)) == 0
+        assert sum(drop_deliveries.delete_deliveries(old.pk)) == 0
         assert rows_of(old).count() == 5
         assert Evidence.objects.exists()
 
-    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (event_inbox.TRIES, False)])
+    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (event_inbox.MAX_FAILURES, False)])
     def test_while_something_that_was_told_is_not_applied_yet(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:
         copy = Delivery.objects.filter(issue=old.issue_id)[0]
         otherwise = {} if by_key else {"Metadata": {}, "Tag": f"issue-{old.issue_id.hex}"}
-        event = event_inbox.keep(told_of(copy, "Delivery", **otherwise))
+        event = event_inbox.store(told_of(copy, "Delivery", **otherwise))
         ProviderEvent.objects.update(failures=failures)
 
         with pytest.raises(CannotDropError, match="could not be applied yet"):
@@ -266,7 +266,7 @@ class TestWhatIsRefused:
         assert event is not None
         assert event_inbox.apply(event)
         # An event about another issue does not keep these copies.
-        event_inbox.keep(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
+        event_inbox.store(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
         assert sum(drop_old_copies()) == 5
 
 
@@ -302,16 +302,16 @@ class TestHalfDropped:
         books = load_counts(old.pk)
         assert books.audience == books.sent == 5
         assert find_violations([old.pk]) == []
-        assert drop_deliveries.left_behind() == [old.pk]
+        assert drop_deliveries.load_unfinished() == [old.pk]
         assert next(each.number for each in would_go() if each.kind.name == "copies") == 3
         assert pruned() == 3
-        assert drop_deliveries.left_behind() == []
+        assert drop_deliveries.load_unfinished() == []
         assert find_violations([old.pk]) == []
 
     def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
         begin_to_drop(old)
         recount_before_dropping(old)
-        assert drop_deliveries.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
+        assert drop_deliveries.mark_dropped(old.pk, days=52) is DropResult.WAS_SAID_BEFORE
         assert rows_of(old).count() == 3
 
     def test_a_locked_copy_goes_later(
@@ -431,7 +431,7 @@ class TestCorrections:
 
 class TestWhatIsToldLater:
     def told(self, copy: Delivery, kind: str, **more: Any) -> None:
-        event = event_inbox.keep(told_of(copy, kind, **more))
+        event = event_inbox.store(told_of(copy, kind, **more))
         assert event is not None
         assert event_inbox.apply(event)
 
@@ -478,14 +478,14 @@ class TestWhatIsToldWhileTheyGo:
     def half_dropped(self, old: Edition) -> Edition:
         """It is said that its copies are dropped, and all of them are still there."""
         receipt_of(old)
-        assert drop_deliveries.say_dropped(old.pk, days=52) is Answer.SAID
+        assert drop_deliveries.mark_dropped(old.pk, days=52) is DropResult.SAID
         return old
 
     def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
         self, half_dropped: Edition
     ) -> None:
         for copy in rows_of(half_dropped):
-            event_inbox.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
+            event_inbox.store(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
         apply_all()
         half_dropped.refresh_from_db()
         assert half_dropped.control == "running"
@@ -499,7 +499,7 @@ class TestWhatIsToldWhileTheyGo:
         self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         copy = rows_of(old)[0]
-        event_inbox.keep(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+        event_inbox.store(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
         with onlooker.transaction():
             onlooker.execute("UPDATE edition SET copies_dropped_at = now() WHERE id = %s", [old.pk])
             applied = beside(apply_all)
@@ -510,7 +510,7 @@ class TestWhatIsToldWhileTheyGo:
         assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
 
     def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(self, old: Edition) -> None:
-        event_inbox.keep(told_of(rows_of(old)[0], "Delivery"))
+        event_inbox.store(told_of(rows_of(old)[0], "Delivery"))
         with CaptureQueriesContext(connection) as asked:
             apply_all()
         assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
@@ -519,7 +519,7 @@ class TestWhatIsToldWhileTheyGo:
         self, half_dropped: Edition
     ) -> None:
         copy = rows_of(half_dropped)[0]
-        event_inbox.keep(told_of(copy, "Delivery", MessageID="another-one"))
+        event_inbox.store(told_of(copy, "Delivery", MessageID="another-one"))
         apply_all()
         assert not Alarm.objects.exists()
         assert not Evidence.objects.exists()
@@ -530,11 +530,11 @@ class TestWhatIsToldWhileTheyGo:
         put_on_record(kept, "another-issue")
         alarm = {"kind": "accepted_twice", "about": "m", "sentence": "Twice."}
         Alarm.objects.create(edition=half_dropped, **alarm)
-        assert sum(drop_deliveries.delete_copies(half_dropped.pk)) == 5
+        assert sum(drop_deliveries.delete_deliveries(half_dropped.pk)) == 5
         put_on_record(copy, "m")
-        assert drop_deliveries.left_behind() == [half_dropped.pk]
-        assert sum(drop_deliveries.delete_copies(half_dropped.pk)) == 0
-        assert drop_deliveries.left_behind() == []
+        assert drop_deliveries.load_unfinished() == [half_dropped.pk]
+        assert sum(drop_deliveries.delete_deliveries(half_dropped.pk)) == 0
+        assert drop_deliveries.load_unfinished() == []
         assert list(Evidence.objects.values_list("issue_id", flat=True)) == [kept.issue_id]
         assert Alarm.objects.exists()
 

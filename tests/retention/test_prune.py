@@ -21,8 +21,8 @@ from django.utils import timezone
 from delivery.models import Attempt, Batch, Delivery, Edition, Errand, ProviderEvent, Worker
 from delivery.monitoring.worker_heartbeat import register_worker
 from delivery.reports.audit import find_violations
-from delivery.retention.batched_delete import OldRows, piece
-from delivery.retention.expire_details import calls
+from delivery.retention.batched_delete import OldRows, short_delete
+from delivery.retention.expire_details import old_attempts
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
 from newsletter_site.models.api_token import ApiToken
@@ -199,7 +199,7 @@ class TestCalls:
             call.save(force_insert=True)
         old = next(kind for kind in kinds() if kind.name == "calls")
         assert old.count() == 10
-        assert sum(calls(90).delete(at_once=3)) == 10
+        assert sum(old_attempts(90).delete(at_once=3)) == 10
 
 
 class TestBesideOthers:
@@ -388,7 +388,7 @@ def test_every_table_is_walked_along_an_index_of_its_own() -> None:
 
 
 def test_nothing_is_compiled_for_a_piece() -> None:
-    with piece() as cursor:
+    with short_delete() as cursor:
         cursor.execute("SELECT current_setting('jit'), current_setting('enable_seqscan')")
         assert cursor.fetchone() == ("off", "off")
 

@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery import log_context
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
-from delivery.postmark.stream_check import disagreement
+from delivery.postmark.stream_check import check_unsubscribe_handling
 from delivery.worker import drain
 from delivery.worker.process import worker_from_settings
 from delivery.worker.process_priority import stand_back
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
         # Before the provider is asked for anything: from here on a signal ends it in good order.
         worker.stop_on_signals()
-        worker.warning = disagreement(postmark_from_settings())
+        worker.warning = check_unsubscribe_handling(postmark_from_settings())
         log_context.bind(worker=worker.id)
         if worker.warning:
             logger.warning(worker.warning)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from delivery.feedback.event_inbox import set_aside_events, try_set_aside_again
+from delivery.feedback.event_inbox import load_failed_events, retry_failed_events
 
 
 class Command(BaseCommand):
@@ -23,9 +23,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["again"]:
-            self.stdout.write(f"{try_set_aside_again()} events are tried again.")
+            self.stdout.write(f"{retry_failed_events()} events are tried again.")
             return
-        events = set_aside_events()
+        events = load_failed_events()
         for number, kind, received_at in events:
             self.stdout.write(
                 f"event {number}  {kind or 'of no kind'}  received {received_at:%Y-%m-%d %H:%M} UTC"

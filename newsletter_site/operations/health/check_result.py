@@ -10,7 +10,7 @@ from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, WorkerActivity
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """
     No reasons: it is well. A reason is one sentence that any stranger may read; `details` are for
     the operator's own shell: what the database said, which migrations.
@@ -33,29 +33,29 @@ class Verdict:
         return said | ({"details": list(self.details)} if with_details else {})
 
 
-WELL = Verdict()
+HEALTHY = CheckResult()
 
 
-def no_answer(trouble: str) -> Verdict:
+def no_answer(trouble: str) -> CheckResult:
     """The database gave no answer."""
-    return Verdict(("The database does not answer.",), (trouble,))
+    return CheckResult(("The database does not answer.",), (trouble,))
 
 
-def of_migrations(missing: Sequence[str]) -> Verdict:
+def of_migrations(missing: Sequence[str]) -> CheckResult:
     """What lacks in the database of all that this code knows."""
     if not missing:
-        return WELL
+        return HEALTHY
     lack = "1 migration is" if len(missing) == 1 else f"{len(missing)} migrations are"
-    return Verdict(
+    return CheckResult(
         (f"{lack} not applied yet; until then this version must not be sent visitors.",),
         tuple(f"not applied: {name}" for name in missing),
     )
 
 
-def of_workers(heard: WorkerActivity, host: str) -> Verdict:
+def of_workers(heard: WorkerActivity, host: str) -> CheckResult:
     """Whether a worker was heard from, of this host where one is named."""
     if heard.lately:
-        return WELL
+        return HEALTHY
     of = " on this host" if host else ""
     if heard.at is None:
         said = (
@@ -67,4 +67,4 @@ def of_workers(heard: WorkerActivity, host: str) -> Verdict:
             f"No worker{of} was heard from in the last {ACTIVE_WITHIN_S} seconds; the last "
             f"time was {since:%Y-%m-%d %H:%M:%S} UTC."
         )
-    return Verdict((said,), (f"this host is {host}",) if host else ())
+    return CheckResult((said,), (f"this host is {host}",) if host else ())

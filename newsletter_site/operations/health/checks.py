@@ -12,26 +12,26 @@ from collections.abc import Callable
 from delivery.monitoring import worker_heartbeat
 from newsletter_site.operations.health import pending_migrations
 from newsletter_site.operations.health.check_result import (
-    WELL,
-    Verdict,
+    HEALTHY,
+    CheckResult,
     no_answer,
     of_migrations,
     of_workers,
 )
-from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
+from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
-Check = Callable[[], Verdict]
+Check = Callable[[], CheckResult]
 
-_missing_migrations = AskedInTime(pending_migrations.missing)
-_workers_anywhere = AskedInTime(lambda cursor: worker_heartbeat.load_activity(cursor))
+_missing_migrations = BoundedQuery(pending_migrations.find_pending)
+_workers_anywhere = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor))
 
 
-def live() -> Verdict:
+def live() -> CheckResult:
     """The process answers."""
-    return WELL
+    return HEALTHY
 
 
-def ready() -> Verdict:
+def ready() -> CheckResult:
     """The database answers, and has every migration that this code knows."""
     try:
         return of_migrations(_missing_migrations.answer())
@@ -39,7 +39,7 @@ def ready() -> Verdict:
         return no_answer(str(error))
 
 
-def workers() -> Verdict:
+def workers() -> CheckResult:
     """A worker was heard from lately."""
     try:
         return of_workers(_workers_anywhere.answer(), host="")
@@ -47,10 +47,10 @@ def workers() -> Verdict:
         return no_answer(str(error))
 
 
-def workers_of(host: str) -> Verdict:
+def workers_of(host: str) -> CheckResult:
     """A worker of this host was heard from lately."""
     try:
-        asked = AskedInTime(lambda cursor: worker_heartbeat.load_activity(cursor, host=host))
+        asked = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor, host=host))
         return of_workers(asked.answer(), host)
     except NoAnswerError as error:
         return no_answer(str(error))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from newsletter_site.operations.health import checks
-from newsletter_site.operations.health.check_result import Verdict
+from newsletter_site.operations.health.check_result import CheckResult
 
 SAMPLES = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -29,7 +29,7 @@ def workers(request: HttpRequest) -> HttpResponse:
     return _answer(request, "workers", checks.workers())
 
 
-def _answer(request: HttpRequest, check: str, verdict: Verdict) -> HttpResponse:
+def _answer(request: HttpRequest, check: str, verdict: CheckResult) -> HttpResponse:
     answer: HttpResponse
     if not verdict.is_well:
         answer = JsonResponse(verdict.as_json(), status=503)

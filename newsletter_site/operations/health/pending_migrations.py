@@ -18,7 +18,7 @@ def _known() -> dict[Name, tuple[Name, ...]]:
     return {name: tuple(migration.replaces) for name, migration in loader.disk_migrations.items()}
 
 
-def missing(cursor: CursorWrapper) -> tuple[str, ...]:
+def find_pending(cursor: CursorWrapper) -> tuple[str, ...]:
     """
     The migrations that this code knows and the database lacks, as `app.name`, in order.
 

@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 Answer = TypeVar("Answer")
 
 # Longer than a busy database takes, and shorter than those who probe wait.
-WITHIN_S = 2.0
+TIMEOUT_S = 2.0
 
 
 class NoAnswerError(Exception):
@@ -37,14 +37,14 @@ class _OnItsWay(Generic[Answer]):
         self.trouble: Exception | None = None
 
 
-class AskedInTime(Generic[Answer]):
+class BoundedQuery(Generic[Answer]):
     """
     A question with its bound. `question` gets a cursor in a transaction of its own, whose
     statements the server itself ends when they take longer than the bound.
     """
 
     def __init__(
-        self, question: Callable[[CursorWrapper], Answer], *, within_s: float = WITHIN_S
+        self, question: Callable[[CursorWrapper], Answer], *, within_s: float = TIMEOUT_S
     ) -> None:
         self._question = question
         self._within_s = within_s

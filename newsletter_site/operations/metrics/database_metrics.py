@@ -17,7 +17,7 @@ HOT_TABLES = ("batch", "delivery", "attempt", "idempotency", "tally", "worker", 
 
 
 @dataclass(frozen=True, slots=True)
-class DatabaseStanding:
+class DatabaseStats:
     """
     Ages in seconds, 0 where there is none; rows by table. What other roles' sessions do is seen
     only where this role may see it (pg_read_all_stats).
@@ -31,7 +31,7 @@ class DatabaseStanding:
     live_rows: Mapping[str, int]
 
 
-def database_standing(cursor: CursorWrapper) -> DatabaseStanding:
+def read_database_stats(cursor: CursorWrapper) -> DatabaseStats:
     """How the database does now."""
     cursor.execute(
         """
@@ -57,7 +57,7 @@ def database_standing(cursor: CursorWrapper) -> DatabaseStanding:
         [list(HOT_TABLES)],
     )
     rows = cursor.fetchall()
-    return DatabaseStanding(
+    return DatabaseStats(
         version=str(version).split()[0],
         oldest_transaction_s=max(0.0, transaction_s),
         oldest_snapshot_s=max(0.0, snapshot_s),

@@ -11,7 +11,7 @@ import django
 from delivery.reports.queue_snapshot import QueueSnapshot
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import state_of
-from newsletter_site.operations.metrics.database_metrics import DatabaseStanding
+from newsletter_site.operations.metrics.database_metrics import DatabaseStats
 from newsletter_site.operations.metrics.metrics_catalogue import BY_NAME, OPEN_EDITIONS
 from subscribers.importing.import_state import StandingImports
 
@@ -28,7 +28,7 @@ class Sample:
 def samples_of(
     standing: QueueSnapshot,
     imports: StandingImports,
-    database: DatabaseStanding,
+    database: DatabaseStats,
     missing_migrations: Sequence[str],
     *,
     takes_webhooks: bool,

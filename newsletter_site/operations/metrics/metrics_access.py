@@ -19,7 +19,7 @@ ADDED_BY_PROXIES = (
 )
 
 
-class Shown(Enum):
+class MetricsAccess(Enum):
     """Whether, and how it is refused otherwise."""
 
     YES = auto()
@@ -27,7 +27,7 @@ class Shown(Enum):
     NOT_FROM_HERE = auto()
 
 
-def who_may_measure(meta: Mapping[str, object], token: str) -> Shown:
+def check_access(meta: Mapping[str, object], token: str) -> MetricsAccess:
     """
     Whether a request with these WSGI variables may see them.
 
@@ -37,13 +37,13 @@ def who_may_measure(meta: Mapping[str, object], token: str) -> Shown:
     """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
-        return Shown.YES if _is(given, f"Bearer {token}") else Shown.WRONG_TOKEN
+        return MetricsAccess.YES if _is(given, f"Bearer {token}") else MetricsAccess.WRONG_TOKEN
     is_from_here = (
         _is_loopback(str(meta.get("REMOTE_ADDR", "")))
         and not any(name in meta for name in ADDED_BY_PROXIES)
         and _names_loopback(str(meta.get("HTTP_HOST", "")))
     )
-    return Shown.YES if is_from_here else Shown.NOT_FROM_HERE
+    return MetricsAccess.YES if is_from_here else MetricsAccess.NOT_FROM_HERE
 
 
 def _is(given: str, wanted: str) -> bool:

@@ -23,7 +23,7 @@ from newsletter_site.operations.metrics import site_metrics as of_the_site
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES
 
 
-class Kind(StrEnum):
+class MetricType(StrEnum):
     """What Prometheus calls it."""
 
     COUNTER = "counter"
@@ -40,7 +40,7 @@ class Metric:
     """
 
     name: str
-    kind: Kind
+    kind: MetricType
     help: str
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds_s: tuple[float, ...] = ()
@@ -48,15 +48,15 @@ class Metric:
 
 
 def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(name, Kind.COUNTER, text, labels)
+    return Metric(name, MetricType.COUNTER, text, labels)
 
 
 def _gauge(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(name, Kind.GAUGE, text, labels)
+    return Metric(name, MetricType.GAUGE, text, labels)
 
 
 def _histogram(histogram: Histogram, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(histogram.name, Kind.HISTOGRAM, text, labels, histogram.bounds_s)
+    return Metric(histogram.name, MetricType.HISTOGRAM, text, labels, histogram.bounds_s)
 
 
 OPEN_STATES = tuple(state for state in Batch.State.values if state != Batch.State.DONE)
@@ -188,16 +188,16 @@ CATALOGUE: tuple[Metric, ...] = (
         of_the_site.SIGN_INS,
         "Sign-ins by how they ended, and proofs at an open session that were no use: wrong were "
         "looked at, refused came during a wait.",
-        result=tuple(result.value for result in of_the_site.SignIn),
+        result=tuple(result.value for result in of_the_site.SignInResult),
     ),
     # Else the first faults of a route would be no increase.
     Metric(
         of_the_site.REQUESTS,
-        Kind.COUNTER,
+        MetricType.COUNTER,
         "Requests by route and class of status; files and unknown addresses are (none). "
         "503, which says come again, is not among 5xx.",
         {"route": (), "status": ()},
-        beside=("status", of_the_site.FAULTS),
+        beside=("status", of_the_site.SERVER_ERRORS),
     ),
     _histogram(of_the_site.REQUEST_SECONDS, "How long requests took, by route.", route=()),
     # --- The database ---

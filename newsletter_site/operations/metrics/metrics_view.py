@@ -15,12 +15,12 @@ from delivery.interface import database_identity
 from delivery.monitoring import metrics_table
 from delivery.reports.read_queue_snapshot import read_snapshot
 from newsletter_site.operations.health import pending_migrations
-from newsletter_site.operations.health.check_result import Verdict, no_answer, of_migrations
+from newsletter_site.operations.health.check_result import CheckResult, no_answer, of_migrations
 from newsletter_site.operations.health.health_views import SAMPLES
-from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
-from newsletter_site.operations.metrics.database_metrics import database_standing
+from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
+from newsletter_site.operations.metrics.database_metrics import read_database_stats
 from newsletter_site.operations.metrics.gauges import samples_of
-from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
+from newsletter_site.operations.metrics.metrics_access import MetricsAccess, check_access
 from newsletter_site.operations.metrics.prometheus_text import exposition
 from subscribers.importing.import_state import standing_imports
 
@@ -28,9 +28,9 @@ from subscribers.importing.import_state import standing_imports
 WITHIN_S = 8.0
 
 
-def _read(cursor: CursorWrapper) -> bytes | Verdict:
+def _read(cursor: CursorWrapper) -> bytes | CheckResult:
     """All of it; or that migrations lack, where something could not be read because of that."""
-    missing = pending_migrations.missing(cursor)
+    missing = pending_migrations.find_pending(cursor)
     try:
         with transaction.atomic():
             return _all_of_it(cursor, missing)
@@ -46,25 +46,25 @@ def _all_of_it(cursor: CursorWrapper, missing_migrations: Sequence[str]) -> byte
     gauges = samples_of(
         read_snapshot(cursor),
         standing_imports(cursor),
-        database_standing(cursor),
+        read_database_stats(cursor),
         missing_migrations,
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD),
     )
     return exposition(tallied, gauges, database=database)
 
 
-_everything = AskedInTime(_read, within_s=WITHIN_S)
+_everything = BoundedQuery(_read, within_s=WITHIN_S)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """All metrics, or as little as possible."""
-    match who_may_measure(request.META, settings.METRICS_TOKEN):
-        case Shown.YES:
+    match check_access(request.META, settings.METRICS_TOKEN):
+        case MetricsAccess.YES:
             answer = _measured()
-        case Shown.WRONG_TOKEN:
+        case MetricsAccess.WRONG_TOKEN:
             answer = HttpResponse(status=401)
             answer["WWW-Authenticate"] = "Bearer"
-        case Shown.NOT_FROM_HERE:
+        case MetricsAccess.NOT_FROM_HERE:
             answer = HttpResponse(status=403)
     answer["Cache-Control"] = "no-store"
     return answer
@@ -75,6 +75,6 @@ def _measured() -> HttpResponse:
         found = _everything.answer()
     except NoAnswerError as error:
         found = no_answer(str(error))
-    if isinstance(found, Verdict):
+    if isinstance(found, CheckResult):
         return JsonResponse(found.as_json(), status=503)
     return HttpResponse(found, content_type=SAMPLES)

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from delivery.monitoring.metrics_buffer import BUCKET, INFINITY, SUM
 from newsletter_site.operations.metrics.gauges import Sample
-from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind, Metric
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metric, MetricType
 
 # By name, the values with their labels: as `delivery.monitoring.metrics_table` reads them.
 Tallied = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
@@ -48,16 +48,16 @@ class _All(Collector):
     def collect(self) -> Iterator[Family]:
         for metric in CATALOGUE:
             match metric.kind:
-                case Kind.COUNTER:
+                case MetricType.COUNTER:
                     yield _counter(metric, self._tallied.get(metric.name, ()), self._database)
-                case Kind.HISTOGRAM:
+                case MetricType.HISTOGRAM:
                     yield _histogram(
                         metric,
                         self._tallied.get(metric.name + BUCKET, ()),
                         self._tallied.get(metric.name + SUM, ()),
                         self._database,
                     )
-                case Kind.GAUGE:
+                case MetricType.GAUGE:
                     yield _gauge(metric, [one for one in self._gauges if one.name == metric.name])
 
 

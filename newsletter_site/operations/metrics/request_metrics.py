@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from newsletter_site.operations.metrics import flush_metrics, site_metrics
 
 
-class CountedRequests:
+class RequestMetrics:
     """Middleware, right after the doors of operators, whose own requests are not counted."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -26,6 +26,6 @@ class CountedRequests:
         response = self.get_response(request)
         match = request.resolver_match
         route = f"/{match.route}" if match else site_metrics.NO_ROUTE
-        site_metrics.request(route, response.status_code, time.perf_counter() - began)
+        site_metrics.observe_request(route, response.status_code, time.perf_counter() - began)
         flush_metrics.something_was_counted()
         return response

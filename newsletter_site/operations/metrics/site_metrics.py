@@ -16,11 +16,11 @@ REQUEST_SECONDS = Histogram(
 )
 # Files, and addresses that nothing has: as many as anybody makes up.
 NO_ROUTE = "(none)"
-FAULTS = "5xx"
+SERVER_ERRORS = "5xx"
 UNAVAILABLE = "503"
 
 
-class SignIn(StrEnum):
+class SignInResult(StrEnum):
     """How a try to sign in ended."""
 
     RIGHT = "right"
@@ -28,17 +28,17 @@ class SignIn(StrEnum):
     REFUSED = "refused"
 
 
-def form(ended: Ended, **_: Any) -> None:
+def count_form(ended: Ended, **_: Any) -> None:
     """A posted form ended; a listener of `idempotency.outcome_signal`."""
     metrics_buffer.add(FORMS, ended=ended.value)
 
 
-def sign_in(result: SignIn) -> None:
+def count_sign_in(result: SignInResult) -> None:
     """A try to sign in ended, or one to prove at an open session whose it is."""
     metrics_buffer.add(SIGN_INS, result=result.value)
 
 
-def request(route: str, status: int, seconds: float) -> None:
+def observe_request(route: str, status: int, seconds: float) -> None:
     """A request was answered. 503 is said apart: it says come again, and is no fault of a page."""
     of_a_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=of_a_class)

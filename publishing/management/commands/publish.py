@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from delivery.interface import time_now
+from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
 from idempotency.key import BadKey, key_given
@@ -255,7 +255,10 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
     zone = options["zone"] or Newsletter.objects.the_one().time_zone
     try:
         return read_moment(
-            _utf8("--at", local), _utf8("--zone", zone), which, now=None if is_known else time_now()
+            _utf8("--at", local),
+            _utf8("--zone", zone),
+            which,
+            now=None if is_known else database_time(),
         )
     except InvalidMomentError as refused:
         hint = " Add --first or --second." if refused.choices else ""

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery.interface import (
-    ReconcileOutcome,
+    ReconcileResult,
     SearchUnavailableError,
     database_identity,
     reconcile,
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         if options["restored"]:
             database_identity.declare_restored()
         else:
-            database_identity.notice()
+            database_identity.check_identity()
         unreconciled = _unreconciled(issue)
         try:
             outcome = reconcile(issue, waits=not options["no_wait"], tell=self._tell)
@@ -124,7 +124,7 @@ class Command(BaseCommand):
             self._said_at = time.monotonic()
             self.stderr.write(line)
 
-    def _say_what_is_odd(self, outcome: ReconcileOutcome) -> None:
+    def _say_what_is_odd(self, outcome: ReconcileResult) -> None:
         missing, too_fresh, not_asked, strangers, aside, twice = (
             sum(getattr(report, name) for report in outcome.reports)
             for name in ("missing", "too_fresh", "not_asked", "strangers", "aside", "twice")

@@ -200,11 +200,11 @@ def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -
     mine, other = copies(sent)[:2]
     tell(mine, "Delivery", Recipient=mine.address.upper())
     tell(other, "Delivery")
-    (shown,) = provider_event_details.events_about(mine.address)
+    (shown,) = provider_event_details.load_events_about(mine.address)
     assert mine.address.upper() in shown["body"]
     provider_event_details.forget([mine.address])
-    assert provider_event_details.events_about(mine.address) == []
-    assert len(provider_event_details.events_about(other.address)) == 1
+    assert provider_event_details.load_events_about(mine.address) == []
+    assert len(provider_event_details.load_events_about(other.address)) == 1
 
 
 def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> None:

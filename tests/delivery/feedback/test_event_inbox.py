@@ -35,14 +35,14 @@ def keep(edition: Edition, newsroom: Newsroom, record_type: str, reader: int, **
         record_type=record_type,
         **{"Recipient": address, "Email": address, **more},
     )
-    kept = event_inbox.keep(orjson.dumps(told))
+    kept = event_inbox.store(orjson.dumps(told))
     assert kept is not None
     return kept
 
 
 def keep_others(count: int) -> list[int]:
     """Events that say nothing about anybody."""
-    return event_inbox.keep_all([b"%d" % number for number in range(count)])
+    return event_inbox.store_all([b"%d" % number for number in range(count)])
 
 
 def applied() -> list[int]:
@@ -52,7 +52,7 @@ def applied() -> list[int]:
 
 
 def test_complaints_are_applied_first_then_all_in_order(sent: Edition, newsroom: Newsroom) -> None:
-    count = event_inbox.AT_A_TIME + 20
+    count = event_inbox.READ_AT_ONCE + 20
     deliveries = keep_others(count)
     complaint = keep(sent, newsroom, "SpamComplaint", 1, ID=7, Type="SpamComplaint")
     assert event_inbox.apply_pending() == count + 1
@@ -60,7 +60,7 @@ def test_complaints_are_applied_first_then_all_in_order(sent: Edition, newsroom:
 
 
 def test_a_complaint_overtakes_a_drain_that_has_begun(sent: Edition, newsroom: Newsroom) -> None:
-    count = event_inbox.AT_A_TIME + 20
+    count = event_inbox.READ_AT_ONCE + 20
     deliveries = keep_others(count)
     kept: list[int] = []
 
@@ -70,7 +70,7 @@ def test_a_complaint_overtakes_a_drain_that_has_begun(sent: Edition, newsroom: N
         return False
 
     assert event_inbox.apply_pending(complain_once) == count + 1
-    assert applied().index(kept[0]) == event_inbox.AT_A_TIME
+    assert applied().index(kept[0]) == event_inbox.READ_AT_ONCE
     assert applied()[-1] == deliveries[-1]
 
 
@@ -110,8 +110,8 @@ def test_a_worker_that_stops_ends_between_two_events(sent: Edition, newsroom: Ne
 
 def test_a_fresh_event_is_left_to_whoever_kept_it(sent: Edition, newsroom: Newsroom) -> None:
     keep(sent, newsroom, "Delivery", 0)
-    assert not event_inbox.work(never)
+    assert not event_inbox.run_background_task(never)
     assert event_inbox.is_due()
     ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
-    assert event_inbox.work(never)
+    assert event_inbox.run_background_task(never)
     assert not event_inbox.is_due()

@@ -84,7 +84,7 @@ def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
     for reader in readers[:OPTED_IN]:
         opt_in(reader)
     for reader in readers[OPTED_IN : 2 * OPTED_IN]:
-        suppression_changes.ask_provider(reader.email, "suppress")
+        suppression_changes.queue_suppression_change(reader.email, "suppress")
     editions = [town.publish(title=f"Letter {number}") for number in range(ISSUES)]
     calls = []
     worker = uuid.uuid4()
@@ -314,7 +314,7 @@ def test_ten_thousand_events_in_any_order_end_in_the_same_state(town: Newsroom) 
     for call in calls:
         call.settle()
     for event in happenings(random.Random(4), editions):
-        kept = event_inbox.keep(orjson.dumps(event))
+        kept = event_inbox.store(orjson.dumps(event))
         assert kept is not None
         assert event_inbox.apply(kept)
     in_order = what_is_left(editions)

@@ -22,8 +22,8 @@ from django.db.models.functions import Now
 
 from delivery.feedback import polling
 from delivery.models import Errand, ProviderEvent
-from delivery.postmark.client import LONGEST_ANSWER_BYTES, LONGEST_SEARCH, PAGE
-from delivery.postmark.search_windows import eastern
+from delivery.postmark.client import MAX_RESPONSE_BYTES, MAX_SEARCH_RESULTS, PAGE_SIZE
+from delivery.postmark.search_windows import to_eastern
 from delivery.worker.drain import Watch
 from delivery.worker.process import Worker
 from subscribers.models import Suppression
@@ -139,7 +139,7 @@ def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: A
     with provider(settings) as asked:
         polling.poll(never)
     oldest = errand().started_at - timedelta(days=settings.POSTMARK_RETENTION_DAYS)
-    assert datetime.fromisoformat(asked.bounces[0]["fromdate"]) < eastern(oldest)
+    assert datetime.fromisoformat(asked.bounces[0]["fromdate"]) < to_eastern(oldest)
     assert asked.dumps == [{}]
 
 
@@ -152,12 +152,12 @@ def test_after_that_what_came_since_is_asked_for_and_a_little_of_before(settings
         polling.poll(never)
     since = datetime.fromisoformat(asked.bounces[1]["fromdate"])
     # Their clock beside ours, and what came onto their lists late.
-    assert since <= eastern(through_at - timedelta(hours=1))
-    assert since >= eastern(through_at - timedelta(days=1))
+    assert since <= to_eastern(through_at - timedelta(hours=1))
+    assert since >= to_eastern(through_at - timedelta(days=1))
     day = datetime.fromisoformat(asked.dumps[1]["fromdate"])
     # A date is a whole day of a zone that need not be ours.
-    assert day <= eastern(through_at - timedelta(days=1))
-    assert day >= eastern(through_at - timedelta(days=4))
+    assert day <= to_eastern(through_at - timedelta(days=1))
+    assert day >= to_eastern(through_at - timedelta(days=4))
 
 
 def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: Any) -> None:
@@ -165,21 +165,21 @@ def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: A
 
     def bounces(query: Query) -> bytes:
         offset = int(query["offset"])
-        assert offset + PAGE <= LONGEST_SEARCH
+        assert offset + PAGE_SIZE <= MAX_SEARCH_RESULTS
         if "todate" in query:
             return page(1, bounce(99, AT - timedelta(days=1)))
-        return page(LONGEST_SEARCH + 1, bounce(offset + 1, AT - timedelta(seconds=offset)))
+        return page(MAX_SEARCH_RESULTS + 1, bounce(offset + 1, AT - timedelta(seconds=offset)))
 
     with provider(settings, bounces=bounces) as asked:
         polling.poll(never)
-    pages = LONGEST_SEARCH // PAGE
+    pages = MAX_SEARCH_RESULTS // PAGE_SIZE
     assert [query["offset"] for query in asked.bounces] == [
-        *(str(PAGE * number) for number in range(pages)),
+        *(str(PAGE_SIZE * number) for number in range(pages)),
         "0",
     ]
-    last_shown = AT - timedelta(seconds=LONGEST_SEARCH - PAGE)
+    last_shown = AT - timedelta(seconds=MAX_SEARCH_RESULTS - PAGE_SIZE)
     until = datetime.fromisoformat(asked.bounces[-1]["todate"])
-    assert eastern(last_shown) <= until <= eastern(last_shown + timedelta(seconds=2))
+    assert to_eastern(last_shown) <= until <= to_eastern(last_shown + timedelta(seconds=2))
     assert ProviderEvent.objects.count() == pages + 1
     assert errand().through_at is not None
 
@@ -189,11 +189,11 @@ def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetim
     def bounces(query: Query) -> bytes:
         one = bounce(1) if at else bounce(1) | {"BouncedAt": "soon"}
         # A walk that comes to no end by itself is ended here, and has failed the test.
-        return page(LONGEST_SEARCH + 1, one) if len(asked.bounces) < 100 else page(0)
+        return page(MAX_SEARCH_RESULTS + 1, one) if len(asked.bounces) < 100 else page(0)
 
     with provider(settings, bounces=bounces) as asked:
         polling.poll(never)
-    assert len(asked.bounces) <= 2 * LONGEST_SEARCH // PAGE
+    assert len(asked.bounces) <= 2 * MAX_SEARCH_RESULTS // PAGE_SIZE
     assert errand().said == "Postmark lists more bounces of one second than it shows."
     assert errand().through_at is None
 
@@ -205,7 +205,7 @@ def test_it_comes_back_when_the_provider_says_so(settings: Any) -> None:
 
 
 def test_a_worker_that_lost_its_errand_takes_nothing_more_in(settings: Any) -> None:
-    known = [f"known{number}@example.net" for number in range(PAGE)]
+    known = [f"known{number}@example.net" for number in range(PAGE_SIZE)]
     know(known)
 
     def dump(query: Query) -> bytes:
@@ -306,7 +306,7 @@ ALL_NEW = sorted(f"new{place}@example.net" for place in NEW)
 
 
 def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any) -> None:
-    assert sum(map(len, pieces())) > LONGEST_ANSWER_BYTES
+    assert sum(map(len, pieces())) > MAX_RESPONSE_BYTES
     with provider(settings, dump=lambda _: chunked(islice(pieces(), 3))):
         polling.poll(never)
     assert (errand().failures, errand().through_at, errand().owner) == (1, None, None)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from delivery.feedback import suppression_push
-from delivery.feedback.suppression_changes import ask_provider, changes_of
+from delivery.feedback.suppression_changes import load_suppression_changes, queue_suppression_change
 from delivery.models import Errand, SuppressionChange
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
@@ -23,22 +23,22 @@ def listed(newsroom: Newsroom) -> set[str]:
 
 
 def states(address: str) -> list[str]:
-    return [change.state for change in changes_of(address)]
+    return [change.state for change in load_suppression_changes(address)]
 
 
 def test_who_left_is_put_on_the_providers_list(newsroom: Newsroom) -> None:
     for number in range(120):
-        ask_provider(f"reader{number}@example.net", "suppress")
+        queue_suppression_change(f"reader{number}@example.net", "suppress")
     push()
     assert len(listed(newsroom)) == 120
     assert set(SuppressionChange.objects.values_list("state", flat=True)) == {"done"}
 
 
 def test_only_the_last_wish_about_an_address_is_sent(newsroom: Newsroom) -> None:
-    ask_provider("a@example.net", "suppress")
-    ask_provider("A@example.net", "reactivate")
-    ask_provider("b@example.net", "reactivate")
-    ask_provider("b@example.net", "suppress")
+    queue_suppression_change("a@example.net", "suppress")
+    queue_suppression_change("A@example.net", "reactivate")
+    queue_suppression_change("b@example.net", "reactivate")
+    queue_suppression_change("b@example.net", "suppress")
     push()
     assert listed(newsroom) == {"b@example.net"}
     assert states("a@example.net") == ["done", "superseded"]
@@ -46,9 +46,9 @@ def test_only_the_last_wish_about_an_address_is_sent(newsroom: Newsroom) -> None
 
 
 def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom) -> None:
-    ask_provider("a@example.net", "suppress")
+    queue_suppression_change("a@example.net", "suppress")
     push()
-    ask_provider("a@example.net", "reactivate")
+    queue_suppression_change("a@example.net", "reactivate")
     push()
     assert listed(newsroom) == set()
     assert states("a@example.net") == ["done", "done"]
@@ -58,10 +58,10 @@ def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsro
     newsroom.sandbox.aftermath.suppress(
         "broadcast", "a@example.net", "ManualSuppression", "Recipient"
     )
-    ask_provider("a@example.net", "reactivate")
-    ask_provider("b@example.net", "reactivate")
+    queue_suppression_change("a@example.net", "reactivate")
+    queue_suppression_change("b@example.net", "reactivate")
     push()
-    (refused,) = changes_of("a@example.net")
+    (refused,) = load_suppression_changes("a@example.net")
     assert refused.state == "refused"
     assert "authority" in refused.said
     assert states("b@example.net") == ["done"]
@@ -69,7 +69,7 @@ def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsro
 
 @pytest.mark.parametrize("fault", ["refuse_429", "accept_then_close"])
 def test_an_answer_that_did_not_come_is_asked_for_again(newsroom: Newsroom, fault: str) -> None:
-    ask_provider("a@example.net", "suppress")
+    queue_suppression_change("a@example.net", "suppress")
     newsroom.sandbox.set_fault(fault, path="/message-streams/*/suppressions", calls=1)
     push()
     assert states("a@example.net") == ["waiting"]
@@ -100,7 +100,7 @@ def echo(**more: Any) -> dict[str, Any]:
 def test_an_echo_of_our_own_wish_says_nothing_new(newsroom: Newsroom, settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(2)
-    ask_provider("Reader0@example.net", "suppress")
+    queue_suppression_change("Reader0@example.net", "suppress")
 
     assert post(echo()) == 200
     assert not Suppression.objects.exists()
@@ -115,6 +115,6 @@ def test_an_echo_of_our_own_wish_says_nothing_new(newsroom: Newsroom, settings: 
 def test_what_was_done_before_we_asked_is_not_our_own(newsroom: Newsroom, settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(1)
-    ask_provider("reader0@example.net", "suppress")
+    queue_suppression_change("reader0@example.net", "suppress")
     assert post(echo(ChangedAt="2026-01-01T00:00:00Z")) == 200
     assert Suppression.objects.count() == 1

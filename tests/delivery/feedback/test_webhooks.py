@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from delivery.feedback import event_inbox
-from delivery.feedback.webhook_view import LONGEST_BODY
+from delivery.feedback.webhook_view import MAX_BODY_BYTES
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue.batches.split import lock_edition
 from postmark_sandbox.server import SandboxServer
@@ -141,9 +141,9 @@ def test_what_says_nothing_about_our_mail_is_kept_and_changes_nothing(
 
 
 def test_a_body_larger_than_any_event_is_refused(newsroom: Newsroom) -> None:
-    assert post(b" " * (LONGEST_BODY + 1)) == 413
+    assert post(b" " * (MAX_BODY_BYTES + 1)) == 413
     assert not ProviderEvent.objects.exists()
-    assert post(b" " * LONGEST_BODY) == 200
+    assert post(b" " * MAX_BODY_BYTES) == 200
 
 
 def test_a_bounce_proves_that_a_copy_was_accepted(in_doubt: Edition, newsroom: Newsroom) -> None:
@@ -199,7 +199,7 @@ def test_the_same_event_again_or_at_once_is_one(in_doubt: Edition, newsroom: New
 def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsroom) -> None:
     body = orjson.dumps(event(key_of(in_doubt, newsroom.recipients(in_doubt)[0]), "m-1"))
     # As a web process leaves it that is killed in between.
-    event_inbox.keep(body)
+    event_inbox.store(body)
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
     event_inbox.apply_pending()
     assert applied() == [True]
@@ -209,7 +209,7 @@ def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsro
 def test_an_event_that_is_being_applied_is_left_alone(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
-    kept = event_inbox.keep(b"{}")
+    kept = event_inbox.store(b"{}")
     assert kept is not None
     other = connection.copy()
     try:
@@ -244,7 +244,7 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
             )
 
     assert applied() == [False] + [True] * 10
-    assert ProviderEvent.objects.order_by("id")[0].failures == event_inbox.TRIES
+    assert ProviderEvent.objects.order_by("id")[0].failures == event_inbox.MAX_FAILURES
     assert newsroom.outcomes(in_doubt) == ["unknown", "sent", "unknown"]
     assert caplog.text.count("it is set aside") == 1
     assert "private@example.net" not in caplog.text

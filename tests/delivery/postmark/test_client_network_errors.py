@@ -363,7 +363,7 @@ def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
     def endless(talk: Conversation) -> None:
         talk.read_request()
         talk.write(b"HTTP/1.1 200 OK\r\n\r\n[")
-        for _ in range(postmark.LONGEST_LIST_BYTES // (1024 * 1024) + 64):
+        for _ in range(postmark.MAX_DUMP_BYTES // (1024 * 1024) + 64):
             talk.write(b" " * 1024 * 1024)
 
     written = 0
@@ -378,7 +378,7 @@ def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
         )
         assert server.was_cut_off.wait(PATIENCE_S)
     assert answer == NoInformation("Postmark's list was longer than any list is.")
-    assert written <= postmark.LONGEST_LIST_BYTES
+    assert written <= postmark.MAX_DUMP_BYTES
 
 
 def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) -> None:

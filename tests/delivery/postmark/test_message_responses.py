@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.postmark.responses import LONGEST_TEXT, classify_message
+from delivery.postmark.responses import MAX_TEXT_LENGTH, classify_message
 from delivery.rules.call_results import Accepted, Fault, MessageResult, NotNow, Refused, Unanswered
 from tests.delivery.postmark_responses import accepted, error, message_id
 
@@ -164,8 +164,8 @@ def test_300_about_anything_else_stops_everything(text: str, names: str) -> None
     ("text", "quoted"),
     [
         ("The 'From'\r\naddress ", "The 'From' address"),
-        ("x" * 100_000, "x" * (LONGEST_TEXT - 1) + "…"),
-        ("x" * LONGEST_TEXT, "x" * LONGEST_TEXT),
+        ("x" * 100_000, "x" * (MAX_TEXT_LENGTH - 1) + "…"),
+        ("x" * MAX_TEXT_LENGTH, "x" * MAX_TEXT_LENGTH),
         ("a\x00b\x1b[31mc\x85d", "a b [31mc d"),
         (None, ""),
         (5, ""),

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.postmark.provider_events import (
-    LONGEST_DESCRIPTION,
-    LONGEST_WORD,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_WORD_LENGTH,
     Bounced,
+    BounceMeaning,
     Delivered,
-    Meaning,
     Reactivated,
     Suppressed,
-    fact_in,
-    meaning_of,
-    told_at,
+    meaning_of_bounce,
+    parse_event,
+    received_by,
 )
-from delivery.postmark.webhook_event import LONGEST_KIND, SeenAccepted, WebhookEvent, read
+from delivery.postmark.webhook_event import MAX_KIND_LENGTH, Acceptance, WebhookEvent, parse_webhook
 from delivery.rules.delivery_key import DeliveryKey
 
 BOUNCE = {
@@ -52,27 +52,27 @@ CHANGE = {
 @pytest.mark.parametrize(
     ("kind", "meaning"),
     [
-        ("HardBounce", Meaning.BOUNCED),
-        ("ManuallyDeactivated", Meaning.BOUNCED),
-        ("Unsubscribe", Meaning.LEFT),
-        ("SpamComplaint", Meaning.COMPLAINED),
-        ("SoftBounce", Meaning.COUNTED),
-        ("DnsError", Meaning.COUNTED),
-        ("Blocked", Meaning.COUNTED),
-        ("Transient", Meaning.NOTED),
-        ("DMARCPolicy", Meaning.NOTED),
-        ("NotYetInvented", Meaning.NOTED),
+        ("HardBounce", BounceMeaning.BOUNCED),
+        ("ManuallyDeactivated", BounceMeaning.BOUNCED),
+        ("Unsubscribe", BounceMeaning.LEFT),
+        ("SpamComplaint", BounceMeaning.COMPLAINED),
+        ("SoftBounce", BounceMeaning.COUNTED),
+        ("DnsError", BounceMeaning.COUNTED),
+        ("Blocked", BounceMeaning.COUNTED),
+        ("Transient", BounceMeaning.NOTED),
+        ("DMARCPolicy", BounceMeaning.NOTED),
+        ("NotYetInvented", BounceMeaning.NOTED),
     ],
 )
-def test_a_type_of_bounce_means_what_its_name_says(kind: str, meaning: Meaning) -> None:
-    assert meaning_of(kind, inactive=False) is meaning
+def test_a_type_of_bounce_means_what_its_name_says(kind: str, meaning: BounceMeaning) -> None:
+    assert meaning_of_bounce(kind, inactive=False) is meaning
     # An address that Postmark made inactive is dead, unless the type says more.
-    is_weak = meaning in {Meaning.COUNTED, Meaning.NOTED}
-    assert meaning_of(kind, inactive=True) is (Meaning.BOUNCED if is_weak else meaning)
+    is_weak = meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}
+    assert meaning_of_bounce(kind, inactive=True) is (BounceMeaning.BOUNCED if is_weak else meaning)
 
 
 def test_a_bounce_is_read_whole() -> None:
-    fact = fact_in(BOUNCE)
+    fact = parse_event(BOUNCE)
     assert isinstance(fact, Bounced)
     assert (fact.address, fact.address_key) == ("Ann@Example.net", "ann@example.net")
     assert (fact.bounce, fact.kind, fact.inactive) == ("4323372036854775807", "HardBounce", True)
@@ -83,29 +83,29 @@ def test_a_bounce_is_read_whole() -> None:
 
 
 def test_a_complaint_is_one_by_its_record_type() -> None:
-    fact = fact_in(BOUNCE | {"RecordType": "SpamComplaint", "Type": "HardBounce"})
+    fact = parse_event(BOUNCE | {"RecordType": "SpamComplaint", "Type": "HardBounce"})
     assert isinstance(fact, Bounced)
-    assert fact.meaning is Meaning.COMPLAINED
+    assert fact.meaning is BounceMeaning.COMPLAINED
 
 
 @pytest.mark.parametrize(
     ("reason", "origin", "meaning"),
     [
-        ("ManualSuppression", "Recipient", Meaning.LEFT),
-        ("ManualSuppression", "Customer", Meaning.NOTED),
-        ("HardBounce", "Recipient", Meaning.BOUNCED),
-        ("SpamComplaint", "Recipient", Meaning.COMPLAINED),
-        ("NotYetInvented", "Recipient", Meaning.NOTED),
+        ("ManualSuppression", "Recipient", BounceMeaning.LEFT),
+        ("ManualSuppression", "Customer", BounceMeaning.NOTED),
+        ("HardBounce", "Recipient", BounceMeaning.BOUNCED),
+        ("SpamComplaint", "Recipient", BounceMeaning.COMPLAINED),
+        ("NotYetInvented", "Recipient", BounceMeaning.NOTED),
     ],
 )
-def test_a_suppression_means_what_it_says(reason: str, origin: str, meaning: Meaning) -> None:
-    fact = fact_in(CHANGE | {"SuppressionReason": reason, "Origin": origin})
+def test_a_suppression_means_what_it_says(reason: str, origin: str, meaning: BounceMeaning) -> None:
+    fact = parse_event(CHANGE | {"SuppressionReason": reason, "Origin": origin})
     assert isinstance(fact, Suppressed)
     assert fact.meaning is meaning
 
 
 def test_a_reactivation_is_no_suppression() -> None:
-    fact = fact_in(CHANGE | {"SuppressSending": False, "SuppressionReason": None})
+    fact = parse_event(CHANGE | {"SuppressSending": False, "SuppressionReason": None})
     assert isinstance(fact, Reactivated)
 
 
@@ -127,15 +127,15 @@ def test_a_reactivation_is_no_suppression() -> None:
     ],
 )
 def test_what_names_no_address_or_no_known_matter_is_no_fact(event: dict[str, object]) -> None:
-    assert fact_in(event) is None
+    assert parse_event(event) is None
 
 
 def test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown() -> None:
-    fact = fact_in(BOUNCE | {"Type": "x" * 1000, "Description": "x" * 10_000})
+    fact = parse_event(BOUNCE | {"Type": "x" * 1000, "Description": "x" * 10_000})
     assert isinstance(fact, Bounced)
-    assert fact.kind == "x" * LONGEST_WORD
-    assert fact.description == "x" * LONGEST_DESCRIPTION
-    unprintable = fact_in(BOUNCE | {"Type": "Hard\x00Bounce", "MessageStream": "broad\ncast"})
+    assert fact.kind == "x" * MAX_WORD_LENGTH
+    assert fact.description == "x" * MAX_DESCRIPTION_LENGTH
+    unprintable = parse_event(BOUNCE | {"Type": "Hard\x00Bounce", "MessageStream": "broad\ncast"})
     assert isinstance(unprintable, Bounced)
     assert (unprintable.kind, unprintable.stream) == ("", "")
 
@@ -143,27 +143,27 @@ def test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown()
 @pytest.mark.parametrize("inactive", [False, "true", 1, None])
 def test_an_address_is_inactive_only_where_it_is_said_to_be(inactive: object) -> None:
     # The type's number is no evidence: samples show complaints under that of a SpamNotification.
-    fact = fact_in(BOUNCE | {"Type": "SoftBounce", "TypeCode": 1, "Inactive": inactive})
+    fact = parse_event(BOUNCE | {"Type": "SoftBounce", "TypeCode": 1, "Inactive": inactive})
     assert isinstance(fact, Bounced)
-    assert fact.meaning is Meaning.COUNTED
+    assert fact.meaning is BounceMeaning.COUNTED
 
 
 @pytest.mark.parametrize("number", [True, 0, 10**20, "7", None])
 def test_what_is_no_number_of_a_bounce_is_left_out(number: object) -> None:
-    fact = fact_in(BOUNCE | {"ID": number})
+    fact = parse_event(BOUNCE | {"ID": number})
     assert isinstance(fact, Bounced)
     assert fact.bounce is None
 
 
 def test_what_happened_was_over_when_it_was_told() -> None:
     seen = datetime(2026, 5, 4, tzinfo=UTC)
-    late = fact_in({"RecordType": "Delivery", "Recipient": "a@example.net"})
+    late = parse_event({"RecordType": "Delivery", "Recipient": "a@example.net"})
     assert isinstance(late, Delivered)
-    assert told_at(late, seen).at == seen
-    future = fact_in(BOUNCE)
+    assert received_by(late, seen).at == seen
+    future = parse_event(BOUNCE)
     assert future is not None
-    assert told_at(future, seen).at == seen
-    assert told_at(future, seen + timedelta(days=1)).at == future.at
+    assert received_by(future, seen).at == seen
+    assert received_by(future, seen + timedelta(days=1)).at == future.at
 
 
 ISSUE = UUID("00112233445566778899aabbccddeeff")
@@ -194,13 +194,13 @@ events = st.fixed_dictionaries(
 
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_read(body: bytes) -> None:
-    assert isinstance(read(body), WebhookEvent)
+    assert isinstance(parse_webhook(body), WebhookEvent)
 
 
 @given(events)
 def test_any_event_can_be_read_and_what_it_says_fits_the_tables(event: dict[str, object]) -> None:
-    found = read(orjson.dumps(event))
-    assert len(found.kind) <= LONGEST_KIND
+    found = parse_webhook(orjson.dumps(event))
+    assert len(found.kind) <= MAX_KIND_LENGTH
     assert "\x00" not in found.kind
     if found.accepted is not None:
         assert event["RecordType"] in TIMES
@@ -220,9 +220,9 @@ def test_each_type_of_event_proves_its_acceptance(record_type: str, time_field: 
         "Of the future": ["whatever"],
     }
 
-    assert read(orjson.dumps(event)) == WebhookEvent(
+    assert parse_webhook(orjson.dumps(event)) == WebhookEvent(
         record_type,
-        SeenAccepted(
+        Acceptance(
             DeliveryKey(ISSUE, 2, 77),
             "m-1",
             attempt,

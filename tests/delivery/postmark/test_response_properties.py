@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.responses import LONGEST_TEXT, SearchPage, classify_call, classify_search
+from delivery.postmark.responses import MAX_TEXT_LENGTH, SearchPage, classify_call, classify_search
 from delivery.rules.call_results import (
     Accepted,
     Answered,
@@ -110,7 +110,7 @@ def texts_of(value: Any) -> list[str]:
 @given(statuses, bodies, st.integers(1, 3))
 def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count: int) -> None:
     for reason in texts_of(classify_call(status, {}, body, addresses(count))):
-        assert 0 < len(reason) <= LONGEST_TEXT + 200
+        assert 0 < len(reason) <= MAX_TEXT_LENGTH + 200
         assert not any(ord(character) < 32 for character in reason)
 
 

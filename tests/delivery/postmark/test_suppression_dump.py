@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.suppression_dump import UnreadableError, entries_in
+from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
 
 STREAM = "broadcast"
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -46,13 +46,13 @@ def entry(number: int, **other: object) -> dict[str, object]:
 
 
 def read(content: bytes, size: int = 64 * 1024) -> list[str]:
-    return [fact.address for fact, _ in entries_in(Dripping(content, size), STREAM)]
+    return [fact.address for fact, _ in iter_suppressions(Dripping(content, size), STREAM)]
 
 
 def is_whole(content: bytes, size: int = 64 * 1024) -> bool:
     try:
         read(content, size)
-    except UnreadableError:
+    except UnreadableDumpError:
         return False
     return True
 
@@ -62,7 +62,7 @@ THREE = {"Suppressions": [entry(1), entry(2, EmailAddress="søren"), entry(3, Mo
 
 def test_an_entry_says_who_why_and_at_whose_word() -> None:
     dump = json.dumps({"Suppressions": [entry(1)]}).encode()
-    [(fact, body)] = entries_in(BytesIO(dump), STREAM)
+    [(fact, body)] = iter_suppressions(BytesIO(dump), STREAM)
     assert (fact.address, fact.stream) == ("reader1@example.net", STREAM)
     assert (fact.reason, fact.origin) == ("HardBounce", "Recipient")
     assert json.loads(body) == {
@@ -93,9 +93,9 @@ def test_a_list_that_breaks_off_anywhere_is_not_taken_for_whole() -> None:
 
 def test_what_was_read_before_it_breaks_off_has_been_told() -> None:
     content = json.dumps(THREE).encode()
-    entries = entries_in(BytesIO(content[:-3]), STREAM)
+    entries = iter_suppressions(BytesIO(content[:-3]), STREAM)
     assert next(entries)[0].address == "reader1@example.net"
-    with pytest.raises(UnreadableError):
+    with pytest.raises(UnreadableDumpError):
         next(entries)
 
 

@@ -121,7 +121,7 @@ def test_a_restored_edition_cannot_be_called_back(newsroom: Newsroom) -> None:
 
 
 def test_a_restore_stops_an_edition_of_the_missed(newsroom: Newsroom, with_missed: Edition) -> None:
-    database_identity.notice()
+    database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
-    assert database_identity.notice().stopped == (with_missed.pk,)
+    assert database_identity.check_identity().stopped == (with_missed.pk,)
     assert control.send_to_missed(with_missed.pk, most=500) is None

@@ -15,7 +15,7 @@ from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.batches.split import lock_edition, split_off
 from delivery.queue.control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail
-from delivery.reconcile.run import run
+from delivery.reconcile.run import reconcile
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
@@ -295,7 +295,7 @@ def test_a_confirmation_sent_unheard_is_found(newsroom: Newsroom, reconciled: bo
     assert load_counts(edition.pk).unknown == 2
     if reconciled:
         # Under the tag of its kind.
-        assert run(CONFIRMATION_ISSUE, waits=False, tell=len).recorded == 2
+        assert reconcile(CONFIRMATION_ISSUE, waits=False, tell=len).recorded == 2
     else:
         # On the stream that it went over.
         newsroom.deliver_after(60)

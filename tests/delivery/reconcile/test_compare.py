@@ -9,16 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.search_windows import SHORTEST, Span, Window, eastern, halves, span_of
-from delivery.reconcile.compare import (
-    Recorded,
-    Silence,
-    compare,
-    may_be_reconciled_at,
-    obstacle_to,
-    silence_of,
+from delivery.postmark.search_windows import (
+    MIN_WINDOW,
+    Span,
+    Window,
+    span_around,
+    split_window,
+    to_eastern,
 )
-from delivery.reconcile.seen_recipients import Seen
+from delivery.reconcile.compare import (
+    RecordedDelivery,
+    SearchCoverage,
+    compare,
+    find_obstacle,
+    reconcilable_at,
+    search_coverage,
+)
+from delivery.reconcile.seen_recipients import RecipientSet
 from delivery.rules.call_results import Listed
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -32,10 +39,10 @@ def listed(message_id: str) -> Listed:
 def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id() -> None:
     found = [(number, listed(f"id-{number}")) for number in range(1, 6)]
     recorded = {
-        1: Recorded("sent", "id-1"),
-        2: Recorded("sent", "another id"),
-        3: Recorded("waiting", None),
-        4: Recorded("unknown", "id-4"),
+        1: RecordedDelivery("sent", "id-1"),
+        2: RecordedDelivery("sent", "another id"),
+        3: RecordedDelivery("waiting", None),
+        4: RecordedDelivery("unknown", "id-4"),
     }
     comparison = compare(found, recorded)
     assert comparison.same == [1]
@@ -43,7 +50,7 @@ def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its
     assert [recipient for recipient, _ in comparison.strangers] == [5]
 
 
-def silence(**changes: Any) -> Silence:
+def silence(**changes: Any) -> SearchCoverage:
     facts: dict[str, Any] = {
         "last_lookup_after_s": 900.0,
         "retention_days": 45,
@@ -51,7 +58,7 @@ def silence(**changes: Any) -> Silence:
         "last_accepted_at": NOW - 20 * MINUTE,
         "newest_shown_at": None,
     }
-    return silence_of(NOW, **facts | changes)
+    return search_coverage(NOW, **facts | changes)
 
 
 def test_silence_counts_between_the_last_look_up_and_the_providers_memory() -> None:
@@ -101,13 +108,13 @@ def obstacle(**changes: Any) -> tuple[str, bool] | None:
         "was_all_shown": True,
         "shows_later_mail": True,
         "walked_at": NOW,
-        "reconcilable_at": may_be_reconciled_at(
+        "reconcilable_at": reconcilable_at(
             UNRECONCILED_SINCE, deadline_s=120, last_lookup_after_s=900
         ),
         "backup_not_before": NOW - timedelta(days=2),
         "silence": silence(),
     }
-    found = obstacle_to(**facts | changes)
+    found = find_obstacle(**facts | changes)
     return (found.sentence, found.is_worth_waiting_for) if found else None
 
 
@@ -134,13 +141,13 @@ def test_what_stands_in_the_way_is_named(
 
 
 def test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups() -> None:
-    at = may_be_reconciled_at(NOW, deadline_s=120, last_lookup_after_s=900)
+    at = reconcilable_at(NOW, deadline_s=120, last_lookup_after_s=900)
     assert at - NOW == timedelta(seconds=1020)
 
 
 @given(st.lists(st.integers(1, 10**12)), st.lists(st.integers(1, 10**12)))
 def test_whoever_was_seen_is_remembered_and_nobody_else(seen: list[int], others: list[int]) -> None:
-    remembered = Seen()
+    remembered = RecipientSet()
     news = [remembered.add(recipient) for recipient in seen]
     assert sum(news) == len(set(seen))
     for recipient in (*seen, *others):
@@ -148,7 +155,7 @@ def test_whoever_was_seen_is_remembered_and_nobody_else(seen: list[int], others:
 
 
 def test_a_million_recipients_are_remembered_in_little_room() -> None:
-    remembered = Seen()
+    remembered = RecipientSet()
     for recipient in range(1_000_000):
         remembered.add(recipient)
     assert sum(len(bits) for bits in remembered._stretches.values()) < 130_000
@@ -163,8 +170,8 @@ MOMENTS = st.datetimes(wall("2024-01-01"), wall("2028-01-01")).map(
 
 
 def test_postmark_is_asked_in_eastern_time_summer_and_winter() -> None:
-    assert eastern(datetime(2026, 7, 1, 12, tzinfo=UTC)) == wall("2026-07-01T08:00:00")
-    assert eastern(datetime(2026, 1, 1, 12, tzinfo=UTC)) == wall("2026-01-01T07:00:00")
+    assert to_eastern(datetime(2026, 7, 1, 12, tzinfo=UTC)) == wall("2026-07-01T08:00:00")
+    assert to_eastern(datetime(2026, 1, 1, 12, tzinfo=UTC)) == wall("2026-01-01T07:00:00")
 
 
 def test_a_window_names_its_borders_and_an_open_one_none() -> None:
@@ -176,24 +183,24 @@ def test_a_window_names_its_borders_and_an_open_one_none() -> None:
 
 def test_the_span_has_a_day_to_spare_on_either_side() -> None:
     first, last = datetime(2026, 5, 2, 4, tzinfo=UTC), datetime(2026, 5, 8, 4, tzinfo=UTC)
-    assert span_of(first, last) == SPAN
+    assert span_around(first, last) == SPAN
 
 
 def test_the_outermost_halves_stay_open_so_that_nothing_falls_outside() -> None:
     middle = wall("2026-05-05")
-    assert halves(Window(), SPAN) == (Window(None, middle), Window(middle, None))
+    assert split_window(Window(), SPAN) == (Window(None, middle), Window(middle, None))
 
 
 def test_a_second_cannot_be_cut() -> None:
     at = wall("2026-05-05")
-    assert halves(Window(at, at + SHORTEST), SPAN) is None
-    assert halves(Window(at, at), SPAN) is None
+    assert split_window(Window(at, at + MIN_WINDOW), SPAN) is None
+    assert split_window(Window(at, at), SPAN) is None
 
 
 def test_no_border_lies_in_the_hour_that_happens_twice() -> None:
     # 1 November 2026: at 2:00 daylight time the clock goes back to 1:00.
     day = wall("2026-11-01")
-    parts = halves(Window(day, day + timedelta(hours=3)), SPAN)
+    parts = split_window(Window(day, day + timedelta(hours=3)), SPAN)
     assert parts == (
         Window(day, day + timedelta(hours=2)),
         Window(day + timedelta(hours=1), day + timedelta(hours=3)),
@@ -203,14 +210,14 @@ def test_no_border_lies_in_the_hour_that_happens_twice() -> None:
 @pytest.mark.parametrize("day", [wall("2026-03-08"), wall("2026-06-01")])
 def test_other_hours_need_no_more_than_a_common_border(day: datetime) -> None:
     middle = day + timedelta(hours=1, minutes=30)
-    parts = halves(Window(day, day + timedelta(hours=3)), SPAN)
+    parts = split_window(Window(day, day + timedelta(hours=3)), SPAN)
     assert parts == (Window(day, middle), Window(middle, day + timedelta(hours=3)))
 
 
 @given(MOMENTS, st.integers(2, 40 * 86_400))
 def test_halves_leave_no_gap_and_each_is_shorter(since: datetime, seconds: int) -> None:
     until = since + timedelta(seconds=seconds)
-    parts = halves(Window(since, until), SPAN)
+    parts = split_window(Window(since, until), SPAN)
     assert parts is not None
     earlier, later = parts
     assert earlier.since == since

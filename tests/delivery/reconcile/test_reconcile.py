@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from delivery.models import Alarm, Attempt, Batch, Edition
 from delivery.queue import control
 from delivery.reconcile import database_identity, walk
-from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
+from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
@@ -435,7 +435,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A search shows ten thousand; less is enough to go past a smaller bound.
-    monkeypatch.setattr(walk, "LONGEST_SEARCH", 500)
+    monkeypatch.setattr(walk, "MAX_SEARCH_RESULTS", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()
@@ -530,7 +530,7 @@ def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Recon
 def test_a_restore_during_the_walk_is_reconciled_anew(newsroom: Newsroom) -> None:
     edition = newsroom.publish(2)
     restored(newsroom)
-    (walked,) = editions_to_walk(None, retention_days=45)
+    (walked,) = load_editions(None, retention_days=45)
     database_identity.declare_restored()
     assert not end_reconciliation(walked)
     edition.refresh_from_db()

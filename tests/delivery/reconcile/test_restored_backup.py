@@ -28,8 +28,8 @@ def restored_identity() -> None:
 
 def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    assert database_identity.notice().is_new
-    assert not database_identity.notice().is_new
+    assert database_identity.check_identity().is_new
+    assert not database_identity.check_identity().is_new
     assert newsroom.batch(edition).state == "ready"
     known = DatabaseIdentity.objects.get()
     assert known.system_identifier.isdecimal()
@@ -44,17 +44,17 @@ def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom
 )
 def test_another_database_gives_out_no_batch(newsroom: Newsroom, other: dict[str, object]) -> None:
     newsroom.publish(3)
-    database_identity.notice()
+    database_identity.check_identity()
     DatabaseIdentity.objects.update(**other)
     assert claim(newsroom.author.pk, lease_s=5) is None
     assert claim(newsroom.author.pk, lease_s=5, rate_per_s=1000) is None
-    assert database_identity.notice().is_another
-    assert not database_identity.notice().is_another
+    assert database_identity.check_identity().is_another
+    assert not database_identity.check_identity().is_another
 
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
-    database_identity.notice()
+    database_identity.check_identity()
     periodic_tasks.ensure_exists("poll broadcast", due_in_s=3600)
     periodic_tasks.ensure_exists("poll brodcast", due_in_s=3600)
     periodic_tasks.ensure_exists("prune", due_in_s=3600)
@@ -62,7 +62,7 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
         database_identity.declare_restored()
     else:
         DatabaseIdentity.objects.update(timeline="0000000A")
-        database_identity.notice()
+        database_identity.check_identity()
     assert periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
     # Of a stream that no setting names any more nobody would: it must not look as if one did.
     assert periodic_tasks.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
@@ -72,21 +72,21 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
 def test_the_log_names_the_known_database_and_the_present_one(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database_identity.notice()
+    database_identity.check_identity()
     own = DatabaseIdentity.objects.get()
     same = f"{own.system_identifier}/{own.timeline}"
     restored_identity()
-    database_identity.notice()
+    database_identity.check_identity()
     assert f"({same}/1, now {same}/{own.database}): 0 open editions stop" in caplog.text
 
 
 @pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])
 def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, untold: dict[str, str]) -> None:
     newsroom.publish(3)
-    database_identity.notice()
+    database_identity.check_identity()
     told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
     DatabaseIdentity.objects.update(**untold)
-    assert not database_identity.notice().is_another
+    assert not database_identity.check_identity().is_another
     assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == told
     assert claim(newsroom.author.pk, lease_s=5) is not None
 
@@ -121,7 +121,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.publish(3)
-    database_identity.notice()
+    database_identity.check_identity()
     refused = "pg_control_system(), pg_walfile_name(pg_lsn)"
     role = f"refused_reader_{secrets.token_hex(4)}"
     with connection.cursor() as cursor:
@@ -130,11 +130,11 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             cursor.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
             cursor.execute(f"REVOKE EXECUTE ON FUNCTION {refused} FROM PUBLIC")
             cursor.execute(f"SET ROLE {role}")
-            noticed = database_identity.notice()
+            noticed = database_identity.check_identity()
             assert noticed.untold == ("system identifier", "timeline")
             assert not noticed.is_another
             restored_identity()
-            assert database_identity.notice().is_another
+            assert database_identity.check_identity().is_another
             assert "this role may not set subscriber_id_seq" in caplog.text
         finally:
             cursor.execute("RESET ROLE")
@@ -154,9 +154,9 @@ def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom:
     )
     control.pause(paused.pk)
     control.cancel(cancelled.pk)
-    database_identity.notice()
+    database_identity.check_identity()
     restored_identity()
-    assert database_identity.notice().stopped == (running.pk, held.pk, paused.pk)
+    assert database_identity.check_identity().stopped == (running.pk, held.pk, paused.pk)
     controls = dict(Edition.objects.values_list("pk", "control"))
     assert controls == {
         done.pk: "running",
@@ -176,7 +176,7 @@ def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(2, hold_s=600)
-    database_identity.notice()
+    database_identity.check_identity()
     restored_identity()
     assert control.call_back(edition.pk) is None
     assert control.cancel(edition.pk) == 2
@@ -186,15 +186,17 @@ def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
 def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     held = taken()
-    database_identity.notice()
+    database_identity.check_identity()
     restored_identity()
-    database_identity.notice()
+    database_identity.check_identity()
     assert newsroom.batch(edition).epoch > held.epoch + 1000
 
 
-@pytest.mark.parametrize("seen_by", [database_identity.notice, database_identity.declare_restored])
+@pytest.mark.parametrize(
+    "seen_by", [database_identity.check_identity, database_identity.declare_restored]
+)
 def test_after_a_restore_ids_are_new(newsroom: Newsroom, seen_by: Callable[[], object]) -> None:
-    database_identity.notice()
+    database_identity.check_identity()
     (last,) = newsroom.confirm(1)
     restored_identity()
     seen_by()
@@ -204,32 +206,34 @@ def test_after_a_restore_ids_are_new(newsroom: Newsroom, seen_by: Callable[[], o
 
 def test_without_a_restore_ids_of_readers_leave_no_gap(newsroom: Newsroom) -> None:
     (last,) = newsroom.confirm(1)
-    database_identity.notice()
-    database_identity.notice()
+    database_identity.check_identity()
+    database_identity.check_identity()
     (next_one,) = newsroom.confirm(1, start=1)
     assert next_one.pk == last.pk + 1
 
 
 def test_declaring_and_noticing_a_restore_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    database_identity.notice()
+    database_identity.check_identity()
     restored_identity()
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         declaring = Beside[object](database_identity.declare_restored)
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        noticing = Beside[object](database_identity.notice)
+        noticing = Beside[object](database_identity.check_identity)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
     ended = [declaring.end(), noticing.end()]
     # Whichever of them comes first to say so.
-    assert sorted(map(str, ended)) == sorted(map(str, [(edition.pk,), database_identity.Noticed()]))
+    assert sorted(map(str, ended)) == sorted(
+        map(str, [(edition.pk,), database_identity.IdentityCheck()])
+    )
 
 
 def test_workers_that_start_at_once_stop_the_editions_once(newsroom: Newsroom) -> None:
     newsroom.publish(3)
-    database_identity.notice()
+    database_identity.check_identity()
     restored_identity()
-    noticed = at_once(8, database_identity.notice)
+    noticed = at_once(8, database_identity.check_identity)
     assert sum(one.is_another for one in noticed) == 1
-    assert Batch.objects.get().epoch == database_identity.EPOCHS_APART
+    assert Batch.objects.get().epoch == database_identity.EPOCH_GAP

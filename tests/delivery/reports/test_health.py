@@ -191,9 +191,9 @@ def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_asked_for_is_no_webhook() -> None:
-    event_inbox.keep(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
+    event_inbox.store(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
     assert read_health().webhook_at is None
-    event_inbox.keep(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
+    event_inbox.store(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
     assert read_health().webhook_at is not None
 
 

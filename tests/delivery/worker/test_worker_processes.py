@@ -75,7 +75,7 @@ def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: St
 def test_until_empty_applies_all_pending_events(
     newsroom: Newsroom, start_worker: StartWorker
 ) -> None:
-    event_inbox.keep_all([b"%d" % number for number in range(event_inbox.AT_A_TIME + 20)])
+    event_inbox.store_all([b"%d" % number for number in range(event_inbox.READ_AT_ONCE + 20)])
     ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
     worker = start_worker("--until-empty")
     assert worker.end() == 0, worker.said

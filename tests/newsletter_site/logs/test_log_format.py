@@ -16,9 +16,9 @@ from django.db import Error, connection
 from structlog.contextvars import clear_contextvars
 
 from delivery import log_context
-from newsletter_site.logs.format import LineFormatter, StandardError
+from newsletter_site.logs.format import LineFormatter, StderrHandler
 from newsletter_site.logs.process_name import name_from
-from newsletter_site.logs.redact import Net
+from newsletter_site.logs.redact import Redactor
 
 SECRETS = ["s3cret-Key", "hunter2", "p@ss word/%", "a 'quoted' \\ one", "short"]
 
@@ -170,7 +170,7 @@ def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
 
 def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
     stream = io.StringIO()
-    handler = StandardError(stream)
+    handler = StderrHandler(stream)
     handler.setFormatter(LineFormatter(shape="json", words=False, secrets=[]))
     record = logging.LogRecord(
         "some.library", logging.INFO, "folder/file.py", 7, "%d readers", ("Ada",), None
@@ -223,7 +223,7 @@ def test_secrets_addresses_and_tokens_are_taken_out() -> None:
 
 def test_a_text_without_spaces_is_gone_through_however_long_it_is() -> None:
     """Its time must not grow with the square of its length: then this would take minutes."""
-    assert Net([]).through("x" * 200_000 + " ada@example.org").endswith("x [address]")
+    assert Redactor([]).through("x" * 200_000 + " ada@example.org").endswith("x [address]")
 
 
 def test_words_names_and_ids_stay() -> None:

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from newsletter_site.middleware.database_unavailable import is_away
-from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
+from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from tests.faults.wait_until import PATIENCE_S, eventually
 from tests.publishing.second_connection import at_once, beside
 
@@ -103,7 +103,7 @@ def test_the_server_itself_ends_what_takes_too_long() -> None:
             is_over.set()
 
     with pytest.raises(NoAnswerError):
-        AskedInTime(long_one, within_s=0.2).answer()
+        BoundedQuery(long_one, within_s=0.2).answer()
 
     assert is_over.wait(PATIENCE_S)
     assert ended == ["canceling statement due to statement timeout"]
@@ -122,7 +122,7 @@ def test_probes_that_come_at_once_put_one_question() -> None:
         asks.release()
         return 7
 
-    question = AskedInTime(slow, within_s=PATIENCE_S)
+    question = BoundedQuery(slow, within_s=PATIENCE_S)
     assert at_once(*[question.answer] * 5) == [7] * 5
 
 

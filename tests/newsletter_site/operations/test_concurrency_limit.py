@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import RequestFactory
 
-from newsletter_site.operations.concurrency_limit import Places, PlacesForPages
+from newsletter_site.operations.concurrency_limit import LimitConcurrency, RequestSlots
 
 # Longer than any test may take.
 LONG_S = 600.0
@@ -18,14 +18,14 @@ NO_WAIT_S = float("inf")
 
 
 def test_whoever_finds_no_place_waits_for_one() -> None:
-    places = Places(number=1, patience_s=NO_WAIT_S)
+    places = RequestSlots(number=1, patience_s=NO_WAIT_S)
     assert places.enter()
     with pytest.raises(OverflowError):
         places.enter()
 
 
 def test_whoever_finds_no_place_gets_the_next_one() -> None:
-    places = Places(number=1, patience_s=LONG_S)
+    places = RequestSlots(number=1, patience_s=LONG_S)
     assert places.enter()
     entered: list[bool] = []
     waits = threading.Thread(target=lambda: entered.append(places.enter()))
@@ -36,7 +36,7 @@ def test_whoever_finds_no_place_gets_the_next_one() -> None:
 
 
 def test_once_somebody_waited_in_vain_nobody_waits_until_a_page_is_finished_in_time() -> None:
-    places = Places(number=1, patience_s=0.01)
+    places = RequestSlots(number=1, patience_s=0.01)
     assert places.enter()
     assert not places.is_stuck
     assert not places.enter()
@@ -50,7 +50,7 @@ def test_once_somebody_waited_in_vain_nobody_waits_until_a_page_is_finished_in_t
 
 
 def test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once() -> None:
-    places = Places(number=1, patience_s=NO_WAIT_S)
+    places = RequestSlots(number=1, patience_s=NO_WAIT_S)
     assert places.enter()
     places.is_stuck = True
     assert not places.enter()
@@ -62,7 +62,7 @@ def test_a_file_that_is_still_sent_holds_its_place(rf: RequestFactory) -> None:
     def pages(request: HttpRequest) -> HttpResponseBase:
         return StreamingHttpResponse(iter([b"row"])) if request.path == "/file" else HttpResponse()
 
-    site = PlacesForPages(pages, Places(number=1, patience_s=0.01))
+    site = LimitConcurrency(pages, RequestSlots(number=1, patience_s=0.01))
     file = site(rf.get("/file"))
     assert site(rf.get("/")).status_code == 503
     file.close()
@@ -74,7 +74,7 @@ def test_a_page_that_breaks_gives_its_place_back(rf: RequestFactory) -> None:
     def broken(request: HttpRequest) -> HttpResponseBase:
         raise LookupError
 
-    site = PlacesForPages(broken, Places(number=1, patience_s=0.01))
+    site = LimitConcurrency(broken, RequestSlots(number=1, patience_s=0.01))
     for _ in range(2):
         with pytest.raises(LookupError):
             site(rf.get("/"))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def client() -> Client:
     # The first request of a process reads them from disk, which may take longer than a probe waits.
     with connection.cursor() as cursor:
-        pending_migrations.missing(cursor)
+        pending_migrations.find_pending(cursor)
     return Client(raise_request_exception=False)
 
 

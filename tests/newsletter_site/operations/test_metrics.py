@@ -25,8 +25,8 @@ from delivery.monitoring.metrics_buffer import INFINITY, metric_key, metrics_buf
 from delivery.reconcile import database_identity
 from delivery.reports.read_queue_snapshot import read_snapshot
 from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
-from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind
+from newsletter_site.operations.metrics.metrics_access import MetricsAccess, check_access
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, MetricType
 from newsletter_site.operations.metrics.prometheus_text import DATABASE
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.conftest import newsroom, provider
@@ -74,8 +74,8 @@ def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_ow
     for metric in CATALOGUE:
         assert metric.name.startswith("homing_")
         assert metric.help.endswith(".")
-        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
-        if "age" in metric.name or metric.kind is Kind.HISTOGRAM:
+        assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER)
+        if "age" in metric.name or metric.kind is MetricType.HISTOGRAM:
             assert metric.name.endswith("_seconds")
 
 
@@ -218,7 +218,7 @@ def test_counters_of_a_database_that_was_restored_are_others_than_before(
     transactional_db: None,
 ) -> None:
     """Prometheus would take what went back for a counter that began anew, and count it twice."""
-    database_identity.notice()
+    database_identity.check_identity()
     [before] = databases_of_counters()
     assert databases_of_counters() == {before}
     database_identity.declare_restored()
@@ -320,7 +320,7 @@ def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings
 def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
     assert value("homing_oldest_pending_event_age_seconds") == 0
     for minutes in (20, 1):
-        event = event_inbox.keep(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
+        event = event_inbox.store(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE provider_event SET received_at = received_at - make_interval(mins => %s) "
@@ -335,7 +335,7 @@ def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db:
 def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
     """A database that was away is no reason to wake somebody about pages when it is back."""
     for status in (503, 500, 502):
-        site_metrics.request("/somewhere/", status, 0.1)
+        site_metrics.observe_request("/somewhere/", status, 0.1)
     found = scraped()
     of_the_route = {
         dict(labels)["status"]: number
@@ -347,9 +347,9 @@ def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
 
 def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None) -> None:
     """Else Prometheus would not see its first faults as an increase."""
-    site_metrics.request("/somewhere/", 200, 0.1)
+    site_metrics.observe_request("/somewhere/", 200, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 0
-    site_metrics.request("/somewhere/", 500, 0.1)
+    site_metrics.observe_request("/somewhere/", 500, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 1
 
 
@@ -417,8 +417,8 @@ def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None
 def test_without_a_token_a_program_on_this_machine_is_told() -> None:
     for address in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
         for host in ("localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"):
-            told = who_may_measure({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
-            assert told is Shown.YES, (address, host)
+            told = check_access({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
+            assert told is MetricsAccess.YES, (address, host)
 
 
 @pytest.mark.parametrize(
@@ -440,14 +440,17 @@ def test_without_a_token_a_program_on_this_machine_is_told() -> None:
     ],
 )
 def test_without_a_token_nobody_else_is(differs: dict[str, str]) -> None:
-    assert who_may_measure(FROM_HERE | differs, "") is Shown.NOT_FROM_HERE
+    assert check_access(FROM_HERE | differs, "") is MetricsAccess.NOT_FROM_HERE
 
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic s3cret", "bearers3cret"])
 def test_with_a_token_it_alone_counts_wherever_one_comes_from(given: str) -> None:
-    assert who_may_measure(FROM_HERE | {"HTTP_AUTHORIZATION": given}, "s3cret") is Shown.WRONG_TOKEN
+    assert (
+        check_access(FROM_HERE | {"HTTP_AUTHORIZATION": given}, "s3cret")
+        is MetricsAccess.WRONG_TOKEN
+    )
     with_it = {"REMOTE_ADDR": "10.0.0.7", "HTTP_AUTHORIZATION": "Bearer s3cret"}
-    assert who_may_measure(with_it, "s3cret") is Shown.YES
+    assert check_access(with_it, "s3cret") is MetricsAccess.YES
 
 
 @pytest.mark.django_db

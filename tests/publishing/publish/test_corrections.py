@@ -332,7 +332,7 @@ def test_after_a_restore_a_correction_waits_for_its_reconciliation(
     if restore == "noticed":
         Edition.objects.update(unreconciled_since=Now())
     else:
-        database_identity.notice()
+        database_identity.check_identity()
         DatabaseIdentity.objects.update(database=1)
 
     with pytest.raises(VersionRefusedError, match=r"Run `\./homing reconcile .*` first"):

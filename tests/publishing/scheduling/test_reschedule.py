@@ -136,10 +136,10 @@ def test_started_and_due_issues_keep_their_time(newsroom: Newsroom, waits: Editi
 
 
 def test_a_restored_database_moves_nothing(waits: Edition) -> None:
-    database_identity.notice()
+    database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
     assert not scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
-    database_identity.notice()
+    database_identity.check_identity()
     assert not scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
     with pytest.raises(CannotDoThatError, match=r"run \./homing reconcile first"):
         reschedule(waits, later(), record=lambda _: None)

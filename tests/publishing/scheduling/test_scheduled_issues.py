@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
 from delivery.queue import scheduled_editions
 from delivery.reconcile import database_identity
-from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
+from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
@@ -500,14 +500,14 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     newsroom.confirm(2)
     edition = schedule(newsroom)
     its_time_came(edition)
-    database_identity.notice()
+    database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
     # Not yet noticed: the statement itself looks.
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
     assert not scheduled_editions.call_off(edition.pk, "")
 
-    assert database_identity.notice().stopped == (edition.pk,)
+    assert database_identity.check_identity().stopped == (edition.pk,)
 
     assert not start_due()
     assert scheduled_editions.due() == []
@@ -526,7 +526,7 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
 ) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    database_identity.notice()
+    database_identity.check_identity()
     database_identity.declare_restored()
     assert start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
     assert not start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
@@ -545,7 +545,7 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
 ) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    database_identity.notice()
+    database_identity.check_identity()
     database_identity.declare_restored()
     # Long enough ago that no answer from the provider means that nothing was sent.
     Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
@@ -568,7 +568,7 @@ def test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled(
     its_time_came(correction)
     Edition.objects.filter(pk=first.pk).update(control="cancelled")
     Edition.objects.update(unreconciled_since=Now())
-    walked_first, walked_correction = editions_to_walk(first.issue_id, retention_days=45)
+    walked_first, walked_correction = load_editions(first.issue_id, retention_days=45)
 
     assert not end_reconciliation(walked_correction)
     assert not start_due()
@@ -583,7 +583,7 @@ def test_schedule_older_than_postmarks_memory_stays_unreconciled(
 ) -> None:
     newsroom.confirm(1)
     edition = schedule(newsroom)
-    database_identity.notice()
+    database_identity.check_identity()
     database_identity.declare_restored()
     Edition.objects.update(
         control_at=F("control_at") - timedelta(days=settings.POSTMARK_RETENTION_DAYS),

@@ -33,7 +33,7 @@ def test_what_went_out_after_the_backup_goes_to_nobody_twice(
     newsroom.confirm(3)
     edition = schedule(newsroom)
     its_time_came(edition)
-    database_identity.notice()
+    database_identity.check_identity()
     with SandboxServer() as provider, backup_of(database_url) as backup:
 
         def copies() -> list[int]:
@@ -61,7 +61,7 @@ def test_a_correction_after_a_restore_gives_nobody_a_second_version(
 ) -> None:
     newsroom = Newsroom()
     first = newsroom.publish(3)
-    database_identity.notice()
+    database_identity.check_identity()
     letter = tmp_path / "letter.txt"
     letter.write_text("Put right.")
     author = newsroom.author.username

@@ -275,7 +275,7 @@ def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: 
     reader = newsroom.confirm(1)[0]
     with erasing_waits_for(newsroom, reader):
         leave(reader.pk)
-        event_inbox.keep(an_event("Bounce", reader.email))
+        event_inbox.store(an_event("Bounce", reader.email))
 
 
 def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
@@ -289,7 +289,7 @@ def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom:
 def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroom) -> None:
     """Whoever applies it holds it and waits for its reader, whom an erasure holds."""
     reader = newsroom.confirm(1)[0]
-    event = event_inbox.keep(an_event("Bounce", reader.email))
+    event = event_inbox.store(an_event("Bounce", reader.email))
     assert event is not None
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT FROM provider_event FOR UPDATE")
@@ -338,7 +338,7 @@ KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "C
 
 
 def told(kind: str, address: str, *more: Any) -> None:
-    event = event_inbox.keep(an_event(kind, address, *more))
+    event = event_inbox.store(an_event(kind, address, *more))
     assert event is not None
     assert event_inbox.apply(event)
 
@@ -368,7 +368,7 @@ def test_an_unknown_event_goes_with_its_reader(
 ) -> None:
     reader = newsroom.confirm(1)[0]
     event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
-    assert event_inbox.keep(event) is not None
+    assert event_inbox.store(event) is not None
     event_inbox.apply_pending()
     assert record_of(reader.pk).provider_told[0].body == event.decode()  # type: ignore[union-attr]
     erase(reader.pk)

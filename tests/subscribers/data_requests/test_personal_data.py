@@ -309,7 +309,7 @@ def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: Sandb
         subscriber=reader, type="SoftBounce", inactive=False, at=SOME_DAY, description="Full."
     )
     SuppressionFactory(address_key=ADA, reason="complaint")
-    event_inbox.keep(an_event("Bounce", ADA, edition, reader.pk))
+    event_inbox.store(an_event("Bounce", ADA, edition, reader.pk))
     link = asked(reader)
 
     page = Client().get(link).content.decode().replace("<wbr>", "")

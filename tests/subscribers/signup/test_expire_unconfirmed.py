@@ -27,7 +27,7 @@ def test_nothing_of_the_address_stays_anywhere() -> None:
     sign_up()
     sign_up()
     Bounce.objects.create(subscriber=the_one(), type="SoftBounce", inactive=False, at=SOME_DAY)
-    event = event_inbox.keep(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
+    event = event_inbox.store(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
     days_pass(29.9)
     assert expire_pending() == 0
     days_pass(0.2)

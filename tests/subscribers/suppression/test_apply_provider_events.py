@@ -12,7 +12,13 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import SuppressionChange
-from delivery.postmark.provider_events import Bounced, Delivered, Fact, Reactivated, Suppressed
+from delivery.postmark.provider_events import (
+    Bounced,
+    Delivered,
+    ProviderEvent,
+    Reactivated,
+    Suppressed,
+)
 from delivery.rules.delivery_key import DeliveryKey
 from subscribers.consent import consent_ledger
 from subscribers.delivery_hooks import RegisteredReaders
@@ -29,7 +35,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def tell(*facts: Fact) -> None:
+def tell(*facts: ProviderEvent) -> None:
     RegisteredReaders().told(facts)
 
 
@@ -38,7 +44,9 @@ def bounced(kind: str = "HardBounce", **more: Any) -> Bounced:
     return Bounced(**(settings | {"kind": kind} | more))
 
 
-def suppressed(reason: str = "ManualSuppression", origin: str = "Recipient", **more: Any) -> Fact:
+def suppressed(
+    reason: str = "ManualSuppression", origin: str = "Recipient", **more: Any
+) -> ProviderEvent:
     settings = {"address": "ann@example.net", "at": AT}
     return Suppressed(**(settings | {"reason": reason, "origin": origin} | more))
 
@@ -96,7 +104,7 @@ def opt_in(reader: Subscriber) -> datetime:
     ],
 )
 def test_each_fact_leads_where_it_should(
-    ann: Subscriber, fact: Fact, state: str, reason: str | None
+    ann: Subscriber, fact: ProviderEvent, state: str, reason: str | None
 ) -> None:
     tell(fact, fact)
     assert state_of(ann) == state

@@ -63,13 +63,13 @@ what broke after the first byte may have been accepted
     Postmark._call: if «not call.wrote → True»:
     test_a_break_after_the_first_byte_leaves_it_unanswered
 an answer is read to a bound
-    Postmark._call: if «len(content) > LONGEST_ANSWER_BYTES → False»:
+    Postmark._call: if «len(content) > MAX_RESPONSE_BYTES → False»:
     test_an_answer_longer_than_any_is_not_read_to_its_end
 a list is read to a bound
-    _passed_on: if «length > LONGEST_LIST_BYTES → False»:
+    _passed_on: if «length > MAX_DUMP_BYTES → False»:
     test_a_list_longer_than_any_is_not_read_to_its_end
 an answer is never read as the answer to the next call
-    Postmark._call: «self._session.close() → pass» return RawAnswer
+    Postmark._call: «self._session.close() → pass» return RawResponse
     test_after_anything_but_a_200_the_next_call_has_its_own_connection
 the deadline of a call that is done does not end the next
     Postmark._call: «call.let_go() → pass»
@@ -150,7 +150,7 @@ a search that hides some of what it has is no information
     Postmark.search: if «listed < total → False»:
     test_a_search_that_hides_results_is_no_information
 a full page of a search is followed by another whatever the total says
-    Postmark.search: if «page.listed < PAGE → listed >= total»: break
+    Postmark.search: if «page.listed < PAGE_SIZE → listed >= total»: break
     test_a_full_page_is_followed_by_another_whatever_the_total
 a search names the stream
     Postmark.search: «"messagestream": stream,» f"metadata_

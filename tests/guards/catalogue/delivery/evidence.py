@@ -55,13 +55,13 @@ without credentials nobody may tell anything
         settings.POSTMARK_WEBHOOK_PASSWORD) → False»
     test_without_both_credentials_webhooks_are_refused_in_a_way_that_loses_none
 a webhook larger than any event is refused
-    PostmarkWebhook.post: if «length > LONGEST_BODY → False»:
+    PostmarkWebhook.post: if «length > MAX_BODY_BYTES → False»:
     test_a_body_larger_than_any_event_is_refused
 a length of thousands of digits is not read
     _length: «[:MOST_DIGITS]»
     test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
 a time that is still to come is when the event was seen
-    _apply: said.accepted«.told_at(received_at)»
+    _apply: said.accepted«.received_by(received_at)»
     test_future_times_and_odd_attempts_are_left_out
 a webhook that broke off is not taken for a whole one
     PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»
@@ -73,10 +73,10 @@ an event that could not be kept may come again
     _keep_and_apply: return _answer(«503 → 200», "The event could not be kept.")
     test_a_site_whose_database_is_down_asks_postmark_to_come_again
 the same event again is the same event
-    keep_all: «ON CONFLICT DO NOTHING» RETURNING id
+    store_all: «ON CONFLICT DO NOTHING» RETURNING id
     test_the_same_event_again_or_at_once_is_one
 an event that is being applied is left to whoever applies it
-    _lock: NULL FOR UPDATE «SKIP LOCKED»
+    _lock_identity: NULL FOR UPDATE «SKIP LOCKED»
     test_an_event_that_is_being_applied_is_left_alone
 an event that cannot be applied is set aside in the end
     _waiting: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s

@@ -16,7 +16,7 @@ a search that shows no more is gone on with by time
     _Walk.bounces: «until = earlier → return new»
     test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time
 a walk over bounces comes to an end
-    _Walk.bounces: eastern(earlier) «>= → >» eastern(until)
+    _Walk.bounces: to_eastern(earlier) «>= → >» to_eastern(until)
     test_more_bounces_of_a_second_than_shown_are_said
 the provider says when to ask again
     _poll_stream: «max(error.again_in_s or 0.0, _pause_s(mine.failures)) → _pause_s(mine.failures)»
@@ -38,28 +38,28 @@ an entry that does not say since when is passed over
     _Walk._take_in_entries: if «fact.at is not None → True»]
     test_an_entry_that_does_not_say_since_when_is_passed_over
 a suppression list is never held whole
-    _Walk.suppressions: while piece := list(«islice(entries, PAGE) → entries»):
+    _Walk.suppressions: while piece := list(«islice(entries, PAGE_SIZE) → entries»):
     test_a_long_list_is_taken_in_and_never_held_whole
 an answer without a list is not taken for an empty one
-    _events: «if not is_there: raise UnreadableError»
+    _events: «if not is_there: raise UnreadableDumpError»
     test_anything_else_is_no_suppression_list
 a worker that is to stop does not wait for the end of a list
     _Walk._write_list.write: «if self._is_stopping(): raise _InterruptedError» try:
     test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list
 of a delivery's times the earliest stays
-    write_delivered: «(delivered_at IS NULL OR delivered_at > %(at)s) → true»
+    record_delivered: «(delivered_at IS NULL OR delivered_at > %(at)s) → true»
     test_a_delivery_is_written_beside_the_copy_with_the_earliest_time
 a copy that came back is counted once
     count_feedback: WHERE {delivery} «AND {what}_at IS NULL» AND NOT
     test_a_bounce_told_several_times_is_counted_once
 a surge is counted from where a person resumed
-    pause_a_surge: sum(bounced) «- watched_bounced»,
+    pause_if_over_threshold: sum(bounced) «- watched_bounced»,
     test_the_same_bounces_pause_no_resumed_edition
 a copy in doubt has left as well
-    pause_a_surge: SELECT sum(sent + «unknown +» CASE
+    pause_if_over_threshold: SELECT sum(sent + «unknown +» CASE
     test_copies_in_doubt_have_left_too
 another try of the same event is known by its trace
-    _keep_and_apply: provider_event.keep(body, «trace → None»)
+    _keep_and_apply: provider_event.store(body, «trace → None»)
     test_another_try_of_the_same_event_is_known_by_its_trace
 what is older than an opt-in changes nothing
     _take_in: if «reader.opted_in_at is not None and at <= reader.opted_in_at → False»:
@@ -102,10 +102,10 @@ what is no address is no fact
     _address: fits and address.count("@") == 1 «and " " not in address»
     test_what_names_no_address_or_no_known_matter_is_no_fact
 an address beyond ASCII is no fact
-    _address: LONGEST_ADDRESS «and address.isascii()» and
+    _address: MAX_ADDRESS_LENGTH «and address.isascii()» and
     test_what_names_no_address_or_no_known_matter_is_no_fact
 no word is longer than its column
-    _word: return value«[:LONGEST_WORD]» if
+    _word: return value«[:MAX_WORD_LENGTH]» if
     test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown
 an address is inactive only where it is said to be
     _bounced: inactive=«event.get("Inactive") is True → bool(event.get("Inactive"))»

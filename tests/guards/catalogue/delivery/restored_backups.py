@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 of a restored database the provider's lists are read at once
-    _begin_anew: «make_due(cursor, polling_tasks_by_stream().values())»
+    _prepare_restored_database: «make_due(cursor, polling_tasks_by_stream().values())»
     test_the_providers_lists_are_read_at_once
 what goes on after a restore is named
     Command.handle: self._say_what_is_odd(outcome) «self._say_what_goes_on(unreconciled)»
@@ -31,7 +31,7 @@ a correction for some waits until earlier versions are reconciled
     reached_refusal: if «unreconciled → False»:
     test_after_a_restore_a_correction_waits_for_its_reconciliation[noticed-unreached]
 a correction for some waits also if nobody has noticed the restore
-    unreconciled_versions: unreconciled_since IS NOT NULL «OR NOT {IS_THE_KNOWN_DATABASE}»
+    load_unreconciled_versions: unreconciled_since IS NOT NULL «OR NOT {IS_THE_KNOWN_DATABASE}»
     test_after_a_restore_a_correction_waits_for_its_reconciliation[unnoticed-unreached]
 the database itself holds: who is unreached is known
     sql: DROP TRIGGER who_is_unreached_is_known ON edition
@@ -43,10 +43,10 @@ nothing is called back in a database that is another
     call_back: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» FROM
     test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
 what is open stops when the database is another
-    notice: «stopped = _begin_anew(cursor)» logger
+    check_identity: «stopped = _prepare_restored_database(cursor)» logger
     test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays
 a worker of before the restore has lost its claim
-    EPOCHS_APART: EPOCHS_APART = «1_000_000 → 0»
+    EPOCH_GAP: EPOCH_GAP = «1_000_000 → 0»
     test_a_worker_of_before_the_restore_has_lost_its_claim
 ids of readers are not given out again after a restore
     IDS_APART: IDS_APART = «100_000_000 → 1»
@@ -62,75 +62,78 @@ only who was here before a restore has a number that jumps
     number_after: «subscriber_id // IDS_APART < place → True»
     test_whoever_joins_after_a_restore_begins_with_number_one
 who declares a restore and who notices it do not wait for each other
-    declare_restored: «_lock(cursor)» stopped =
+    declare_restored: «_lock_identity(cursor)» stopped =
     test_declaring_and_noticing_a_restore_do_not_wait_for_each_other
 workers that start at once stop the editions once
-    _lock: found = _look(cursor, lock=«True → False»)
+    _lock_identity: found = _compare_identity(cursor, lock=«True → False»)
     test_workers_that_start_at_once_stop_the_editions_once
 
 # --- Silence ---
 silence counts between the last look-up and the provider's memory
-    Silence.counts_for: «if not self.since <= sent_at <= self.until: return False»
+    SearchCoverage.counts_for: «if not self.since <= sent_at <= self.until: return False»
     test_silence_counts_between_the_last_look_up_and_the_providers_memory
 where later mail is not shown silence says nothing about what came before it
-    Silence.counts_for: if «self.shows_later_mail or self.last_accepted_at is None → True»:
+    SearchCoverage.counts_for: if «self.shows_later_mail or self.last_accepted_at is None → True»:
     test_where_later_mail_is_not_shown_silence_says_nothing_about_what_came_before_it
 what the provider has forgotten is never called reconciled
-    obstacle_to: if «backup_not_before < silence.since → False»:
+    find_obstacle: if «backup_not_before < silence.since → False»:
     test_what_stands_in_the_way_is_named
 nothing goes on before silence counts
-    obstacle_to: if «walked_at < reconcilable_at → False»:
+    find_obstacle: if «walked_at < reconcilable_at → False»:
     test_what_stands_in_the_way_is_named
 nothing goes on while the search does not show later mail
-    obstacle_to: if «not shows_later_mail → False»: return Obstacle(
+    find_obstacle: if «not shows_later_mail → False»: return Obstacle(
     test_what_stands_in_the_way_is_named
 later mail is asked for before the walk
-    Round.run: (self._stream) «→ ¶self._walk(walked_at)» shows_later_mail = last is None or
+    ReconcileRound.run: (self._stream) «→ ¶self._walk(walked_at)» shows_later_mail = last is None or
         bool(self._search.about("attempt", last[0].hex)) «self._walk(walked_at)»
     test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
 nothing goes on before all was shown
-    obstacle_to: if «not was_all_shown → False»:
+    find_obstacle: if «not was_all_shown → False»:
     test_what_stands_in_the_way_is_named
 silence is weighed by the deadline and the last look-up
-    may_be_reconciled_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
+    reconcilable_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
     test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups
 a round waits for the deadline of a call before the restore
-    Round._end: deadline_s=«self._settings.deadline_s → 0.0»
+    ReconcileRound._end: deadline_s=«self._settings.deadline_s → 0.0»
     test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
 the deadline that a round waits for is the one of the settings
     _round: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
     test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
 later mail is asked for when an edition is to go on
-    Round.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
+    ReconcileRound.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
     test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
 
 # --- What was found ---
 a hit is believed by its key and not by its tag
-    Round._walk: if key is None «or key.issue != self._issue» or key.version not in self._editions:
+    ReconcileRound._walk: if key is None «or key.issue != self._issue» or key.version not in
+        self._editions:
     test_a_hit_is_believed_by_its_key_not_its_tag
 versions of an issue are told apart
-    Round._walk: if key is None or key.issue != self._issue «or key.version not in self._editions»:
+    ReconcileRound._walk: if key is None or key.issue != self._issue «or key.version not in
+        self._editions»:
     test_versions_of_an_issue_are_told_apart
 what is recorded and not shown raises an alarm
-    Round._ask_about_the_missing: «reconcile.raise_missing(walked, key, recipient) → pass»
+    ReconcileRound._ask_about_the_missing: «reconcile.raise_missing(walked, key, recipient) → pass»
     test_copies_that_are_not_shown_raise_an_alarm
 a search that lags raises no alarm about missing copies
-    Round.run: last_accepted_at=«last[1] if last else» None
+    ReconcileRound.run: last_accepted_at=«last[1] if last else» None
     test_copies_that_are_not_shown_raise_an_alarm
 a message is the one on record only under its id
-    Recorded.is_this: return self.outcome == "sent" «and self.message_id == listed.message_id»
+    RecordedDelivery.is_this: return self.outcome == "sent" «and self.message_id ==
+        listed.message_id»
     test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id
 messages of a version that only the provider knows are counted
-    Round._walk: «self.report.unknown[key.version] += is_new → pass»
+    ReconcileRound._walk: «self.report.unknown[key.version] += is_new → pass»
     test_an_unknown_version_is_said_and_told_apart
 a version that is known and not walked is nothing to say
-    Round.run: «del self.report.unknown[version] → pass»
+    ReconcileRound.run: «del self.report.unknown[version] → pass»
     test_a_known_version_not_walked_is_not_said
 a version that only the provider knows waits for a person
     Command.handle: or outcome.obstacles «or outcome.unknown»:
     test_an_unknown_version_is_said_and_told_apart
 books that do not balance hold up no other edition
-    Round._balances: except «DatabaseError → ZeroDivisionError» as error: logger
+    ReconcileRound._balances: except «DatabaseError → ZeroDivisionError» as error: logger
     test_books_out_of_balance_hold_up_no_other
 
 # --- Going on ---

@@ -55,7 +55,7 @@ evidence of another issue stays when copies are dropped
         %s::bigint IS NOT NULL»
     test_evidence_that_came_between_goes_with_the_next_run
 nothing is dropped while somebody publishes
-    say_dropped: «wait_for_enqueues()» lock_edition
+    mark_dropped: «wait_for_enqueues()» lock_edition
     test_while_one_is_being_published_nothing_is_dropped
 the newest issue's copies stay
     may_be_dropped: «and not standing.is_newest»
@@ -70,7 +70,7 @@ an issue that was called back takes nobody's place as the newest
     _STATE: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back
 who was a moment slower goes on
-    say_dropped: return Answer.«WAS_SAID_BEFORE → THEY_STAY»
+    mark_dropped: return DropResult.«WAS_SAID_BEFORE → THEY_STAY»
     test_of_two_at_once_both_go_on_and_one_is_on_record
 rows that another run deletes are not said to differ
     recount_before_dropping: if «status.books.copies_dropped_at is None → True»:
@@ -107,7 +107,7 @@ the database itself refuses it, whatever the code does
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping
 what is told of a dropped copy reaches its reader
-    is_ours: «OR {_IS_DROPPED}»
+    exists_or_dropped: «OR {_IS_DROPPED}»
     test_a_bounce_reaches_its_reader_whatever_address_it_names
 what is told of a dropped copy brings nobody back who was erased
     _drop_if_forgotten: if «readers.registered().reader_at(address) is None → False»:

@@ -19,7 +19,7 @@ a form posted twice makes no statement fail that a server would log
     make: «ignore_conflicts=True,» ) row
     test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database
 the log tells of a fault its kind and not its words
-    kind_of: [«type(error).__qualname__ → repr(error)», *(
+    describe_type: [«type(error).__qualname__ → repr(error)», *(
     test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words
 the log tells a fault by its kind where it is an argument
     _without_words: if «isinstance(value, BaseException) → False»:
@@ -28,31 +28,31 @@ the log tells a fault by its kind where its words are the message
     _tell_no_words: if «error is not None and record.msg == str(error) → False»:
     test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
 a line of the log that cannot be made is not printed as it is
-    StandardError.handleError: def «handleError → not_called»(self, record
+    StderrHandler.handleError: def «handleError → not_called»(self, record
     test_of_a_line_that_cannot_be_made_only_where_it_was_is_written
 what nothing catches is logged without its words
-    log_what_nothing_catches: «sys.excepthook = _ends_the_process»
+    install_exception_hooks: «sys.excepthook = _ends_the_process»
     test_what_nothing_catches_is_a_line_without_its_words
 what ends a thread is logged without its words
-    log_what_nothing_catches: «threading.excepthook = _ends_a_thread»
+    install_exception_hooks: «threading.excepthook = _ends_a_thread»
     test_what_nothing_catches_is_a_line_without_its_words
 a warning of a library is a line of the log
-    log_what_nothing_catches: «logging.captureWarnings(capture=True)»
+    install_exception_hooks: «logging.captureWarnings(capture=True)»
     test_what_nothing_catches_is_a_line_without_its_words
 secrets of the settings are taken out of every line of the log
-    Net.through: «text = self._secrets.sub(SECRET, text) → pass»
+    Redactor.through: «text = self._secrets.sub(SECRET, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 addresses are taken out of every line of the log
-    Net.through: «text = _ADDRESS.sub(ADDRESS, text) → pass»
+    Redactor.through: «text = _ADDRESS.sub(ADDRESS, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 tokens are taken out of every line of the log
-    Net.through: return «_RUN.sub(_unless_harmless, text) → text»
+    Redactor.through: return «_RUN.sub(_unless_harmless, text) → text»
     test_secrets_addresses_and_tokens_are_taken_out
 of a link the log has the host alone
-    Net.through: «text = _LINK.sub(r"\1/…", text) → pass»
+    Redactor.through: «text = _LINK.sub(r"\1/…", text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 what somebody else said is not in the log
-    Net.through: «text = _QUOTED.sub("“…”", text) → pass»
+    Redactor.through: «text = _QUOTED.sub("“…”", text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 ids stay in the log, which is searched for them
     looks_random: «if _ID.fullmatch(text): return False»
@@ -64,7 +64,7 @@ the log has no address with a letter beyond ASCII
     _of_django: «addresses |= {_escaped(address) for address in addresses}»
     test_no_line_has_the_address_that_was_asked_for
 the log has neither address nor visitor where gunicorn tells them
-    tell_no_address: if «record.name == "gunicorn.error" → False»:
+    hide_paths: if «record.name == "gunicorn.error" → False»:
     test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor
 only a trusted proxy gives a request its id
     id_of: request.headers.get(HEADER, "") «if settings.TRUST_PROXY else ""»
@@ -74,7 +74,7 @@ what is no id of a request is not taken for one
     test_what_is_no_id_is_not_taken_for_one
 nothing of a request stands on the lines of the next
     why: the ids end with a request, and once more before the next begins
-    RequestLines.__call__: «clear_contextvars()» request_id
+    RequestLogging.__call__: «clear_contextvars()» request_id
     _end: _log_request() «clear_contextvars()»
     test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not
 nothing of a request stands on a line about what is no request

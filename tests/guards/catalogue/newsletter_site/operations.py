@@ -12,13 +12,13 @@ doubt about which nothing is asked any more wakes nobody once the issue was canc
     BATCHES: control IN ('closed'«, 'cancelled'»))
     test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for
 a database that hangs hangs no probe
-    AskedInTime.answer: if not asked.is_over.wait(«max(0.0, left_s) → 60»):
+    BoundedQuery.answer: if not asked.is_over.wait(«max(0.0, left_s) → 60»):
     test_a_database_that_hangs_hangs_no_probe
 one question is on its way at a time
-    AskedInTime.answer: if «asked is None → True»: asked
+    BoundedQuery.answer: if «asked is None → True»: asked
     test_probes_that_come_at_once_put_one_question
 the server ends a question that takes too long
-    AskedInTime._ask: «f"{int(self._within_s * 1000)}ms" → "0"»
+    BoundedQuery._ask: «f"{int(self._within_s * 1000)}ms" → "0"»
     test_the_server_itself_ends_what_takes_too_long
 a migration that lacks makes a site not ready
     of_migrations: if «not missing → True»:
@@ -27,16 +27,17 @@ a worker that fell silent does not count
     load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
     test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when
 only the doors of operators are open whatever name is asked for
-    OperatorsDoors.__call__: «→ request.META['HTTP_HOST'] = 'localhost'¶» return self.get_response(
+    OperationsMiddleware.__call__: «→ request.META['HTTP_HOST'] = 'localhost'¶» return
+        self.get_response(
     test_every_other_address_still_looks_at_the_name
 without a token /metrics is for programs on this machine
-    who_may_measure: «and not any(name in meta for name in ADDED_BY_PROXIES)»
+    check_access: «and not any(name in meta for name in ADDED_BY_PROXIES)»
     test_without_a_token_nobody_else_is
 without a token /metrics is not for a name that leads here
-    who_may_measure: «and _names_loopback(str(meta.get("HTTP_HOST", "")))»
+    check_access: «and _names_loopback(str(meta.get("HTTP_HOST", "")))»
     test_without_a_token_nobody_else_is
 a token is asked for where one is set
-    who_may_measure: if «token → False»:
+    check_access: if «token → False»:
     test_with_a_token_it_alone_counts_wherever_one_comes_from
 what could not be added to the tallies waits for the next time
     flush: «counted.give_back(counts)»
@@ -70,13 +71,13 @@ the log says why the provider could not be asked
     _poll_stream: , error«.reason», wait_s
     test_the_line_in_the_log_says_why_the_provider_could_not_be_asked
 a database that was away is told as no fault of pages
-    request: «UNAVAILABLE if status == 503 else»
+    observe_request: «UNAVAILABLE if status == 503 else»
     test_a_503_is_told_apart_from_faults
 the first faults of a route are an increase
     _counter: if «metric.beside is not None → False»:
     test_the_faults_of_a_route_are_there_before_the_first
 there are more threads than pages at once
-    threads: threads = AT_ONCE «+ 2»
+    threads: threads = MAX_CONCURRENT_REQUESTS «+ 2»
     test_a_hanging_database_leaves_room_for_probes
 the proxy redirects no call of a program
     deploy/nginx/homing.conf: location «/api/ → /no-api/» {
@@ -103,13 +104,13 @@ a line that was cut is no outage
     Outage.is_why: if «_answers() → False»:
     test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage
 a page that finds no place is not begun
-    PlacesForPages.__call__: if «not self._places.enter() → False»:
+    LimitConcurrency.__call__: if «not self._places.enter() → False»:
     test_a_hanging_database_leaves_room_for_probes
 where pages are stuck nobody waits for a place
-    Places.enter: lambda: self._free «or self.is_stuck», self._patience_s
+    RequestSlots.enter: lambda: self._free «or self.is_stuck», self._patience_s
     test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once
 whoever comes in a rush waits for a place
-    Places.enter: lambda: self._free or self.is_stuck, «self._patience_s → 0»
+    RequestSlots.enter: lambda: self._free or self.is_stuck, «self._patience_s → 0»
     test_whoever_finds_no_place_waits_for_one
 mail on request that stopped is listed for a person
     waiting_for_a_person: editions = [*load_open_newsletters()«, *load_held_transactional()»]
@@ -121,7 +122,7 @@ a web process that is stopped adds its last counts
     worker_exit: «flush_at_the_end()»
     test_what_was_counted_last_is_in_the_table
 a fault that follows an outage stays a fault
-    with_causes: «(None if each.__suppress_context__ else each.__context__) → each.__context__»
+    iter_causes: «(None if each.__suppress_context__ else each.__context__) → each.__context__»
     test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault
 who asks by a name that is not the site's is told that
     bad_request: if «not isinstance(exception, DisallowedHost) → True»:
@@ -137,7 +138,8 @@ what cannot be measured because migrations lack is not called a database that is
     _read: if «verdict.is_well → True»:
     test_where_it_cannot_be_measured_because_migrations_lack_that_is_said
 migrations that lack keep nobody from measuring what is there
-    _read: missing = migrations.missing(cursor) «→ ¶if missing:¶    return of_migrations(missing)»
+    _read: missing = pending_migrations.find_pending(cursor) «→ ¶if missing:¶    return
+        of_migrations(missing)»
     test_what_can_be_measured_without_the_migrations_that_lack_is_measured
 only migrations that lack are called that
     _read: if «verdict.is_well → False»:

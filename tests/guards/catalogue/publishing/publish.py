@@ -12,7 +12,7 @@ a list is analysed after an import
     _run: _end(hold) if «not hold.is_check → False»: _analyse()
     test_the_list_is_analysed_after_an_import
 a restored database is analysed
-    notice: if «found.is_another → False»: _analyse()
+    check_identity: if «found.is_another → False»: _analyse()
     test_a_restored_database_is_analysed
 a subject has one line, by Unicode's own breaks too
     _MORE_THAN_A_LINE: _MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]

@@ -29,11 +29,11 @@ what waits for its time waits for its reconciliation as well
     test_what_went_out_after_the_backup_goes_to_nobody_twice
     test_in_a_database_that_is_another_it_does_not_start
 what went out after the backup is found to have
-    Round._take_in: «walked.is_scheduled and
+    ReconcileRound._take_in: «walked.is_scheduled and
         starting.registered().start_what_went_out(walked.edition) → False»
     test_what_went_out_after_the_backup_goes_to_nobody_twice
 the provider's memory is compared with when an issue was scheduled
-    editions_to_walk: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
+    load_editions: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
         published_at»
     test_schedule_older_than_postmarks_memory_stays_unreconciled
 a scheduled correction waits until earlier versions are reconciled

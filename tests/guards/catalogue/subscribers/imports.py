@@ -52,7 +52,7 @@ an address that stood further up is taken once, across pieces too
     TAKE_OUT_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»
     test_duplicates_are_found_across_chunks
 what is not the content that was announced is not kept
-    keep: if «digest.digest() != content_hash → False»:
+    store: if «digest.digest() != content_hash → False»:
     test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept
 what was lost of the content on the way is noticed
     _run: if «file.import_hash != bytes(record.content_hash) → False»:

@@ -11,7 +11,7 @@ whoever is erased loses address and name on every copy
     _NO_VALUES: for name in («"address", *FIELD_NAMES → FIELD_NAMES»)
     test_the_copies_of_every_issue_and_version_lose_address_and_name
 erasing waits for what is being published
-    erase: «wait_for_enqueues()» forget_recipient
+    erase: «wait_for_enqueues()» anonymise_recipient
     test_no_issue_that_is_being_published_names_who_is_erased
 publishing holds off those who erase until it is to be seen
     enqueue: «cursor.execute(LOCK_ENQUEUE)»
@@ -20,16 +20,16 @@ a piece of an import holds off those who erase until it is to be seen
     _apply: «cursor.execute(LOCK_ENQUEUE)» guard
     test_an_import_that_has_asked_already_who_was_erased_is_waited_for
 whoever never confirmed is forgotten by their mails too
-    expire_pending: «forget_who_never_confirmed(forgotten)»
+    expire_pending: «anonymise_unconfirmed(forgotten)»
     test_nothing_of_the_address_stays_anywhere
 erasing looks once more when nobody holds the person any more
-    erase: «forget_recipient(subscriber_id, key) forget_address(key)»
+    erase: «anonymise_recipient(subscriber_id, key) forget_address(key)»
     test_what_came_about_while_somebody_else_held_the_person_goes_too
 a mail that was being asked for while somebody is erased loses its address
-    erase: «forget_recipient(subscriber_id, key)» forget_address(key)
+    erase: «anonymise_recipient(subscriber_id, key)» forget_address(key)
     test_a_mail_that_they_were_just_asking_for_loses_their_address_too
 a link of who was erased brings nothing back
-    _standing: return Standing.«STALE → OPEN», None
+    _load_drop_status: return DropStatus.«STALE → OPEN», None
     test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back
 erasing does not wait for whoever applies an event of theirs
     forget: WHERE address_key = ANY(%s) «FOR UPDATE SKIP LOCKED»

@@ -114,19 +114,19 @@ of presses at once one is put on record
     confirm: Subscriber.objects.«select_for_update().»filter(pk=request.recipient).first()
     test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page
 a link confirms by a request that is on record, and by that one alone
-    _standing: act__in=[Act.ASKED, Act.IMPORTED]«, request=request»)
+    _load_drop_status: act__in=[Act.ASKED, Act.IMPORTED]«, request=request»)
     test_a_link_whose_request_is_not_on_record_confirms_nobody
 a link from before they went does not bring them back
-    standing_of: asked_themselves «and asked.at >= gone_at»
+    load_drop_status: asked_themselves «and asked.at >= gone_at»
     test_only_their_own_request_after_they_went_brings_back
 what somebody else asked for them does not bring them back
-    standing_of: «asked_themselves and» asked.at >= gone_at
+    load_drop_status: «asked_themselves and» asked.at >= gone_at
     test_only_their_own_request_after_they_went_brings_back
 a request that no mail answered has no link
-    _standing: if reader is None «or request < 1»:
+    _load_drop_status: if reader is None «or request < 1»:
     test_a_request_that_was_not_mailed_makes_no_old_link_new
 an earlier link says the same once a later one confirmed
-    standing_of: request «<= → ==» last_confirmed:
+    load_drop_status: request «<= → ==» last_confirmed:
     test_an_earlier_link_says_the_same_once_a_later_one_confirmed
 no token does what another was made for
     _key: digest_size=32«, person=purpose.encode()»).digest()
