@@ -40,6 +40,11 @@ def duration(seconds: float) -> str:
     return counted(round(seconds / 86_400), "day")
 
 
+def late_duration(late_s: float) -> str:
+    """How late something started, such as 12 minutes; empty within the first minute."""
+    return duration(late_s) if late_s >= 60 else ""
+
+
 def clock(at: datetime, zone: tzinfo) -> str:
     """A time of the day in a zone, to the second: 07:30:12."""
     return f"{at.astimezone(zone):%H:%M:%S}"

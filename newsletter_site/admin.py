@@ -20,6 +20,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.models import User
 from newsletter_site.sign_in.reauthenticate import identity_error
+from publishing.activity.activity_sentences import sentence_of
 
 if TYPE_CHECKING:
     _UserAdmin = UserAdmin[User]
@@ -114,7 +115,7 @@ class LogEntryAdmin(_LogAdmin):
     @admin.display(description="what was done")
     def change(self, entry: LogEntry) -> str:
         """The change as a sentence."""
-        return entry.get_change_message()
+        return str(sentence_of(entry))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,69 +1,74 @@
-"""Records what people did with readers and imports in the admin's log. Never an address."""
+"""
+Record what people did in the log that the desk and the admin show.
+
+An entry holds a code and its parameters; `publishing/activity/activity_sentences.py` renders it.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
+from typing import Any
 
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.db.models import Model
 
 from subscribers.models import Subscriber, SubscriberImport
 
 logger = logging.getLogger(__name__)
 
-ERASED = "Erased."
+_FLAGS = {"erase": DELETION, "upload": ADDITION, "discard": DELETION}
 
 
-def record_action(operator: uuid.UUID, subscriber_id: int, sentence: str) -> None:
-    """Somebody did something about one reader, who stands there by number."""
-    _record(operator, subscriber_id, DELETION if sentence == ERASED else CHANGE, sentence)
+def record_activity(
+    code: str,
+    by: uuid.UUID,
+    thing: type[Model] | Model,
+    *,
+    name: str = "",
+    key: object = None,
+    flag: int = CHANGE,
+    **params: Any,
+) -> None:
+    """
+    Record that a user did this to a thing, in the caller's transaction.
 
-
-def record_export(operator: uuid.UUID, state: str) -> None:
-    """Somebody took the list away as a file."""
-    which = f"{state} readers" if state else "readers"
-    _record(operator, None, CHANGE, f"Downloaded the list of {which} as CSV.")
-    logger.info("the list of %s was downloaded", which)
-
-
-def record_upload(importer: uuid.UUID, record: SubscriberImport) -> None:
-    """A file came to be checked. In the caller's transaction, like all of these."""
-    _record_import(importer, record, ADDITION, "Uploaded to be checked.")
-
-
-def record_import(importer: uuid.UUID, record: SubscriberImport) -> None:
-    """What was checked is to be imported, and on which statement."""
-    how = (
-        f"with consent given elsewhere: {record.statement}"
-        if record.confirmed
-        else "asking each reader to confirm"
-    )
-    _record_import(importer, record, CHANGE, f"Imported, {how}.")
-
-
-def record_drop(importer: uuid.UUID, record: SubscriberImport) -> None:
-    """What was checked is not to be imported."""
-    _record_import(importer, record, DELETION, "Dropped; nobody was imported.")
-
-
-def _record(operator: uuid.UUID, subscriber_id: int | None, flag: int, sentence: str) -> None:
+    A thing that may be gone, or must not be named, is given as its model, with a `name` and `key`.
+    """
+    if isinstance(thing, Model):
+        name, key = name or str(thing), thing.pk
     LogEntry.objects.create(
-        user_id=operator,
-        content_type=ContentType.objects.get_for_model(Subscriber),
-        object_id=None if subscriber_id is None else str(subscriber_id),
-        object_repr=f"subscriber {subscriber_id}" if subscriber_id else "the list",
+        user_id=by,
+        content_type=ContentType.objects.get_for_model(thing),
+        object_id=None if key is None else str(key),
+        object_repr=name[:200],
         action_flag=flag,
-        change_message=sentence,
+        change_message=json.dumps({"code": code, **params}, ensure_ascii=False),
     )
 
 
-def _record_import(importer: uuid.UUID, record: SubscriberImport, flag: int, sentence: str) -> None:
-    LogEntry.objects.create(
-        user_id=importer,
-        content_type=ContentType.objects.get_for_model(SubscriberImport),
-        object_id=str(record.pk),
-        object_repr=str(record)[:200],
-        action_flag=flag,
-        change_message=sentence,
+def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any) -> None:
+    """Somebody did something about one reader, who is named by number and never by address."""
+    name, flag = f"subscriber {reader}", _FLAGS.get(code, CHANGE)
+    record_activity(code, by, Subscriber, name=name, key=reader, flag=flag, **params)
+
+
+def record_export(by: uuid.UUID, state: str) -> None:
+    """Somebody downloaded the list of readers, or of those in one state."""
+    record_activity("download_list", by, Subscriber, name="the list", state=state)
+    logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
+
+
+def record_import_activity(code: str, by: uuid.UUID, record: SubscriberImport) -> None:
+    """A file was uploaded (`upload`), imported (`import`) or discarded (`discard`)."""
+    consent = {"statement": record.statement} if record.confirmed else {}
+    record_activity(
+        code,
+        by,
+        record,
+        name=record.filename,
+        flag=_FLAGS.get(code, CHANGE),
+        **(consent if code == "import" else {}),
     )

@@ -5,38 +5,31 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from delivery import log_context
+from subscribers.record_activity import record_activity
 
 logger = logging.getLogger(__name__)
 
 
-def record(actor: Any, account: Any, sentence: str) -> None:
-    """Record what `actor` did to `account`. The sentence comes without a full stop."""
-    LogEntry.objects.log_actions(
-        actor.pk,
-        get_user_model().objects.filter(pk=account.pk),
-        CHANGE,
-        change_message=f"{sentence}.",
-        single_object=True,
-    )
+def record(code: str, account: Any, **params: Any) -> None:
+    """The owner of an account did this to its sign-in."""
+    record_activity(code, account.pk, account, **params)
 
 
-def record_operator(account: Any, sentence: str) -> None:
+def record_operator(code: str, account: Any) -> None:
     """
-    Record what an operator did with a command, and log it after the commit.
+    An operator with the shell did this to the sign-in of an account.
 
-    The entry belongs to the account itself, because nobody is signed in.
+    Nobody is signed in there: it is recorded under the account itself, and in the program's log
+    once committed.
     """
-    sentence = f"{sentence}, from the command line"
-    record(account, account, sentence)
-    transaction.on_commit(lambda: _log(account, sentence))
+    record(code, account, from_command_line=True)
+    transaction.on_commit(lambda: _log(account, code))
 
 
-def _log(account: Any, sentence: str) -> None:
+def _log(account: Any, code: str) -> None:
     with log_context.scope():
         log_context.bind(author=account.pk)
-        logger.info("%s", sentence)
+        logger.info("%s from the command line", code)

@@ -92,7 +92,7 @@ class SignIn(LoginView):
             return HttpResponse(status=429)
         checked = two_step_devices.check(author, typed)
         if checked.result is CodeResult.RIGHT:
-            return self._sign_in(author, ", with a recovery code" if checked.is_recovery else "")
+            return self._sign_in(author, with_recovery_code=checked.is_recovery)
         if checked.result is CodeResult.PAUSED:
             error = f"{pause_sentence(checked.wait_s)} {NOT_YOUR_CODE}"
             page = self._code_page(error, status=429)
@@ -101,15 +101,19 @@ class SignIn(LoginView):
         count_failure(self.request, name)
         return self._code_page(WRONG_CODE)
 
-    def _sign_in(self, author: User, how: str = "") -> HttpResponse:
+    def _sign_in(self, author: User, *, with_recovery_code: bool = False) -> HttpResponse:
         request = self.request
         request.session.pop(_WAITS_FOR_CODE, None)
         is_known = known_browser.number_of(request, author.get_username())
         login(request, author, backend=BACKEND)
-        if how or not is_known:
-            where = "" if is_known else " from a browser that was not known yet"
-            network = network_of(request) or "unknown"
-            record(author, author, f"Signed in{where}{how}, network {network}")
+        if with_recovery_code or not is_known:
+            record(
+                "sign_in",
+                author,
+                new_browser=not is_known,
+                recovery_code=with_recovery_code,
+                network=network_of(request) or "unknown",
+            )
         response = HttpResponseRedirect(self.get_success_url())
         known_browser.remember(response, author.get_username())
         return response

@@ -115,7 +115,7 @@ def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode 
         TOTPDevice.objects.filter(user=author).exclude(pk=device.pk).delete()
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
         _end_sessions(author, _now())
-        record(author, author, "Set up two-step sign-in")
+        record("set_up_two_step", author)
         return _make_recovery_codes(author)
 
 
@@ -143,7 +143,7 @@ def renew_recovery_codes(author: Any) -> list[str]:
     """Replace the recovery codes by ten new ones."""
     with transaction.atomic():
         _lock(author)
-        record(author, author, "Made new recovery codes")
+        record("new_recovery_codes", author)
         return _make_recovery_codes(author)
 
 
@@ -169,9 +169,9 @@ def remove(author: Any, *, by_operator: bool = False) -> bool:
         if was_on:
             _end_sessions(author, None)
             if by_operator:
-                record_operator(author, "An operator switched two-step sign-in off")
+                record_operator("remove_two_step_by_operator", author)
             else:
-                record(author, author, "Switched two-step sign-in off")
+                record("remove_two_step", author)
         return was_on
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
+from django.contrib.admin.models import ADDITION
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -23,6 +22,7 @@ from django.db.models.functions import Now
 from newsletter_site.models.api_token import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.scopes import NAMES, open_to
 from newsletter_site.tokens.secret import RANDOM_BYTES, SHOWN, hash_of, token_of
+from subscribers.record_activity import record_activity
 
 LONGEST_DAYS = 3650
 POSTED_BEFORE = (
@@ -55,14 +55,14 @@ def make(
     expires_days: int | None = None,
     form: uuid.UUID | None = None,
     made_by: uuid.UUID | None = None,
-    where: str = "",
+    from_command_line: bool = False,
 ) -> Made:
     """
     Make a token for `person`, who may do at least as much as it is for.
 
     `form` is the key of the form it was asked for in: a second post of it is refused, because the
     first was shown its token. `made_by` stands in the audit trail, the person themselves unless
-    named; `where` ends its sentence. Raises `TokenRefusedError`.
+    named. Raises `TokenRefusedError`.
     """
     name = " ".join(name.split())
     wanted = [scope for scope in NAMES if scope in set(scopes)]
@@ -91,12 +91,14 @@ def make(
         row = ApiToken.objects.filter(hash=hash_of(token)).first()
         if row is None:
             raise TokenRefusedError("form", POSTED_BEFORE)
-        until = f", for {expires_days} days" if expires_days is not None else ""
         _record(
+            "make_token",
             made_by or person.pk,
             row,
-            ADDITION,
-            f"Made a token for {', '.join(wanted)}{until}{where}.",
+            flag=ADDITION,
+            scopes=list(wanted),
+            days=expires_days,
+            from_command_line=from_command_line,
         )
     return Made(row, token)
 
@@ -107,7 +109,9 @@ def refuse_a_second_post(form: uuid.UUID) -> None:
         raise TokenRefusedError("form", POSTED_BEFORE)
 
 
-def revoke(token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], where: str = "") -> ApiToken:
+def revoke(
+    token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], from_command_line: bool = False
+) -> ApiToken:
     """
     Take a token of `among` back, for good and at once; doing it again changes nothing.
 
@@ -119,7 +123,7 @@ def revoke(token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], where: str =
             raise TokenRefusedError("token", f"There is no token {token}.")
         if row.revoked_at is None:
             ApiToken.objects.filter(pk=row.pk).update(revoked_at=Now())
-            _record(by, row, CHANGE, f"Revoked the token{where}.")
+            _record("revoke_token", by, row, from_command_line=from_command_line)
             row.refresh_from_db()
         return row
 
@@ -164,12 +168,5 @@ def _refuse(person: Any, name: str, scopes: set[str], expires_days: int | None) 
         )
 
 
-def _record(by: uuid.UUID, row: ApiToken, flag: int, sentence: str) -> None:
-    LogEntry.objects.create(
-        user_id=by,
-        content_type=ContentType.objects.get_for_model(ApiToken),
-        object_id=str(row.pk),
-        object_repr=f"{row} of {row.person.get_username()}"[:200],
-        action_flag=flag,
-        change_message=sentence,
-    )
+def _record(code: str, by: uuid.UUID, row: ApiToken, **params: Any) -> None:
+    record_activity(code, by, row, name=f"{row} of {row.person.get_username()}", **params)

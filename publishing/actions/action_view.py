@@ -11,7 +11,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
-from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, cannot, perform
+from publishing.actions.action_sentences import (
+    LABELS,
+    button,
+    done_sentence,
+    question,
+    refusal_sentence,
+)
+from publishing.actions.edition_actions import (
+    ACTIONS,
+    CannotDoThatError,
+    perform,
+    readers_now,
+)
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import NO_OPERATOR, PUBLISH, author_of, desk_page, may_operate
@@ -34,18 +46,20 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
     if request.method == "POST":
         return _done(request, edition, name, back)
     status = load_status(edition.pk)
-    why_not = cannot(name, edition, status)
-    if why_not:
-        messages.warning(request, why_not)
+    refusal = ACTIONS[name].refusal(status)
+    if refusal:
+        messages.warning(request, refusal_sentence(CannotDoThatError(refusal, edition, status)))
         return see_other(back)
+    readers = readers_now(status)
     return desk_page(
         request,
         "publishing/action.html",
         {
             "title": plain_title(edition),
             "action": ACTIONS[name],
-            "question": ACTIONS[name].question(status),
-            "words": ACTIONS[name].words(status),
+            "label": LABELS[name],
+            "question": question(name, status, readers),
+            "button": button(name, status, readers),
             "status": status,
             "asks_about_archive": name == "cancel"
             and status.books.sent + status.books.unknown + status.books.being_sent > 0
@@ -62,17 +76,17 @@ def _may_unlist(request: HttpRequest, edition: Edition) -> bool:
 def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpResponse:
     unlists = name == "cancel" and "unlisted" in request.POST and _may_unlist(request, edition)
 
-    def record(verb: str) -> None:
-        record_activity.record_action(author_of(request), edition, verb)
+    def record(code: str) -> None:
+        record_activity.record_action(author_of(request), edition, code)
         if unlists:
             set_unlisted(author_of(request), edition.issue_id, unlisted=True)
 
     try:
         done = perform(name, edition, load_status(edition.pk), record=record)
     except CannotDoThatError as error:
-        messages.warning(request, str(error))
+        messages.warning(request, refusal_sentence(error))
     else:
-        messages.success(request, done)
+        messages.success(request, done_sentence(done))
     return see_other(back)
 
 

@@ -12,7 +12,8 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition, Newsletter
-from publishing.actions.edition_actions import CannotDoThatError, cannot_reschedule
+from publishing.actions.action_sentences import refusal_sentence, rescheduled_sentence
+from publishing.actions.edition_actions import CannotDoThatError, Refusal, refuse_reschedule
 from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
@@ -39,7 +40,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         if form.is_valid() and form.moment is not None:
             at = form.moment
             try:
-                done = give_time(
+                give_time(
                     edition,
                     at,
                     before=_before(request.POST.get("before", "")),
@@ -48,13 +49,14 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                     ),
                 )
             except CannotDoThatError as error:
-                messages.warning(request, str(error))
+                messages.warning(request, refusal_sentence(error))
             else:
-                messages.success(request, done)
+                messages.success(request, rescheduled_sentence(at))
             return see_other(back)
-    why_not = cannot_reschedule(status)
-    if why_not or moment is None:
-        messages.warning(request, f"“{edition.title}”: {why_not}")
+    refusal = refuse_reschedule(status)
+    if refusal or moment is None:
+        refused = CannotDoThatError(refusal or Refusal.NOT_SCHEDULED, edition, status)
+        messages.warning(request, refusal_sentence(refused))
         return see_other(back)
     if request.method != "POST":
         as_it_is = {"at": moment.local, "zone": moment.zone, "which": fold_choice(moment)}

@@ -24,12 +24,7 @@ from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
 from publishing.editions.versions import NOBODY, enqueue_audience, select_audience
 from publishing.models import Issue
-from publishing.scheduling.local_time import (
-    is_too_late,
-    late_pause_reason,
-    lateness_words,
-    scheduled_moment,
-)
+from publishing.scheduling.local_time import is_too_late, late_pause_reason, scheduled_moment
 
 logger = logging.getLogger(__name__)
 
@@ -92,14 +87,14 @@ def _start_in_time(edition: int) -> bool:
 
 def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEdition) -> None:
     """What is very late waits for a person; the audit trail says how it went either way."""
-    late = lateness_words(begun.scheduled_for, begun.at)
     moment = scheduled_moment(edition)
     if moment is None:
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
     paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)
     if paused:
         control.pause_automatically(cursor, edition.pk, late_pause_reason(moment, begun.at))
-    record_start(edition, late, is_paused=paused)
+    late_s = (begun.at - begun.scheduled_for).total_seconds()
+    record_start(edition, round(late_s), is_paused=paused)
 
 
 def _fill(edition: int) -> Edition:
@@ -123,7 +118,7 @@ class RegisteredStarter:
                 return False
             filled = _fill(edition)
             control.stop_after_restore(cursor, edition, WENT_OUT_BEFORE)
-            record_start(filled, "", is_paused=True, went_out_before=True)
+            record_start(filled, 0, is_paused=True, went_out_before=True)
         return True
 
 

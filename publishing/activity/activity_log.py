@@ -1,8 +1,8 @@
 """
-Who did what and when, as far as somebody may know: the log that the admin keeps, newest first.
+Who did what and when, newest first, as far as the user may know.
 
-Whoever publishes or operates sees what was done with issues, whoever manages readers what was done
-with readers, and whoever operates or may look at accounts what was done with those.
+Publishers and operators see what was done with issues, reader managers what was done with readers,
+and operators and account managers what was done with accounts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 from django.urls import NoReverseMatch, reverse
 
-from publishing.activity.activity_sentences import Said, said
+from publishing.activity.activity_sentences import ActivitySentence, sentence_of
 from publishing.models import Draft
 from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
 from subscribers.permissions import MANAGE
@@ -27,107 +27,103 @@ User = AbstractBaseUser | AnonymousUser
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of thing that is done: by which apps and models it is known, and who may see it."""
+class Topic:
+    """A part of the log: the apps and models that it is about, and who may see it."""
 
     name: str
     words: str
-    things: tuple[tuple[str, str], ...]
-    seen_by: tuple[str, ...]
+    models: tuple[tuple[str, str], ...]
+    permissions: tuple[str, ...]
 
 
-_OF_AN_APP = "*"
+_ANY_MODEL = "*"
 
-KINDS = (
-    Kind(
+TOPICS = (
+    Topic(
         "issues",
         "Issues",
-        (("publishing", _OF_AN_APP), ("delivery", _OF_AN_APP)),
+        (("publishing", _ANY_MODEL), ("delivery", _ANY_MODEL)),
         (PUBLISH, OPERATE),
     ),
-    Kind("imports", "Imports", (("subscribers", "subscriberimport"),), (MANAGE,)),
-    Kind("readers", "Readers", (("subscribers", "subscriber"),), (MANAGE,)),
-    Kind(
+    Topic("imports", "Imports", (("subscribers", "subscriberimport"),), (MANAGE,)),
+    Topic("readers", "Readers", (("subscribers", "subscriber"),), (MANAGE,)),
+    Topic(
         "accounts",
         "Accounts",
-        (("newsletter_site", _OF_AN_APP), ("auth", _OF_AN_APP)),
+        (("newsletter_site", _ANY_MODEL), ("auth", _ANY_MODEL)),
         (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user"),
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """One line of the log. `leads_to` is empty where there is no page, or none for this viewer."""
+class Activity:
+    """One line of the log. `url` is empty where there is no page, or none for this viewer."""
 
     pk: int
     at: datetime
-    who: object
-    said: Said
-    leads_to: str
+    user: object
+    sentence: ActivitySentence
+    thing: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Deeds:
+class ActivityPage:
     """Some lines, and the number before which the next page begins, if there is one."""
 
-    deeds: Sequence[Deed]
+    activities: Sequence[Activity]
     before: int | None
 
 
-def kinds_for(user: User) -> list[Kind]:
-    """The kinds that this person may see; none for whoever has no business with the log."""
-    return [kind for kind in KINDS if any(user.has_perm(one) for one in kind.seen_by)]  # type: ignore[union-attr]
+def topics_for(user: User) -> list[Topic]:
+    """The topics that this user may see."""
+    return [one for one in TOPICS if any(map(user.has_perm, one.permissions))]  # type: ignore[union-attr]
 
 
-def deeds_for(
+def activities_for(
     user: User,
     *,
-    kind: str = "",
+    topic: str = "",
     person: uuid.UUID | None = None,
     before: int | None = None,
     most: int,
-) -> Deeds:
+) -> ActivityPage:
     """
-    What was done, the newest first, at most so many. One query, whatever it finds, and one more
-    where drafts are among it.
+    At most `most` lines, the newest first, before the entry with the id `before`.
 
-    A page begins before the entry with the id `before`, so that nothing is shown twice or left out
-    because something was done meanwhile.
+    One query, and one more where drafts are among them.
     """
-    kinds = [one for one in kinds_for(user) if kind in ("", one.name)]
-    if not kinds:
-        return Deeds([], None)
-    entries = _of(kinds).select_related("user", "content_type").order_by("-pk")
+    topics = [one for one in topics_for(user) if topic in ("", one.name)]
+    entries = _entries_of(topics).select_related("user", "content_type").order_by("-pk")
     if person is not None:
         entries = entries.filter(user_id=person)
     if before is not None:
         entries = entries.filter(pk__lt=before)
-    found = list(entries[: most + 1])
-    more = len(found) > most
-    drafts = _drafts_open_to(user, found[:most])
-    return Deeds(
-        [_deed(entry, user, drafts) for entry in found[:most]], found[most - 1].pk if more else None
+    found = list(entries[: most + 1]) if topics else []
+    shown, more = found[:most], len(found) > most
+    drafts = _drafts_open_to(user, shown)
+    return ActivityPage(
+        [_activity(entry, user, drafts) for entry in shown], shown[-1].pk if more else None
     )
 
 
 def people() -> list[object]:
-    """Whoever can have done something: those who can sign in here, or could."""
-    who = get_user_model().objects.filter(Q(is_staff=True) | Q(logentry__isnull=False))
-    return list(who.distinct().order_by("first_name", "last_name", "username"))
+    """The users who can have done something: those who can sign in here, or could."""
+    users = get_user_model().objects.filter(Q(is_staff=True) | Q(logentry__isnull=False))
+    return list(users.distinct().order_by("first_name", "last_name", "username"))
 
 
-def _of(kinds: Iterable[Kind]) -> QuerySet[LogEntry]:
+def _entries_of(topics: Iterable[Topic]) -> QuerySet[LogEntry]:
     condition = Q(pk__in=())
-    for kind in kinds:
-        for app, model in kind.things:
-            of_app = Q(content_type__app_label=app)
-            condition |= of_app if model == _OF_AN_APP else of_app & Q(content_type__model=model)
+    for app, model in (one for topic in topics for one in topic.models):
+        in_app = Q(content_type__app_label=app)
+        condition |= in_app if model == _ANY_MODEL else in_app & Q(content_type__model=model)
     return LogEntry.objects.filter(condition)
 
 
 def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
-    """Of the drafts that these are about those that are still there, for whoever may open them."""
+    """The drafts among these entries that still exist and that this user may open."""
     keys = {
         key
         for entry in entries
@@ -148,25 +144,11 @@ def _id_in(key: str | None) -> uuid.UUID | None:
         return None
 
 
-def _deed(entry: LogEntry, user: User, drafts: Collection[str]) -> Deed:
-    thing = entry.content_type
-    app, model = (thing.app_label, thing.model) if thing else ("", "")
-    name, leads_to = _named(entry, app, model, user, drafts)
-    return Deed(
-        pk=entry.pk,
-        at=entry.action_time,
-        who=entry.user,
-        said=said(_sentence(entry), name),
-        leads_to=leads_to,
-    )
-
-
-def _sentence(entry: LogEntry) -> str:
-    """Where something was deleted the admin leaves it empty, and where nothing changed too."""
-    words = entry.get_change_message()
-    if words in ("", "[]", "No fields changed."):
-        return "Deleted." if entry.is_deletion() else "Saved, with nothing changed."
-    return words
+def _activity(entry: LogEntry, user: User, drafts: Collection[str]) -> Activity:
+    model = entry.content_type
+    app, name = (model.app_label, model.model) if model else ("", "")
+    thing, url = _named(entry, app, name, user, drafts)
+    return Activity(entry.pk, entry.action_time, entry.user, sentence_of(entry), thing, url)
 
 
 def _named(
@@ -180,8 +162,7 @@ def _named(
         case "publishing", "draft":
             return entry.object_repr, _address("desk:draft", key) if key in drafts else ""
         case "subscribers", "subscriberimport":
-            name = entry.object_repr.removeprefix(f"import {key} of ")
-            return name, _address("readers:import", key)
+            return entry.object_repr, _address("readers:import", key)
         case "subscribers", "subscriber" if key:
             erased = entry.is_deletion()
             return f"reader {key}", "" if erased else _address("readers:reader", key)
@@ -192,6 +173,8 @@ def _named(
             name = f"the account {entry.object_repr}"
             gone = entry.is_deletion() or not may
             return name, "" if gone else _address("admin:newsletter_site_user_change", key)
+        case "newsletter_site", "apitoken":
+            return entry.object_repr, ""
         case _:
             return f"the {model} {entry.object_repr}".strip(), ""
 

@@ -14,6 +14,7 @@ from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Kind, ProblemError, refusals
 from api.schema import BEFORE, LIMIT, InDigits, json_answer
 from delivery.interface import join_transaction
+from publishing.actions.action_sentences import done_sentence, refusal_sentence
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes
@@ -194,15 +195,15 @@ def act_on_issue(
         )
 
     def work(_: str) -> HttpResponse:
-        def record(verb: str) -> None:
-            record_activity.record_action(caller.id, edition, verb)
+        def record(code: str) -> None:
+            record_activity.record_action(caller.id, edition, code)
 
         try:
             with join_transaction():
                 done = perform(action, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
-            raise ProblemError(Kind.NOT_NOW, str(error)) from None
-        answer = ActionDone(**load_status(edition.pk).as_json(), done=done)
+            raise ProblemError(Kind.NOT_NOW, refusal_sentence(error)) from None
+        answer = ActionDone(**load_status(edition.pk).as_json(), done=done_sentence(done))
         return json_answer(answer, at=address_of(edition))
 
     return change(request, None, work)

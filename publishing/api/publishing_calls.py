@@ -14,6 +14,7 @@ from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import InDigits, json_answer
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
+from publishing.actions.action_sentences import refusal_sentence
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
 from publishing.api import scopes
@@ -115,7 +116,7 @@ def reschedule_issue(
             with join_transaction():
                 reschedule(edition, at, record=record)
         except CannotDoThatError as error:
-            raise ProblemError(Kind.NOT_NOW, str(error)) from None
+            raise ProblemError(Kind.NOT_NOW, refusal_sentence(error)) from None
         return json_answer(IssueStatus(**load_status(edition.pk).as_json()), at=address_of(edition))
 
     return change(request, content, work, ready=ready)

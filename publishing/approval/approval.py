@@ -103,7 +103,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             raise CannotApproveError(
                 "This draft was changed at this very moment. Nothing was approved; look again."
             )
-        record_activity.record_approval(by, found)
+        record_activity.record_draft_activity("approve_draft", by, found)
 
 
 def approval_of(draft: Draft, content: Content | None = None) -> Approval | None:

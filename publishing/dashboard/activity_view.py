@@ -1,4 +1,4 @@
-"""The log: who did what and when, by person and by kind, a page at a time."""
+"""The log: who did what and when, by person and by topic, a page at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from publishing.activity.activity_log import deeds_for, kinds_for, people
+from publishing.activity.activity_log import activities_for, people, topics_for
 from publishing.desk_access import desk_page, signed_in
 
 PAGE = 50
@@ -20,34 +20,34 @@ PAGE = 50
 @require_safe
 def log(request: HttpRequest) -> HttpResponse:
     """What was done, the newest first."""
-    kinds = kinds_for(request.user)
-    if not kinds:
+    topics = topics_for(request.user)
+    if not topics:
         raise PermissionDenied(
             "The log needs a permission that this account lacks. Ask an operator for it."
         )
-    kind = request.GET.get("kind", "")
-    if kind not in {one.name for one in kinds}:
-        kind = ""
+    topic = request.GET.get("kind", "")
+    if topic not in {one.name for one in topics}:
+        topic = ""
     person = _uuid(request.GET.get("person", ""))
     before = request.GET.get("before", "")
-    found = deeds_for(
+    found = activities_for(
         request.user,
-        kind=kind,
+        topic=topic,
         person=person,
         before=int(before) if before.isdecimal() and len(before) < 10 else None,
         most=PAGE,
     )
-    looked = {"kind": kind, "person": str(person or "")}
+    looked = {"kind": topic, "person": str(person or "")}
     return desk_page(
         request,
         "publishing/log.html",
         {
-            "deeds": found.deeds,
-            "kinds": kinds,
-            "kind": kind,
+            "activities": found.activities,
+            "topics": topics,
+            "topic": topic,
             "people": people(),
             "person": person,
-            "is_looked_for": bool(kind or person),
+            "is_looked_for": bool(topic or person),
             "newest": _query(looked) if before else "",
             "next": _query({**looked, "before": found.before}) if found.before else "",
         },

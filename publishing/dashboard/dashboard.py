@@ -29,7 +29,7 @@ from delivery.reports.health import HealthLine
 from delivery.reports.read_health import read_health
 from delivery.rules.edition_state import EditionState
 from publishing.actions import start_scheduled
-from publishing.activity.activity_log import Deed, deeds_for, kinds_for
+from publishing.activity.activity_log import Activity, activities_for, topics_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
 
-DEEDS = 6
+ACTIVITIES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Overview:
     strips: Sequence[Strip]
     unconfirmed: int
     health: Sequence[HealthLine]
-    deeds: Sequence[Deed]
+    activities: Sequence[Activity]
     has_log: bool
 
 
@@ -178,7 +178,6 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         + _needs_of_the_newsletter(viewer, newsletter)
     )
     points = reader_counts.points_of(charted, now_confirmed, zone)
-    deeds = deeds_for(viewer.user, most=DEEDS)
     return Overview(
         viewer=viewer,
         now=_now(),
@@ -209,8 +208,8 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         strips=strips_of(reader_counts.not_sent_of(ended, books, zone)),
         unconfirmed=sum(books[one.pk].unknown for one in ended),
         health=_health(zone) if viewer.operates else [],
-        deeds=deeds.deeds,
-        has_log=bool(kinds_for(viewer.user)),
+        activities=activities_for(viewer.user, most=ACTIVITIES).activities,
+        has_log=bool(topics_for(viewer.user)),
     )
 
 

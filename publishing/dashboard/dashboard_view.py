@@ -72,7 +72,7 @@ def look_at_alarms(request: HttpRequest) -> HttpResponse:
     up_to = _number(request.POST.get("up_to", ""))
     looked = mark_seen(edition.pk, up_to, author_of(request)) if edition else 0
     if edition and looked:
-        record_activity.record_action(author_of(request), edition, "looked at the alarms")
+        record_activity.record_action(author_of(request), edition, "look_at_alarms")
         messages.success(request, "Noted. The alarms stay on the page of the issue.")
     return see_other(reverse("desk:issues"))
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from delivery.models import Alarm
 from delivery.monitoring.alarms import UnseenAlarms
 from delivery.rules.edition_state import EditionState, awaits_decision
+from publishing.actions.action_sentences import button
 from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
 from publishing.editions.status import EditionStatus
@@ -87,7 +88,11 @@ def _of_edition(status: EditionStatus, may_act: bool) -> Need:
     ways = [Way("See how it stands", _progress(books.issue, books.version))]
     if settle is not None and may_act:
         ways.insert(
-            0, Way(f"{settle.words(status)}…", _action(settle.name, books.issue, books.version))
+            0,
+            Way(
+                f"{button(settle.name, status, 0)}…",
+                _action(settle.name, books.issue, books.version),
+            ),
         )
     reason = status.reason.removeprefix("Needs attention: ")
     return Need(glyph, tone, stands, reason, tuple(ways), name=title_of(status))

@@ -17,11 +17,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Edition
 from idempotency.key import fresh_key
-from publishing.activity.record_activity import (
-    record_draft_begun,
-    record_draft_edited,
-    record_draft_thrown_away,
-)
+from publishing.activity.record_activity import record_draft_activity
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
 from publishing.content.edition_content import Content
 from publishing.editions.versions import EVERYONE, default_goes_to, versions_of
@@ -201,7 +197,7 @@ def copy(
         if draft is None:
             return Gone()
         if draft.pk == fresh.pk and made is None:
-            record_draft_begun(author, draft)
+            record_draft_activity("begin_draft", author, draft)
             return Saved(draft, changed=True)
         return _standing(draft, wording)
 
@@ -260,7 +256,7 @@ def save(draft: uuid.UUID, from_revision: int, wording: DraftFields, *, by: uuid
         if not changed:
             return _standing(present, wording)
         if before != by:
-            record_draft_edited(by, present)
+            record_draft_activity("continue_draft", by, present)
         return Saved(present, changed=True)
 
 
@@ -281,7 +277,7 @@ def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
         )
         draft.refresh_from_db(fields=["created_at", "saved_at"])
         if author is not None:
-            record_draft_begun(author, draft)
+            record_draft_activity("begin_draft", author, draft)
         return draft
 
 
@@ -336,7 +332,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
         found = Draft.objects.select_for_update().filter(pk=draft, edition=None).first()
         if found is None:
             return False
-        record_draft_thrown_away(by, found)
+        record_draft_activity("delete_draft", by, found)
         found.delete()
         return True
 

@@ -116,7 +116,7 @@ def held_back_on_request() -> list[HeldBack]:
             name=edition_name(status.books.kind, status.books.version),
             stands=_STANDS.get(status.books.control, "needs attention"),
             reason=status.reason,
-            is_resumable=not ACTIONS["resume"].why_not(status),
+            is_resumable=not ACTIONS["resume"].refusal(status),
         )
         for status in statuses
         if awaits_decision(status.books)

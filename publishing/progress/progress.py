@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 from delivery.humanise import clock, counted_copies, counted_readers, duration
 from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
 from delivery.rules.edition_state import EditionState
-from publishing.actions.edition_actions import applicable, cannot_reschedule
+from publishing.actions.edition_actions import applicable, refuse_reschedule
 from publishing.editions.status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.scheduling.local_time import late_start_sentence
@@ -135,7 +135,7 @@ def reading_of(status: EditionStatus, zone: ZoneInfo) -> Reading:
         + [
             name
             for name, applies in (
-                ("reschedule", not cannot_reschedule(status)),
+                ("reschedule", not refuse_reschedule(status)),
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
                 ("archive", is_public(books)),

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import load_alarms
 from delivery.monitoring.worker_heartbeat import load_warnings
+from publishing.actions.action_sentences import LABELS
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import PUBLISH, desk_page, may_look
@@ -70,7 +71,9 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "alarms": alarms[:ALARMS_SHOWN],
             "more_alarms": len(alarms) > ALARMS_SHOWN,
             "actions": [
-                action for action in ACTIONS.values() if action.is_open_to(request.user.has_perm)
+                (action, LABELS[action.name])
+                for action in ACTIONS.values()
+                if action.is_open_to(request.user.has_perm)
             ],
         },
     )

@@ -24,7 +24,7 @@ from delivery.humanise import counted_readers
 from delivery.mail.compose import compose
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.activity.record_activity import record_publication, record_scheduling
+from publishing.activity.record_activity import record_publication
 from publishing.approval.approval import second_of
 from publishing.content.edition_content import Content
 from publishing.drafts import drafts
@@ -254,7 +254,7 @@ def _publish_new(
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
         issue.unlisted = True  # whoever tells where it stands has this object
     if asked.at:
-        record_scheduling(author, edition, asked.at, unlisted=asked.unlisted)
+        record_publication(author, edition, unlisted=asked.unlisted)
         _log_once_it_stands(edition, "scheduled")
         return edition
     edition.refresh_from_db(fields=["published_at", "held_until"])

@@ -18,7 +18,7 @@ from delivery.models import Edition
 from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import DropResult, DropStatus, load_drop_status
 from delivery.rules.provider_retention import provider_retention_days
-from publishing.activity.record_activity import record_copies_dropped_from_the_command_line
+from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import load_status
 from publishing.receipts.receipts import NoReceiptError, receipt_of, recount_before_dropping
@@ -75,7 +75,11 @@ def drop_copies(edition: Edition) -> Iterator[int]:
         why = drop_refusal(standing, load_status(edition.pk).words)
         if why:
             raise CannotDropError(why)
-        _say_dropped(edition, days, record=record_copies_dropped_from_the_command_line)
+        _say_dropped(
+            edition,
+            days,
+            record=lambda dropped: record_action_from_the_command_line(dropped, "drop_copies"),
+        )
     return drop_deliveries.delete_deliveries(edition.pk)
 
 

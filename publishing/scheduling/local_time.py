@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
-from delivery.humanise import duration
+from delivery.humanise import late_duration
 from delivery.rules.scheduled_time import LOCAL, Moment, day_and_time
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ __all__ = [
 FURTHEST = timedelta(days=366)
 # A change of the clocks so soon after the moment is worth knowing of.
 NEAR = timedelta(days=45)
-# Workers look every second; what starts within a minute starts in time.
-WORTH_SAYING_S = 60
 # Zones that people live in; the rest of the database are its own names and old spellings.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
@@ -235,8 +233,7 @@ def _comes_twice(said: datetime, zone: str, first: datetime, second: datetime) -
 
 def lateness_words(at: datetime, started: datetime) -> str:
     """How late something started, such as “12 minutes”; empty within the first minute."""
-    late_s = (started - at).total_seconds()
-    return duration(late_s) if late_s >= WORTH_SAYING_S else ""
+    return late_duration((started - at).total_seconds())
 
 
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from delivery.humanise import counted
 from delivery.models import Edition
+from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_moment
@@ -18,6 +19,7 @@ register = template.Library()
 # 3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s.
 register.filter("counted", counted)
 register.filter("called", called)
+register.filter("activity_sentence", sentence_of)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 

@@ -20,7 +20,6 @@ from api.json_body import shown
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
 from idempotency.fingerprint import UploadedContent
-from subscribers import record_activity
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
@@ -34,6 +33,7 @@ from subscribers.importing.import_page import standing_of
 from subscribers.importing.rejects_file import HEADER, line_of
 from subscribers.importing.report import counts_of, read_as
 from subscribers.models import SubscriberImport
+from subscribers.record_activity import record_import_activity
 
 router = Router(tags=["Imports"])
 
@@ -170,7 +170,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
                 f"Only what was checked can be imported. {standing_of(record).sentence}",
             )
         record = _named(import_id)
-        record_activity.record_import(caller.id, record)
+        record_import_activity("import", caller.id, record)
         return json_answer(Import(**_facts(record)), at=_place(import_id))
 
     return change(request, decision, work, ready=ready)
@@ -195,7 +195,7 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
                 raise ProblemError(
                     Kind.NOT_NOW, "It is imported or deleted already; there is nothing to drop."
                 )
-            record_activity.record_drop(caller_of(request).id, record)
+            record_import_activity("discard", caller_of(request).id, record)
         return json_answer(ImportDropped(id=import_id, dropped=True))
 
     return change(request, None, work)
@@ -205,7 +205,7 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
     caller = caller_of(request)
     record, is_new = accept_upload.receive_to_check(readers, file, name, caller.person)
     if is_new:
-        record_activity.record_upload(caller.id, record)
+        record_import_activity("upload", caller.id, record)
     return json_answer(
         ImportReceived(**_facts(record), created=is_new),
         201 if is_new else 200,

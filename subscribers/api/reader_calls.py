@@ -14,7 +14,6 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
-from subscribers import record_activity
 from subscribers.address import Refusal, read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
@@ -33,6 +32,7 @@ from subscribers.desk.reader_list import Looked, SearchTookTooLongError, page_of
 from subscribers.desk.readers_csv import came_by
 from subscribers.models import Subscriber
 from subscribers.name import read_name
+from subscribers.record_activity import record_reader_activity
 
 router = Router(tags=["Readers"])
 
@@ -109,7 +109,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         added = add(_address(reader.address), _name(reader.name), says=says, agreed_elsewhere=where)
         there = added.reader
         if there is not None and added.result == "added":
-            record_activity.record_action(caller.id, there.pk, "Added by a program.")
+            record_reader_activity("add_by_program", caller.id, there.pk)
         # By number and without the address: erasing does not reach a saved answer.
         return json_answer(
             ReaderAdded(
@@ -151,7 +151,7 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     record = record_of(_named(reader).pk)
     if record is None:
         raise _nobody()
-    record_activity.record_action(caller_of(request).id, reader, "Downloaded the record.")
+    record_reader_activity("download_data", caller_of(request).id, reader)
     return HttpResponse(record.as_json(), content_type="application/json")
 
 
@@ -174,9 +174,7 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
         with transaction.atomic():
             done = ACTIONS[action].perform(reader)
             if done:
-                record_activity.record_action(
-                    caller_of(request).id, reader, ACTIONS[action].recorded
-                )
+                record_reader_activity(action, caller_of(request).id, reader)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
         told = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
         return json_answer(told, at=_place(reader))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from subscribers import record_activity
 from subscribers.data_requests.erase import erase
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
@@ -27,7 +26,6 @@ class Action:
     question: str
     words: str
     done: str
-    recorded: str
     may: Callable[[Subscriber], bool]
     perform: Callable[[int], bool]
     tone: str = ""
@@ -49,7 +47,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
                 "and confirming; nobody at the desk can bring them back.",
                 "Unsubscribe this reader",
                 "Unsubscribed. It took effect at once.",
-                "Unsubscribed for them.",
                 lambda reader: reader.unsubscribed_at is None,
                 _leave,
                 tone="risk",
@@ -62,7 +59,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
                 "desk can let the address in again.",
                 "Shut this address out",
                 "Shut out. Nothing is mailed to this address.",
-                "Shut the address out.",
                 lambda reader: not is_shut_out(reader.email_key),
                 shut_out,
                 tone="risk",
@@ -74,7 +70,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
                 "they are, and so does what Postmark told of the address.",
                 "Let this address in again",
                 "Let in again. How the reader themselves stands did not change.",
-                "Let the address in again.",
                 lambda reader: is_shut_out(reader.email_key),
                 let_in,
             ),
@@ -86,7 +81,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
                 "them back. It cannot be undone.",
                 "Erase this reader",
                 "Erased. Nothing is held about this reader any more.",
-                record_activity.ERASED,
                 lambda _: True,
                 erase,
                 tone="risk",

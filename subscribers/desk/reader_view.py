@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from subscribers import record_activity
 from subscribers.data_requests.personal_data import record_of
 from subscribers.data_requests.personal_data_file import record_file
 from subscribers.data_requests.personal_data_sentences import in_words
@@ -17,6 +16,7 @@ from subscribers.desk.reader_sentence import standing_of
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
+from subscribers.record_activity import record_reader_activity
 
 
 def _reader(reader: int) -> Subscriber:
@@ -55,7 +55,7 @@ def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
     record = record_of(_reader(reader).pk)
     if record is None:
         raise Http404("There is no reader of this number.")
-    record_activity.record_action(operator_of(request), reader, "Downloaded the record.")
+    record_reader_activity("download_data", operator_of(request), reader)
     return record_file(record)
 
 
@@ -76,7 +76,7 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     with transaction.atomic():
         done = action.perform(reader)
         if done:
-            record_activity.record_action(operator_of(request), reader, action.recorded)
+            record_reader_activity(name, operator_of(request), reader)
     if done:
         messages.success(request, action.done)
     else:

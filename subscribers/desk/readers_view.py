@@ -9,7 +9,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from subscribers import record_activity
 from subscribers.data_requests.personal_data_sentences import GLYPHS, TONES
 from subscribers.desk.reader_list import (
     SEARCH_S,
@@ -24,6 +23,7 @@ from subscribers.desk.readers_csv import came_by, lines_of
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.models import Subscriber
 from subscribers.models.suppression import why_suppressed
+from subscribers.record_activity import record_export
 from subscribers.signup.embed_form import html_of_form
 
 
@@ -67,7 +67,7 @@ def readers(request: HttpRequest) -> HttpResponse:
 def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     """Those that are looked for, as a CSV file, sent while it is read."""
     looked = _looked(request)
-    record_activity.record_export(operator_of(request), looked.state)
+    record_export(operator_of(request), looked.state)
     file = StreamingHttpResponse(
         lines_of(everybody(looked)), content_type="text/csv; charset=utf-8"
     )

@@ -21,7 +21,6 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from subscribers import record_activity
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
@@ -35,6 +34,7 @@ from subscribers.importing.report import read_as
 from subscribers.links.see_other import see_other
 from subscribers.models import LeftOutRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
+from subscribers.record_activity import record_import_activity
 
 PAGE = 25
 REJECTS_SHOWN = 50
@@ -71,7 +71,7 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
                 readers, bytes_of_it, file.name or "a file", request.user
             )
             if is_new:
-                record_activity.record_upload(operator_of(request), record)
+                record_import_activity("upload", operator_of(request), record)
     except UnreadableFileError as error:
         return _history(request, str(error))
     if not is_new:
@@ -124,7 +124,7 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
     statement = Statement(confirmed=elsewhere, where=where, importer=request.user)
     with transaction.atomic():
         if accept_upload.decide(import_id, statement):
-            record_activity.record_import(operator_of(request), _named(import_id))
+            record_import_activity("import", operator_of(request), _named(import_id))
     return _see(import_id)
 
 
@@ -136,7 +136,7 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
     with transaction.atomic():
         dropped = accept_upload.drop(import_id)
         if dropped:
-            record_activity.record_drop(operator_of(request), record)
+            record_import_activity("discard", operator_of(request), record)
     if not dropped:
         messages.warning(request, "It is imported or deleted already; there is nothing to drop.")
         return _see(import_id)

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from delivery.models import Edition
+from publishing.activity.activity_sentences import sentence_of
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import run_workers, uploaded
@@ -29,7 +30,7 @@ def test_publishing_cancelling_importing_erasing_and_permissions_all_leave_their
         lines = list(LogEntry.objects.order_by("pk"))[last:]
         last += len(lines)
         assert all(line.user_id == ola.pk for line in lines)
-        return [(line.get_change_message(), line.content_type.model) for line in lines]
+        return [(str(sentence_of(line)), line.content_type.model) for line in lines]
 
     assert window.publish().status == 303
     assert new_lines() == [("Published version 1 to 1 reader.", "issue")]
@@ -38,7 +39,7 @@ def test_publishing_cancelling_importing_erasing_and_permissions_all_leave_their
     asked = window.get(f"{FORM}{issue}/cancel/").form_with("csrfmiddlewaretoken").fields
     assert window.post(f"{FORM}{issue}/cancel/", **asked).status in {302, 303}
     # Nobody has it: the words are a draft again.
-    assert new_lines() == [("Began a draft.", "draft"), ("Cancelled, version 1.", "issue")]
+    assert new_lines() == [("Began the draft.", "draft"), ("Cancelled version 1.", "issue")]
 
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")

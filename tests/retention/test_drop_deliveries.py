@@ -28,6 +28,7 @@ from delivery.retention.drop_deliveries import DropResult, DropStatus, may_be_dr
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.logs.format import LineFormatter
 from newsletter_site.retention import prune, would_go
+from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.versions import EVERYONE, REACHED, VersionRefusedError, plan_version
@@ -98,8 +99,8 @@ def begin_to_drop(edition: Edition) -> None:
 
 def on_record() -> list[str]:
     """What the audit trail says of dropping."""
-    entries = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
-    return [sentence for sentence in entries if "copies" in sentence]
+    sentences = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
+    return [sentence for sentence in sentences if "copies" in sentence]
 
 
 def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
@@ -334,7 +335,7 @@ class TestOnRecord:
 
     def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(self, old: Edition) -> None:
         pieces = drop_copies(old)
-        assert on_record() == ["Dropped the copies from the command line, version 1."]
+        assert on_record() == ["Dropped the copies of version 1, from the command line."]
         next(pieces)
         assert drop(old) == 0
         assert len(on_record()) == 1

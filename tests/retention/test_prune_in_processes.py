@@ -107,6 +107,6 @@ def test_of_two_at_once_both_go_on_and_one_is_on_record(
 
     assert [process.returncode for process in both] == [0, 0], outs
     assert sum(json.loads(out.splitlines()[-1])["copies"] for out, _ in outs) == 5
-    sentences = LogEntry.objects.filter(change_message__contains="copies")
+    sentences = LogEntry.objects.filter(change_message__contains="drop_copies")
     assert sentences.count() == 1
     assert find_violations([old.pk]) == []

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         with transaction.atomic():
             throttle.forget_failures(username)
             two_step_devices.end_pauses(author)
-            record_operator(author, "An operator forgot the failed sign-ins")
+            record_operator("forget_failures", author)
         path = reverse("let_in", args=[known_browser.link_token(username)])
         self.stdout.write(
             f"The failures of {username} and the pauses after wrong codes are forgotten.\n"

@@ -14,8 +14,6 @@ from newsletter_site.tokens.manage import TokenRefusedError, make, revoke
 from newsletter_site.tokens.scopes import NAMES
 from newsletter_site.tokens.token_state import standing_of
 
-WHERE = " from the command line"
-
 
 class Command(BaseCommand):
     """Makes, lists or revokes."""
@@ -60,7 +58,7 @@ class Command(BaseCommand):
             options["name"],
             options["scope"],
             expires_days=options["expires_days"],
-            where=WHERE,
+            from_command_line=True,
         )
         # News, not an error: the last line of the output is for programs alone.
         self.stderr.style_func = str
@@ -87,7 +85,7 @@ class Command(BaseCommand):
         if owner is None:
             raise CommandError(f"There is no token {number}.")
         # Nobody is signed in here: it stands in the log under the name of its person.
-        row = revoke(number, owner, among=ApiToken.objects.all(), where=WHERE)
+        row = revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
         self.stdout.write(f"Token {row.pk} is not accepted any more.")
 
 

@@ -31,7 +31,7 @@ class Command(BaseCommand):
             # The last of each edition stands for those before it.
             for last in {alarm.edition_id: alarm for alarm in its}.values():
                 mark_seen(last.edition_id, last.pk, None)
-                record_action_from_the_command_line(last.edition, "alarms looked at")
+                record_action_from_the_command_line(last.edition, "look_at_alarms")
             self.stdout.write(f"{len(its)} alarms of this issue were looked at.")
             return
         for alarm in alarms:

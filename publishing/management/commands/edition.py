@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from publishing.actions.action_sentences import done_sentence, refusal_sentence
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.status import load_status
@@ -32,11 +33,12 @@ class Command(EditionCommand):
         # News, not an error: the last line of the output is for programs alone.
         self.stderr.style_func = str
 
-        def record(verb: str) -> None:
-            record_action_from_the_command_line(edition, verb)
+        def record(code: str) -> None:
+            record_action_from_the_command_line(edition, code)
 
         try:
-            self.stderr.write(perform(name, edition, load_status(edition.pk), record=record))
+            done = perform(name, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
-            raise CommandError(str(error)) from None
+            raise CommandError(refusal_sentence(error)) from None
+        self.stderr.write(done_sentence(done))
         self.stdout.write(json.dumps(load_status(edition.pk).as_json()))

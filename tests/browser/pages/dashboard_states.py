@@ -16,7 +16,7 @@ from delivery.monitoring import worker_heartbeat
 from publishing.activity.record_activity import record_action
 from publishing.models import Draft
 from subscribers.models import Subscriber
-from subscribers.record_activity import record_import
+from subscribers.record_activity import record_import_activity
 from tests.browser.pages.accessibility import Pages, Shown
 from tests.browser.pages.desk_pages import DESK, published, watching
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
@@ -66,12 +66,14 @@ def busy(author: Any) -> None:
         edition=ended, kind="accepted_twice", about="1",
         sentence="Postmark accepted a second copy for one reader; the edition was stopped.",
     )  # fmt: skip
-    record_action(tomas.pk, ended, "resumed")
+    record_action(tomas.pk, ended, "resume")
     SubscriberImportFactory(
         state="checked", confirmed=False, finished_at=None, checked_at=timezone.now(),
         filename="village-fair.csv", rows=1204, added=1091, known=113, imported_by=tomas,
     )  # fmt: skip
-    record_import(tomas.pk, SubscriberImportFactory(filename="guild.csv", confirmed=False))
+    record_import_activity(
+        "import", tomas.pk, SubscriberImportFactory(filename="guild.csv", confirmed=False)
+    )
 
 
 def a_year(author: Any) -> None:

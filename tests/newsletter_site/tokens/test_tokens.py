@@ -24,6 +24,7 @@ from newsletter_site.models import ApiToken
 from newsletter_site.tokens.manage import TokenRefusedError, make, revoke, tokens_of
 from newsletter_site.tokens.secret import hash_of, is_well_formed, token_of
 from newsletter_site.tokens.token_state import standing_of
+from publishing.activity.activity_sentences import sentence_of
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
 
@@ -176,9 +177,9 @@ def test_making_and_revoking_stand_in_the_audit_trail(edith: Any) -> None:
     program = Program(edith, "status", "publish")
     revoke(program.row.pk, edith.pk, among=tokens_of(edith))
     revoke(program.row.pk, edith.pk, among=tokens_of(edith))
-    assert [line.get_change_message() for line in LogEntry.objects.order_by("pk")] == [
-        "Made a token for publish, status.",
-        "Revoked the token.",
+    assert [str(sentence_of(line)) for line in LogEntry.objects.order_by("pk")] == [
+        "Made for publish, status.",
+        "Revoked.",
     ]
 
 
@@ -212,7 +213,7 @@ def test_the_command_makes_lists_and_revokes(edith: Any) -> None:
     assert token not in listed.getvalue()
     call_command("token", "revoke", str(ApiToken.objects.get().pk), stdout=io.StringIO())
     assert ApiToken.objects.get().revoked_at is not None
-    assert "from the command line" in LogEntry.objects.latest("pk").get_change_message()
+    assert "from the command line" in str(sentence_of(LogEntry.objects.latest("pk")))
     for said, wrong in (
         ("There is nobody called 'x'", ("create", "x", "--name", "a", "--scope", "status")),
         ("a permission that edith lacks", ("create", "edith", "--name", "a", "--scope", "readers")),

@@ -16,6 +16,7 @@ from django.utils import timezone
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
 from publishing.actions.edition_actions import ACTIONS, applicable, perform
+from publishing.activity.activity_sentences import code_of, sentence_of
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.publish.publish import publish
@@ -185,8 +186,7 @@ def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
     window.post(address(edition, f"{name}/"))
     assert load_status(edition.pk).as_json() == after
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
-    recorded = ACTIONS[name].recorded
-    assert entry.get_change_message() == f"{recorded.capitalize()}, version 1."
+    assert code_of(entry) == (name, {"version": 1})
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_the_command_prints_the_new_state_and_acts_as_the_only_superuser(
     assert status["state"] == "paused"
     assert (status["waiting"], status["audience"]) == (6, 6)
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
-    assert entry.get_change_message() == "Paused from the command line, version 1."
+    assert str(sentence_of(entry)) == "Paused version 1, from the command line."
     assert entry.user == author
 
 

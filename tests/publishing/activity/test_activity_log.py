@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -14,15 +15,22 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
-from publishing.activity.activity_sentences import said
-from publishing.activity.record_activity import record_action, record_draft_begun, record_listing
+from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.record_activity import (
+    record_action,
+    record_draft_activity,
+    record_listing,
+    record_start,
+)
 from publishing.drafts.drafts import delete_draft
 from publishing.models import Draft, Issue
-from publishing.progress.edition_history import words_of
 from publishing.publish.publish import publish
-from subscribers import record_activity as of_imports
-from subscribers import record_activity as of_readers
 from subscribers.models import Subscriber, SubscriberImport
+from subscribers.record_activity import (
+    record_export,
+    record_import_activity,
+    record_reader_activity,
+)
 from tests.publishing.author_browser import Page, WindowOf, address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import in_doubt
@@ -31,42 +39,76 @@ from tests.subscribers.factories import SubscriberFactory, SubscriberImportFacto
 LOG = "/admin/newsletters/log/"
 
 
-DROPPED = "dropped the copies of version 2 of It from the command line"
+PUBLISHED = {"goes_to": "everyone", "audience": 3, "unlisted": False, "approved_by": ""}
+STARTED = {"audience": 3, "late_s": 0, "is_paused": False, "went_out_before": False}
+SEVEN = {"utc": "2026-10-25T07:30:00+00:00", "local": "2026-10-25T07:30", "zone": "UTC"}
+EIGHT = {"utc": "2026-10-25T08:30:00+00:00", "local": "2026-10-25T08:30", "zone": "UTC"}
+
+
+def entry_of(code: str, **params: Any) -> LogEntry:
+    return LogEntry(action_flag=2, change_message=json.dumps({"code": code, **params}))
+
+
+def about(entry: LogEntry, thing: str) -> str:
+    """The sentence as the log shows it."""
+    sentence = sentence_of(entry)
+    return f"{sentence.until_thing} {thing}{sentence.after}"
 
 
 @pytest.mark.parametrize(
-    ("kept", "sentence"),
+    ("entry", "sentence"),
     [
-        ("Published version 1 to 3 readers.", "published It to 3 readers"),
-        ("Published version 2 to all: 3 readers.", "published version 2 of It to all: 3 readers"),
-        ("Resumed, version 1.", "resumed It"),
-        ("Sent to the missed, version 2.", "sent to the missed version 2 of It"),
-        ("Paused from the command line, version 1.", "paused It from the command line"),
-        ("Version 1 went out by itself, late.", "scheduled It, which went out by itself, late"),
-        ("Version 2 went out by itself.", "scheduled version 2 of It, which went out by itself"),
-        ("Looked at the alarms of, version 2.", "looked at the alarms of version 2 of It"),
-        ("Looked at the alarms, version 1.", "looked at the alarms of It"),
-        ("Downloaded all readers of version 1 as CSV.", "downloaded all readers of It as CSV"),
-        ("Dropped the copies from the command line, version 2.", DROPPED),
-        ("Made unlisted.", "made It unlisted"),
-        ("Imported, asking each to confirm.", "imported It, asking each to confirm"),
-        ("Uploaded to be checked.", "uploaded It to be checked"),
-        ("Dropped; nobody was imported.", "dropped It; nobody was imported"),
-        ("Downloaded the record.", "downloaded the record of It"),
-        ("Added.", "added It"),
-        ("Changed Name and Tagline.", "changed Name and Tagline of It"),
-        ("Something that nobody thought of.", "something that nobody thought of: It"),
-        ("DNS was looked at.", "DNS was looked at: It"),
+        (entry_of("publish", version=1, **PUBLISHED), "published It to 3 readers"),
+        (
+            entry_of("publish", version=2, **PUBLISHED | {"approved_by": "Basil"}),
+            "published version 2 of It to everyone confirmed: 3 readers, approved by Basil",
+        ),
+        (entry_of("resume", version=1), "resumed It"),
+        (
+            entry_of("send-to-missed", version=2),
+            "sent to the missed readers of version 2 of It",
+        ),
+        (
+            entry_of("pause", version=1, from_command_line=True),
+            "paused It, from the command line",
+        ),
+        (
+            entry_of("start", version=1, **STARTED | {"late_s": 720}),
+            (
+                "scheduled It, which went out automatically to 3 readers, 12 minutes late: "
+                "no worker had started it before"
+            ),
+        ),
+        (
+            entry_of("reschedule", version=1, at=EIGHT, before=SEVEN),
+            (
+                "rescheduled It for Sun 25 Oct 2026, 08:30 UTC; it was to go out "
+                "Sun 25 Oct 2026, 07:30 UTC"
+            ),
+        ),
+        (entry_of("look_at_alarms", version=2), "looked at the alarms of version 2 of It"),
+        (
+            entry_of("download_readers", version=1, outcome="all"),
+            "downloaded all readers of It as CSV",
+        ),
+        (entry_of("unlist"), "made It unlisted"),
+        (entry_of("import"), "imported It, asking each reader to confirm"),
+        (entry_of("discard"), "discarded It; nobody was imported"),
+        (entry_of("approve_draft", revision=3), "approved revision 3 of It"),
+        (entry_of("painted_green"), "painted green to It"),
+        (LogEntry(action_flag=1, change_message='[{"added": {}}]'), "added It"),
+        (
+            LogEntry(
+                action_flag=2, change_message='[{"changed": {"fields": ["Name", "Tagline"]}}]'
+            ),
+            "changed Name and Tagline of It",
+        ),
+        (LogEntry(action_flag=2, change_message="[]"), "saved It, with nothing changed"),
+        (LogEntry(action_flag=3, change_message=""), "deleted It"),
     ],
 )
-def test_the_thing_stands_in_its_place(kept: str, sentence: str) -> None:
-    assert str(said(kept, "It")) == sentence
-
-
-def test_a_title_that_looks_like_one_of_our_sentences_is_only_a_title() -> None:
-    assert (
-        str(said("Resumed, version 1.", "Erased, version {0}.")) == "resumed Erased, version {0}."
-    )
+def test_each_code_has_a_sentence_around_its_thing(entry: LogEntry, sentence: str) -> None:
+    assert about(entry, "It") == sentence
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,13 +133,13 @@ def operator(django_user_model: Any) -> Any:
 def done(author: Any, operator: Any, three_readers: list[Subscriber]) -> Any:
     """An issue was published, paused and unlisted, a list imported, a reader erased."""
     edition = publish(author.pk, "k", letter("Herons"), hold_s=0).edition
-    record_action(author.pk, edition, "paused")
+    record_action(author.pk, edition, "pause")
     record_listing(operator.pk, edition.issue_id, unlisted=True)
     list_of_readers = SubscriberImportFactory(filename="village-fair.csv", confirmed=False)
-    of_imports.record_import(operator.pk, list_of_readers)
-    of_readers.record_action(operator.pk, three_readers[0].pk, "Erased.")
-    of_readers.record_action(operator.pk, three_readers[1].pk, "Downloaded the record.")
-    of_readers.record_export(operator.pk, "")
+    record_import_activity("import", operator.pk, list_of_readers)
+    record_reader_activity("erase", operator.pk, three_readers[0].pk)
+    record_reader_activity("download_data", operator.pk, three_readers[1].pk)
+    record_export(operator.pk, "")
     return edition
 
 
@@ -108,7 +150,7 @@ def test_everything_that_was_done_stands_there_newest_first(
     page = WindowOf(operator).get(LOG)
     assert lines(page) == [
         "ola downloaded the list of readers as CSV",
-        f"ola downloaded the record of reader {other.pk}",
+        f"ola downloaded the data of reader {other.pk}",
         f"ola erased reader {erased.pk}",
         "ola imported village-fair.csv, asking each reader to confirm",
         "ola made Herons unlisted",
@@ -127,8 +169,8 @@ def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
     there, gone = (
         Draft.objects.create(title=title, saved_by=author) for title in ("Swifts", "Moths")
     )
-    record_draft_begun(author.pk, there)
-    record_draft_begun(author.pk, gone)
+    record_draft_activity("begin_draft", author.pk, there)
+    record_draft_activity("begin_draft", author.pk, gone)
     delete_draft(gone.pk, by=author.pk)
 
     page = WindowOf(author).get(LOG)
@@ -146,7 +188,7 @@ def test_an_entry_that_names_no_id_is_shown_and_leads_nowhere(
     operator: Any, author: Any, thing: Any, key: str | None
 ) -> None:
     there = Draft.objects.create(title="Swifts", saved_by=author)
-    record_draft_begun(author.pk, there)
+    record_draft_activity("begin_draft", author.pk, there)
     LogEntry.objects.create(
         user=author,
         content_type=ContentType.objects.get_for_model(thing),
@@ -204,10 +246,10 @@ def test_the_next_page_begins_where_this_one_ends_whatever_was_done_meanwhile(
     author: Any, operator: Any
 ) -> None:
     for number in range(60):
-        of_readers.record_action(author.pk, number + 1, "Downloaded the record.")
+        record_reader_activity("download_data", author.pk, number + 1)
     window = WindowOf(operator)
     first = window.get(LOG)
-    of_readers.record_action(author.pk, 99, "Downloaded the record.")
+    record_reader_activity("download_data", author.pk, 99)
     older = re.search(r'href="(\?[^"]*)" rel="next"', first.html)
     assert older
     second = window.get(LOG + older[1].replace("&amp;", "&"))
@@ -224,12 +266,12 @@ def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, aut
             window.get(LOG)
         return len(captured)
 
-    of_readers.record_action(author.pk, 1, "Downloaded the record.")
+    record_reader_activity("download_data", author.pk, 1)
     queries()  # what kinds of things there are is asked once
     few = queries()
-    for number in range(30):
+    for _ in range(30):
         reader = SubscriberFactory()
-        of_readers.record_action(author.pk, reader.pk, f"Downloaded the record {number}.")
+        record_reader_activity("download_data", author.pk, reader.pk)
     assert queries() == few <= 10
 
 
@@ -259,30 +301,22 @@ def test_the_history_of_an_edition_says_who_did_what_and_what_homing_did(
     assert "No answer came back about 1 copy" in words
 
 
-def test_every_version_has_its_own_and_what_is_about_the_issue_stands_with_all():
-    assert words_of("Paused, version 1.", "Edith", 1) == "Edith: paused"
-    assert words_of("Paused, version 1.", "Edith", 2) == ""
-    assert words_of("Paused, version 12.", "Edith", 1) == ""
-    assert words_of("Published version 2 to everyone confirmed: 3 readers.", "E", 2) == (
-        "E: published to everyone confirmed: 3 readers"
-    )
-    assert words_of("Made unlisted.", "Edith", 2) == "Edith: made unlisted"
-
-
-@pytest.mark.parametrize(
-    ("kept", "words"),
-    [
-        ("Looked at the alarms, version 2.", "Edith: looked at the alarms"),
-        (
-            "Downloaded the waiting readers of version 2 as CSV.",
-            "Edith: downloaded the waiting readers as CSV",
-        ),
-        (
-            "Version 2 went out by itself at its time, to 3 readers.",
-            "It went out by itself at its time, to 3 readers",
-        ),
-    ],
-)
-def test_without_its_version_it_is_a_sentence_and_stands_with_that_version_alone(kept, words):
-    assert words_of(kept, "Edith", 2) == words
-    assert words_of(kept, "Edith", 1) == ""
+def test_a_version_has_its_own_history_and_that_of_its_issue(
+    author: Any, window: WindowOf, edition: Edition
+) -> None:
+    second = publish(author.pk, "k2", letter("Herons"), hold_s=0, issue=edition.issue_id, version=2)
+    record_action(author.pk, second.edition, "pause")
+    record_action(author.pk, second.edition, "look_at_alarms")
+    record_listing(author.pk, edition.issue_id, unlisted=True)
+    record_start(second.edition, 0, is_paused=False)
+    assert happened(window.get(f"{address(edition)}?version=1")) == [
+        "Edith Marlow: made unlisted",
+        "Edith Marlow: published to 3 readers",
+    ]
+    assert happened(window.get(f"{address(edition)}?version=2")) == [
+        "It went out automatically at its time, to 3 readers",
+        "Edith Marlow: made unlisted",
+        "Edith Marlow: looked at the alarms",
+        "Edith Marlow: paused",
+        "Edith Marlow: published to everyone confirmed: 3 readers",
+    ]

@@ -34,7 +34,7 @@ def test_it_is_logged_what_was_cancelled_and_who_was_erased(
         ),
     )
 
-    assert '"event": "version 1 of an issue: cancelled from the command line"' in cancelled.stderr
+    assert '"event": "version 1 of an issue: cancel from the command line"' in cancelled.stderr
     assert f'"issue": "{edition.issue_id}"' in cancelled.stderr
     assert f'"event": "reader {reader} was erased"' in erased.stderr
     assert "was published" not in cancelled.stderr
@@ -48,4 +48,4 @@ def test_it_is_logged_what_was_done_on_a_page(
     with caplog.at_level("INFO", "publishing.activity.record_activity"):
         window.post(f"/admin/newsletters/{edition.issue_id}/pause/", version="1")
 
-    assert "version 1 of an issue: paused" in caplog.messages
+    assert "version 1 of an issue: pause" in caplog.messages

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.claim import seats
 from idempotency.models import PostedForm
+from publishing.activity.activity_sentences import sentence_of
 from publishing.editions.versions import versions_of
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
@@ -225,9 +226,9 @@ def test_what_the_command_does_to_an_edition_a_program_does_once(
     assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
     assert program.get(f"{address}/").json()["state"] == "held"
     lines = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
-    assert [line.get_change_message() for line in lines][1:] == [
-        "Paused, version 1.",
-        "Resumed, version 1.",
+    assert [str(sentence_of(line)) for line in lines][1:] == [
+        "Paused version 1.",
+        "Resumed version 1.",
     ]
 
 

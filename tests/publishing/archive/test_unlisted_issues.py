@@ -7,6 +7,7 @@ from django.contrib.admin.models import LogEntry
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
+from publishing.activity.activity_sentences import sentence_of
 from publishing.archive.archived_editions import latest_letters
 from publishing.models import Issue
 from publishing.publish.publish import publish
@@ -186,7 +187,7 @@ def test_its_progress_page_says_so_and_changes_it_once_however_often_it_is_press
 
 def _trail(issue):
     entries = LogEntry.objects.filter(object_id=str(issue.pk)).order_by("pk")
-    return [entry.get_change_message() for entry in entries]
+    return [str(sentence_of(entry)) for entry in entries]
 
 
 @pytest.mark.parametrize("choice", ["", "on", "LIST"])

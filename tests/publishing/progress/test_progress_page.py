@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, Worker
 from delivery.monitoring import worker_heartbeat
+from publishing.activity.activity_sentences import sentence_of
 from publishing.editions.status import load_status
 from publishing.progress.progress import reading_of
 from publishing.publish.publish import publish
@@ -265,7 +266,7 @@ def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, 
     assert window.post(address(edition, "resume/")).status == 303
     assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
     entry = LogEntry.objects.get(action_flag=CHANGE)
-    assert (entry.user, entry.get_change_message()) == (window.author, "Resumed, version 1.")
+    assert (entry.user, str(sentence_of(entry))) == (window.author, "Resumed version 1.")
 
 
 def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window, author, edition):

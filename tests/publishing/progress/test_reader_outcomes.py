@@ -16,6 +16,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery
+from publishing.activity.activity_sentences import sentence_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import every_copy, outcome_page, place
 from publishing.publish.publish import publish
@@ -238,7 +239,7 @@ def test_the_file_holds_those_of_the_outcome_and_is_named_for_them(window, editi
     assert 'filename="on-the-patience-of-herons-v1-failed.csv"' in answer["Content-Disposition"]
     assert answer["Cache-Control"] == "no-store"
     entry = LogEntry.objects.get(action_flag=CHANGE)
-    assert entry.get_change_message() == "Downloaded the failed readers of version 1 as CSV."
+    assert str(sentence_of(entry)) == "Downloaded the failed readers of version 1 as CSV."
     assert entry.user == window.author
     (ada,) = rows(window, edition, "?outcome=sent")[1]
     assert (ada["message_id"], ada["evidence"], ada["reason"]) == (

@@ -14,8 +14,9 @@ from delivery.queue import control
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.reconcile import database_identity
-from delivery.rules.call_results import CallUnanswered, NotSent
-from delivery.rules.outcomes import Sent
+from delivery.rules.outcomes import CallUnanswered, NotSent
+from delivery.rules.settlement import Sent
+from publishing.activity.activity_sentences import sentence_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import (
     VersionRefusedError,
@@ -504,7 +505,7 @@ def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
     correct()
     correct(3, "third", goes_to="reached")
 
-    lines = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+    lines = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
     for line, version, whom in zip(
         lines, (1, 2, 3), ("3 readers", "everyone confirmed: 3", "earlier version: 1"), strict=True
     ):

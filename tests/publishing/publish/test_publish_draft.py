@@ -14,6 +14,7 @@ from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.claim import seats
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
+from publishing.activity.activity_sentences import sentence_of
 from publishing.approval import approval
 from publishing.content.draft_content import DraftContent
 from publishing.content.markdown import render_markdown
@@ -275,7 +276,7 @@ def test_a_draft_is_published_to_every_confirmed_reader_and_stays_as_it_was(
     assert (draft.edition, draft.letter) == (edition, LETTER)
     assert window.get(at(draft, "check")).status == 303
     assert window.get(at(draft, "publish")).status == 303
-    sentences = [entry.get_change_message() for entry in LogEntry.objects.order_by("action_time")]
+    sentences = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("action_time")]
     assert "Published version 1 to 3 readers." in sentences
 
 

@@ -11,6 +11,7 @@ from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.models import Batch, Delivery, Edition
 from idempotency.claim import seats
 from idempotency.models import PostedForm
+from publishing.activity.activity_sentences import sentence_of
 from publishing.flash_messages import to_nobody
 from publishing.models import Issue
 from tests.publishing.author_browser import FORM, WindowOf
@@ -59,7 +60,7 @@ def test_a_letter_is_published_once_to_every_confirmed_reader_and_the_author_is_
     assert first.answer["Content-Type"] == again.answer["Content-Type"]
     entry = LogEntry.objects.get()
     assert (entry.user, entry.object_id) == (window.author, str(issue.pk))
-    assert entry.get_change_message() == "Published version 1 to 3 readers."
+    assert str(sentence_of(entry)) == "Published version 1 to 3 readers."
 
 
 def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_goes_to_nobody(

@@ -27,7 +27,8 @@ from delivery.worker.drain import Watch
 from delivery.worker.process import worker_from_settings
 from postmark_sandbox.server import SandboxServer
 from publishing.actions import start_scheduled
-from publishing.actions.edition_actions import CannotDoThatError, applicable
+from publishing.actions.action_sentences import button, done_sentence, question
+from publishing.actions.edition_actions import CannotDoThatError, applicable, readers_now
 from publishing.actions.edition_actions import perform as perform_and_record
 from publishing.actions.start_scheduled import start_due
 from publishing.archive.archived_editions import public_editions
@@ -64,7 +65,7 @@ def copies(provider: SandboxServer) -> dict[str, int]:
 
 def perform(name: str, edition: Edition, found: EditionStatus) -> str:
     """As somebody does whose name is of no interest here."""
-    return perform_and_record(name, edition, found, record=lambda _verb: None)
+    return done_sentence(perform_and_record(name, edition, found, record=lambda _: None))
 
 
 def rows_of(edition: Edition) -> int:
@@ -177,7 +178,9 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     assert books(edition).sent == 3
     assert status(edition).state is EditionState.SUCCEEDED
     assert sorted(copies(provider).values()) == [1, 1, 1]
-    assert log_of(edition)[1:] == ["Version 1 went out by itself at its time, to 3 readers."]
+    assert log_of(edition)[1:] == [
+        "Scheduled version 1, which went out automatically at its time, to 3 readers."
+    ]
 
 
 def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
@@ -312,7 +315,7 @@ def test_what_may_be_done_to_it(newsroom: Newsroom) -> None:
         "send-now",
         "cancel",
     ]
-    with pytest.raises(CannotDoThatError, match="waits for its time and nothing is sent before"):
+    with pytest.raises(CannotDoThatError, match="not_started"):
         perform("pause", edition, status(edition))
     for name in ("resume", "close", "send-to-missed", "ask-again", "send-doubtful"):
         with pytest.raises(CannotDoThatError):
@@ -339,7 +342,7 @@ def test_what_was_started_meanwhile_is_not_called_off(newsroom: Newsroom) -> Non
     seen = status(edition)
     its_time_came(edition)
     start_due()
-    with pytest.raises(CannotDoThatError, match="moved on in the meantime"):
+    with pytest.raises(CannotDoThatError, match="moved_on"):
         perform("call-back", edition, seen)
     assert books(edition).waiting == 3
 
@@ -516,7 +519,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     assert f"./homing reconcile {edition.issue_id}" in found.reason
     assert [books.edition for books in load_all_counts(open_only=True)] == [edition.pk]
     for name in ("send-now", "call-back", "cancel"):
-        with pytest.raises(CannotDoThatError, match=r"run \./homing reconcile first"):
+        with pytest.raises(CannotDoThatError, match="restored"):
             perform(name, edition, found)
     assert rows_of(edition) == 0
 
@@ -610,8 +613,8 @@ def test_questions_and_desk_show_the_current_reader_count(
     for edition, readers in ((correction, "2 readers"), (other, "5 readers")):
         found = status(edition)
         for action in applicable(found):
-            assert readers in action.words(found)
-            assert readers in action.question(found)
+            assert readers in button(action.name, found, readers_now(found))
+            assert readers in question(action.name, found, readers_now(found))
     progress_page(newsroom, correction)  # gives its author permission to see the desk
     desk = WindowOf(newsroom.author).get("/admin/newsletters/issues/").words
     assert "2 readers as of now" in desk

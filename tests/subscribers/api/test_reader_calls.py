@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Delivery, Edition
 from idempotency.models import PostedForm
+from publishing.activity.activity_sentences import sentence_of
 from subscribers.audience import confirmed
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import record_of
@@ -156,8 +157,8 @@ def test_what_the_desk_may_do_a_program_may_do_once(program: Program) -> None:
     assert program.post(f"/readers/{reader.pk}/unsubscribe/", key="u").content == left.content
     again = program.post(f"/readers/{reader.pk}/unsubscribe/")
     assert again.json()["done"] is False
-    lines = [line.get_change_message() for line in LogEntry.objects.order_by("pk")]
-    assert lines.count("Unsubscribed for them.") == 1
+    lines = [str(sentence_of(line)) for line in LogEntry.objects.order_by("pk")]
+    assert lines.count("Unsubscribed.") == 1
 
 
 def test_nothing_of_somebody_who_was_erased_is_left_in_a_saved_answer(program: Program) -> None:
@@ -179,7 +180,7 @@ def test_a_record_is_taken_away_and_that_is_in_the_log(program: Program) -> None
     reader = SubscriberFactory(email=ADA)
     record = program.get(f"/readers/{reader.pk}/record/")
     assert record.json()["address"] == ADA
-    assert LogEntry.objects.latest("pk").get_change_message() == "Downloaded the record."
+    assert str(sentence_of(LogEntry.objects.latest("pk"))) == "Downloaded the data."
 
 
 def test_two_who_add_the_same_person_add_them_once(program: Program) -> None:

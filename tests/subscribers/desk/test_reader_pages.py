@@ -19,6 +19,7 @@ from django.db import OperationalError, connection, connections
 from django.test import Client
 
 from delivery.models import SuppressionChange
+from publishing.activity.activity_sentences import sentence_of
 from subscribers.consent import consent_ledger
 from subscribers.desk import reader_list
 from subscribers.desk.reader_actions import ACTIONS
@@ -222,8 +223,10 @@ def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
     assert first["came_by"] == "import fair.csv"
     assert second["email"] == gone["email"] == "b@posthouse.example.org"
     assert gone["since"]
-    said = LogEntry.objects.order_by("-id").values_list("change_message", flat=True)[0]
-    assert said == "Downloaded the list of unsubscribed readers as CSV."
+    assert (
+        str(sentence_of(LogEntry.objects.latest("pk")))
+        == "Downloaded the list of unsubscribed readers as CSV."
+    )
 
 
 def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client) -> None:
@@ -278,7 +281,7 @@ def test_a_reader_who_is_not_there_is_not_found(operator: Client) -> None:
 def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client) -> None:
     reader = SubscriberFactory()
     assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
-    assert LogEntry.objects.get().change_message == "Downloaded the record."
+    assert str(sentence_of(LogEntry.objects.get())) == "Downloaded the data."
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
@@ -343,8 +346,8 @@ def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state
 @pytest.mark.parametrize(
     ("name", "recorded", "words"),
     [
-        ("unsubscribe", "Unsubscribed for them.", "Unsubscribed. It took effect at once."),
-        ("shut-out", "Shut the address out.", ""),
+        ("unsubscribe", "Unsubscribed.", "Unsubscribed. It took effect at once."),
+        ("shut-out", "Blocked the address.", ""),
         ("erase", "Erased.", "Nothing is held about this reader any more."),
     ],
 )
@@ -358,7 +361,7 @@ def test_each_action_is_audited_once(
 
     assert words in shown(page)
     entry = LogEntry.objects.get()
-    assert entry.change_message == recorded
+    assert str(sentence_of(entry)) == recorded
     assert entry.object_repr == f"subscriber {reader.pk}"
     assert entry.user.username == "edith"
     assert (tables_that_hold(reader.email) == []) is (name == "erase")

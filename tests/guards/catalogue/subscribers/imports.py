@@ -253,7 +253,8 @@ who may not manage readers cannot drop a file
     drop_import: «@may_manage_readers» @require_POST def drop_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:drop]
 who imported what is in the log of the admin
-    decide_import: «audit_trail.record_import(operator_of(request), _named(import_id)) → pass»
+    decide_import: «record_import_activity("import", operator_of(request), _named(import_id)) →
+        pass»
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 
 # --- Files that nobody imports ---

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from publishing.activity.activity_sentences import sentence_of
 from tests.newsletter_site.sign_in.two_step.two_step_browser import (
     PAGE,
     PASSWORD,
@@ -24,7 +25,7 @@ def test_every_change_is_in_the_activity_log(codes: list[str]) -> None:
     window.sign_in(codes[0])
     window.send(PAGE, do="new-codes", proof=PASSWORD)
     window.send(PAGE, do="remove", proof=PASSWORD)
-    said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
+    said = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
     assert [words.partition(",")[0] for words in said] == [
         "Signed in from a browser that was not known yet",
         "Set up two-step sign-in.",
@@ -43,7 +44,7 @@ def last_line() -> LogEntry:
 def test_an_app_code_is_not_taken_for_a_recovery_code(codes: list[str], typed: str) -> None:
     code = code_now()
     assert Browser().sign_in(typed.format(code[:3], code[3:])).status_code == 302
-    assert "recovery" not in last_line().change_message
+    assert "recovery" not in str(sentence_of(last_line()))
 
 
 def test_operators_commands_are_in_the_activity_log(
@@ -53,13 +54,13 @@ def test_operators_commands_are_in_the_activity_log(
     window = Browser()
     window.sign_in(code_now())
     call_command("let_in", "edith")
-    assert last_line().change_message == (
-        "An operator forgot the failed sign-ins, from the command line."
+    assert str(sentence_of(last_line())) == (
+        "Had the failed sign-ins forgotten by an operator, from the command line."
     )
     call_command("remove_second_factor", "edith")
     assert last_line().object_repr == "edith"
-    assert last_line().change_message == (
-        "An operator switched two-step sign-in off, from the command line."
+    assert str(sentence_of(last_line())) == (
+        "Had two-step sign-in switched off by an operator, from the command line."
     )
     assert not window.is_signed_in
     assert Browser().sign_in().status_code == 302

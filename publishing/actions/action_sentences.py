@@ -1,0 +1,280 @@
+"""The words of the actions: question, button, answer and refusal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from delivery.humanise import counted_copies, counted_readers
+from delivery.rules.edition_counts import EditionCounts
+from delivery.rules.edition_state import EditionState
+from delivery.rules.scheduled_time import Moment
+from publishing.actions.edition_actions import CannotDoThatError, Done, Refusal
+from publishing.editions.status import EditionStatus
+from publishing.flash_messages import COPIES_LEAVE
+
+LABELS: Mapping[str, str] = {
+    "resume": "Resume",
+    "call-back": "Call back",
+    "pause": "Pause",
+    "send-now": "Send now",
+    "send-to-missed": "Send to the missed",
+    "ask-again": "Ask Postmark again",
+    "send-doubtful": "Send what is in doubt",
+    "close": "Close",
+    "cancel": "Cancel",
+}
+
+_STATES = {
+    EditionState.SCHEDULED: "it waits for its time",
+    EditionState.HELD: "it is held",
+    EditionState.SENDING: "it is being sent",
+    EditionState.PAUSED: "it is paused",
+    EditionState.NEEDS_ATTENTION: "it needs attention",
+    EditionState.SUCCEEDED: "it has gone out",
+    EditionState.CANCELLED: "it is cancelled",
+    EditionState.CLOSED: "it is closed",
+}
+
+_REFUSALS: Mapping[str, str] = {
+    Refusal.RESTORED: (
+        "the database was restored from a backup; run ./homing reconcile first, so that nothing "
+        "is sent again."
+    ),
+    Refusal.TRANSACTIONAL: "mail that people ask for never ends; pause it, and resume it later.",
+    Refusal.NOT_STARTED: (
+        "it waits for its time and nothing is sent before, so there is nothing to pause; call it "
+        "back if it should not go out."
+    ),
+    Refusal.NOT_SENDING: "only what is held or being sent can be paused; {state}.",
+    Refusal.NOT_PAUSED: "there is nothing to resume; {state}.",
+    Refusal.PAUSED: "it is paused; resume it first.",
+    Refusal.HOLD_ENDED: "its hold is over; {state}.",
+    Refusal.TOO_LATE_TO_CALL_BACK: (
+        "its hold is over; {state}. What has not left can be cancelled."
+    ),
+    Refusal.NOTHING_TO_CALL_BACK: "there is nothing to call back; {state}.",
+    Refusal.NOT_SCHEDULED: "only the time of a scheduled issue can be changed; {state}.",
+    Refusal.DUE: "its time has come, and a worker starts it. Pause it once it is being sent.",
+    Refusal.NOTHING_TO_CANCEL: "there is nothing left to cancel; {state}.",
+    Refusal.NOTHING_WAITING: (
+        "nothing waits any more, so there is nothing to cancel; close it instead."
+    ),
+    Refusal.NOTHING_TO_CLOSE: "there is nothing to close; {state}.",
+    Refusal.STILL_WORKING: (
+        "copies still wait or are asked about; cancel it, or let it come to rest first."
+    ),
+    Refusal.NOTHING_TO_ACCEPT: "there is nothing to accept; {state}.",
+    Refusal.NOTHING_MORE_IS_SENT: "nothing more is sent of it; {state}.",
+    Refusal.NOBODY_MISSED: "nobody was missed.",
+    Refusal.CLOSED: "it is closed.",
+    Refusal.NOTHING_TO_DECIDE: "no doubt is left to a person.",
+}
+
+
+def refusal_sentence(error: CannotDoThatError) -> str:
+    """Why nothing was done, with the title of the issue."""
+    title, status = f"“{error.edition.title}”", error.status
+    if error.refusal is Refusal.MOVED_ON:
+        return f"{title} moved on in the meantime and nothing was changed; look again."
+    if error.refusal is Refusal.RESCHEDULED_MEANWHILE:
+        return (
+            f"Its time was changed meanwhile: it goes out {_at_its_time(status)}. Nothing was "
+            "changed now; choose again if you want another time."
+        )
+    called_back = "it was called back" if status.books.is_called_back else ""
+    return f"{title}: {_REFUSALS[error.refusal].format(state=called_back or _STATES[status.state])}"
+
+
+def rescheduled_sentence(at: Moment) -> str:
+    """When a rescheduled edition goes out."""
+    return f"It goes out {at.words}."
+
+
+def question(action: str, status: EditionStatus, readers_now: int) -> str:
+    """What will happen, with the numbers of the moment."""
+    books, is_scheduled = status.books, status.books.control == "scheduled"
+    doubtful = counted_copies(books.awaiting_decision)
+    match action:
+        case "pause":
+            return (
+                f"{_have_it(books.sent)}. {_at_least(books, 'will wait')} You can resume it later."
+            )
+        case "resume" if not books.queued:
+            return "Nothing waits to be sent; Homing goes on with what is in doubt."
+        case "resume" if books.control == "stopped":
+            return (
+                f"{counted_copies(books.queued)} will go out. One batch goes first, and the rest "
+                "follows once Postmark has judged it, so that a fault that is still there costs "
+                "one call."
+            )
+        case "resume":
+            queued = counted_copies(books.queued)
+            return f"{queued} will go out from now on. Nobody gets a second one."
+        case "send-now" if is_scheduled:
+            return (
+                f"It goes out at once, to {counted_readers(readers_now)} confirmed now, and not "
+                f"only {_at_its_time(status)}. There is no hold: it cannot be called back any more."
+            )
+        case "send-now":
+            return (
+                f"The hold ends and the first of {counted_copies(books.waiting)} leaves at once. "
+                "It cannot be called back any more."
+            )
+        case "call-back" if is_scheduled:
+            return _calling_off(status, readers_now)
+        case "call-back":
+            return (
+                f"Nothing has left. None of {counted_readers(books.audience)} gets it, and the "
+                "issue becomes a draft again."
+            )
+        case "cancel" if is_scheduled:
+            return f"{_calling_off(status, readers_now)} This cannot be undone."
+        case "cancel":
+            return _what_cancelling_means(books)
+        case "close":
+            accepted = _accepted("You accept what is left", books.missed, books.unknown)
+            return f"{_have_it(books.sent)}. {accepted}Nothing more is sent of this version."
+        case "send-to-missed":
+            return (
+                f"{counted_readers(books.missed)} did not get their copy although nothing is "
+                "wrong with their address. They are tried again, and nobody else is."
+            )
+        case "ask-again":
+            return f"This asks Postmark once more about {doubtful} in doubt. It sends nothing."
+        case _:
+            return (
+                f"Up to {doubtful} in doubt will be sent again: those without proof that Postmark "
+                "accepted the first one. Readers who did get it get a second one."
+            )
+
+
+def button(action: str, status: EditionStatus, readers_now: int) -> str:
+    """The words of its button, which repeat verb and number."""
+    books, is_scheduled = status.books, status.books.control == "scheduled"
+    # The number of waiting copies can change as long as any are being sent.
+    is_certain = books.waiting > 0 and not books.being_sent
+    readers = counted_readers(readers_now if is_scheduled else books.waiting)
+    match action:
+        case "pause":
+            return f"Pause {counted_copies(books.queued)}" if is_certain else "Pause"
+        case "resume":
+            return f"Resume for {counted_readers(books.queued)}" if books.queued else "Resume"
+        case "send-now":
+            return f"Send to {readers} now"
+        case "call-back":
+            whom = f"from {readers}" if is_scheduled else counted_copies(books.waiting)
+            return f"Call back {whom}"
+        case "cancel":
+            return f"Cancel for {readers}" if is_scheduled or is_certain else "Cancel the rest"
+        case "close":
+            return f"Close with {books.sent:,} of {books.audience:,} sent"
+        case "send-to-missed":
+            return f"Send to {counted_readers(books.missed)}"
+        case "ask-again":
+            return f"Ask about {counted_copies(books.awaiting_decision)}"
+        case _:
+            return f"Send {counted_copies(books.awaiting_decision)} again"
+
+
+def done_sentence(done: Done) -> str:
+    """What was done, with its exact numbers."""
+    numbers = done.numbers
+    if done.draft:
+        return f"{'Called back' if done.action == 'call-back' else 'Cancelled'}. {done.draft}"
+    copies, is_one = counted_copies(numbers.get("copies", 0)), numbers.get("copies") == 1
+    withdrawn = counted_copies(numbers.get("withdrawn", 0))
+    match done.action:
+        case "pause":
+            wait = "waits" if numbers["queued"] == 1 else "wait"
+            queued = f"{counted_copies(numbers['queued'])} {wait} until you resume"
+            return f"Paused. {queued}{_may_still_go(numbers['being_sent'])}"
+        case "resume" if numbers["after_fault"]:
+            return "Resumed. One batch goes first; the rest follows once Postmark has judged it."
+        case "resume":
+            return f"Resumed. {counted_copies(numbers['queued'])} queued."
+        case "send-now" if "started_for" in numbers:
+            return f"It goes out now, to {counted_readers(numbers['started_for'])}."
+        case "send-now":
+            return COPIES_LEAVE
+        case "call-back" if "withdrawn" in numbers:
+            return f"Called back. Nobody got it; {withdrawn} withdrawn. Its text stays."
+        case "call-back":
+            return "Called back. It reached nobody; its text stays."
+        case "cancel" if "withdrawn" in numbers:
+            unknown = numbers["unknown"]
+            doubt = f" {counted_copies(unknown)} in doubt." if unknown else ""
+            still = _may_still_go(numbers["being_sent"])
+            return f"Cancelled. {withdrawn} withdrawn{still}{doubt}"
+        case "cancel":
+            return "Cancelled. It reached nobody; its text stays."
+        case "close":
+            return f"Closed. {_accepted('Accepted', numbers['missed'], numbers['unknown'])}".strip()
+        case "send-to-missed":
+            return f"{copies} {'waits' if is_one else 'wait'} to be sent again."
+        case "ask-again":
+            return f"Postmark is being asked about {copies}."
+        case _:
+            return (
+                f"{copies} {'goes' if is_one else 'go'} again. Whoever did get the first gets a "
+                "second one. What bears a mark of Postmark stays in doubt."
+            )
+
+
+def _have_it(number: int) -> str:
+    if not number:
+        return "Nobody has a copy yet"
+    return f"{counted_readers(number)} {'has' if number == 1 else 'have'} their copy"
+
+
+def _at_least(books: EditionCounts, done: str) -> str:
+    """What happens to how many copies for certain, and how many may still go."""
+    if not books.being_sent:
+        return f"{counted_copies(books.queued)} {done}."
+    return (
+        f"At least {books.queued:,} {done}; up to {books.being_sent:,} are being sent now and may "
+        "still go."
+    )
+
+
+def _may_still_go(being_sent: int) -> str:
+    """How many copies an action came too late for, as the end of its answer."""
+    are = "is" if being_sent == 1 else "are"
+    return (
+        f"; {counted_copies(being_sent)} {are} being sent and may still go." if being_sent else "."
+    )
+
+
+def _at_its_time(status: EditionStatus) -> str:
+    return status.books.scheduled.words if status.books.scheduled else "at its time"
+
+
+def _calling_off(status: EditionStatus, readers_now: int) -> str:
+    readers = counted_readers(readers_now)
+    return (
+        f"Nothing has left. It does not go out {_at_its_time(status)}, and {readers} confirmed now "
+        "would have got it. The issue becomes a draft again."
+    )
+
+
+def _what_cancelling_means(books: EditionCounts) -> str:
+    parts = [f"{_have_it(books.sent)}{' and keep it' if books.sent else ''}."]
+    if books.waiting:
+        parts.append(_at_least(books, "will be withdrawn for good"))
+    if books.unknown:
+        stay = "stays" if books.unknown == 1 else "stay"
+        parts.append(f"{counted_copies(books.unknown)} in doubt {stay} so until there is proof.")
+    if books.unreconciled:
+        parts.append(
+            "These numbers are those of the backup: more copies may have gone out, which "
+            "./homing reconcile finds also after this."
+        )
+    return f"{' '.join(parts)} This cannot be undone."
+
+
+def _accepted(said: str, missed: int, unknown: int) -> str:
+    left = []
+    if missed:
+        left.append(f"{counted_readers(missed)} missed")
+    if unknown:
+        left.append(f"{counted_copies(unknown)} in doubt")
+    return f"{said}: {' and '.join(left)}. " if left else ""
