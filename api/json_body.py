@@ -17,13 +17,12 @@ from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
 
 from api.problem import Fault, Kind, ProblemError
+from delivery.control_characters import CONTROL_CHARACTERS
 
 # No call of ours is nested deeper than a list in an object.
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# What would break a line of a report, or no database can hold.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # Whole numbers up to here are the same in every program that reads JSON.
 LARGEST_WHOLE = 2**53 - 1
 
@@ -53,7 +52,7 @@ class StrictParser(Parser):
                     "One name stands twice in the query; each is given once.",
                     faults=[Fault(shown(name), "It is given more than once.")],
                 )
-            if any(_CONTROL.search(value) for value in values):
+            if any(CONTROL_CHARACTERS.search(value) for value in values):
                 _not_valid(name, "It holds a control character or a line break; take it out.")
         return super().parse_querydict(data, list_fields, request)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
+from delivery.control_characters import CONTROL_CHARACTERS
 from subscribers.address import Refusal
-from subscribers.models.subscriber import CONTROL_CHARACTERS, LONGEST_NAME
-
-_CONTROL = re.compile(CONTROL_CHARACTERS)
+from subscribers.models.subscriber import LONGEST_NAME
 
 
 def read_name(text: str) -> str | Refusal:
@@ -20,7 +17,6 @@ def read_name(text: str) -> str | Refusal:
     name = " ".join(text.split())
     if len(name) > LONGEST_NAME:
         return Refusal(f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed.")
-    # A NUL is none of the ranges, because PostgreSQL, which knows them too, cannot hold it at all.
-    if "\0" in name or _CONTROL.search(name):
+    if CONTROL_CHARACTERS.search(name):
         return Refusal("The name contains control characters.")
     return name

@@ -7,7 +7,6 @@ another mail. Made outside any transaction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.header import Header
@@ -16,6 +15,7 @@ from operator import not_
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_template import MessageTemplate, ValueMarkers
 from delivery.mail.transactional_mail import provider_tag
@@ -27,8 +27,6 @@ POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 MAX_SUBJECT_LENGTH = 2000
-# Control characters and the separators that some programs take for the end of a line.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +242,12 @@ class _MessageBuilder:
 
 def _as_subject(title: str) -> str:
     """A title as one line of at most what Postmark takes."""
-    return _CONTROL.sub(" ", title)[:MAX_SUBJECT_LENGTH]
+    return CONTROL_CHARACTERS.sub(" ", title)[:MAX_SUBJECT_LENGTH]
 
 
 def _list_id(newsletter: str, domain: str) -> str:
     """RFC 2919: a readable name and an id that never changes."""
-    name = _CONTROL.sub(" ", newsletter)
+    name = CONTROL_CHARACTERS.sub(" ", newsletter)
     if not name.isascii():
         # Encoded words of at most 75 characters (RFC 2047), on one line: a value is not folded.
         return f"{Header(name, 'utf-8', maxlinelen=75).encode(linesep='')} <letter.{domain}>"

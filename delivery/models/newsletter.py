@@ -8,6 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+from delivery.control_characters import CONTROL_CHARACTERS
+
 # What the migration calls it: a name to be replaced, not one to be known by.
 NOT_NAMED_YET = "The Homing Letter"
 
@@ -22,7 +24,7 @@ def named_zone(value: str) -> None:
 
 def one_line(value: str) -> None:
     """Refuse control characters: the value goes into mail headers."""
-    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+    if CONTROL_CHARACTERS.search(value):
         raise ValidationError("This must be one line without control characters.")
 
 

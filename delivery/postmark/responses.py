@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.rules.call_results import (
     Accepted,
     Answered,
@@ -50,7 +51,6 @@ MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
 # What a text field of the database cannot hold, or a log line should not.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 # A reader's address stands on their copy alone, where it is found when they are erased.
 _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
@@ -94,7 +94,7 @@ _CONTENT_REMEDIES: dict[int, str] = {
 
 
 def _quoted(code: int, text: str) -> str:
-    shown = " ".join(_CONTROL.sub(" ", text).split())
+    shown = " ".join(CONTROL_CHARACTERS.sub(" ", text).split())
     shown = f"{shown[: MAX_TEXT_LENGTH - 1]}…" if len(shown) > MAX_TEXT_LENGTH else shown
     return f"Postmark refuses: “{shown}” (code {code})."
 

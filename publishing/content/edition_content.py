@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 
+from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.mail import merge_fields
 from delivery.models import Edition
 from publishing.content.xml_characters import only_xml_characters
@@ -15,8 +15,6 @@ LONGEST_TITLE = 500
 LONGEST_PREHEADER = 300
 # A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
 LONGEST_PART = 1_000_000
-# Control characters, which no header has, and Unicode's own separators of lines and paragraphs.
-_MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def with_plain_line_ends(text: str) -> str:
@@ -86,11 +84,11 @@ def find_problems(content: Content) -> list[ContentProblem]:
         flaws.append(
             ContentProblem("title", "The title is empty; it becomes the subject of the mail.")
         )
-    if _MORE_THAN_A_LINE.search(content.title):
+    if CONTROL_CHARACTERS.search(content.title):
         flaws.append(
             ContentProblem("title", "The title has more than one line; a subject has one.")
         )
-    if _MORE_THAN_A_LINE.search(content.preheader):
+    if CONTROL_CHARACTERS.search(content.preheader):
         flaws.append(
             ContentProblem("preheader", "The preheader has more than one line; an inbox shows one.")
         )

@@ -8,11 +8,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
 
+from delivery.control_characters import POSTGRESQL_PATTERN
 from subscribers.models.suppression import LONGEST_ADDRESS
 
-# Control characters and line separators would break a mail header or a line of a report.
-# PostgreSQL's [[:cntrl:]] depends on the collation, so the ranges are spelled out.
-CONTROL_CHARACTERS = r"[\u0001-\u001F\u007F-\u009F\u2028\u2029]"
 LONGEST_NAME = 256
 
 
@@ -115,7 +113,7 @@ class Subscriber(models.Model):
             ),
             models.CheckConstraint(
                 name="a_name_is_free_of_control_characters",
-                condition=~Q(name__regex=CONTROL_CHARACTERS),
+                condition=~Q(name__regex=POSTGRESQL_PATTERN),
             ),
             models.CheckConstraint(
                 name="subscriber_state_is_known",

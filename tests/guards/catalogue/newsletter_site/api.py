@@ -90,7 +90,7 @@ a number of a query is written in digits
     _in_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) → False»:
     test_a_query_that_is_not_understood_is_refused_by_name
 a text of a query has one line that a table can hold
-    StrictParser.parse_querydict: if «any(_CONTROL.search(value) for value in values) → False»:
+    StrictParser.parse_querydict: any(«CONTROL_CHARACTERS.search(value) → False» for value
     test_a_text_of_a_query_has_one_line_that_can_be_printed
 of two files that a program brings in one call none is taken
     _beside_one_file: if «files > 1 → False»:

@@ -15,7 +15,7 @@ a restored database is analysed
     check_identity: if «found.is_another → False»: _analyse()
     test_a_restored_database_is_analysed
 a subject has one line, by Unicode's own breaks too
-    _MORE_THAN_A_LINE: _MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
+    CONTROL_CHARACTERS: CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
     test_a_title_of_more_than_a_line_is_refused[\u2028]
 
 # --- Actions ---
