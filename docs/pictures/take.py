@@ -38,7 +38,7 @@ from almanack import (  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from newsletter_site.demo.services import Stage
+    from newsletter_site.demo.services import Services
 
 HOLD_S = 30
 WIDE = {"width": 1280, "height": 900}
@@ -52,12 +52,12 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=FOLDER, help="the folder for the pictures")
     into = parser.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
-    with running_program() as stage, browser() as chromium:
-        take(stage, chromium, into)
+    with running_program() as services, browser() as chromium:
+        take(services, chromium, into)
 
 
 @contextmanager
-def running_program() -> Iterator[Stage]:
+def running_program() -> Iterator[Services]:
     """Database, sandbox, site and workers, with readers and past issues."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="homing-pictures-")))
@@ -74,41 +74,35 @@ def running_program() -> Iterator[Stage]:
         django.setup()
         from django.conf import settings
 
-        from newsletter_site.demo import environment
+        from newsletter_site.demo.child_processes import Children
         from newsletter_site.demo.children import Children
-        from newsletter_site.demo.console import Screen
-        from newsletter_site.demo.services import open_database, set_up
-        from newsletter_site.demo.stop_signals import Stopping
+        from newsletter_site.demo.console import Console
+        from newsletter_site.demo.services import open_database, start_services
+        from newsletter_site.demo.single_instance import locked_folder
+        from newsletter_site.demo.stop_signals import StopSignals
 
-        # As long as an author has it, and as a reader of the docs will.
-        environment.HOLD_S = HOLD_S
-        stopping, screen = Stopping(), Screen(sys.stdout)
-        children = stack.enter_context(
-            Children(
-                cwd=settings.BASE_DIR,
-                logs=folder,
-                keep_open=[],
-                in_a_hurry=lambda: stopping.asked_twice,
-            )
-        )
-        open_database(screen)
-        stage = set_up(screen, stopping, children, folder)
-        name_everything(stage)
+        stop, console = StopSignals(), Console(sys.stdout)
+        lock = stack.enter_context(locked_folder(folder, stop))
+        children = stack.enter_context(Children(settings.BASE_DIR, folder, lock, stop))
+        open_database(console)
+        # The hold is as long as an author has it.
+        services = start_services(console, children, folder, hold_s=HOLD_S)
+        name_everything(services)
         for number, _ in enumerate(PAST):
-            publish_past(stage, number, folder, stopping.pause)
-            screen.step(f"“{PAST[number].title}” has gone out")
+            publish_past(services, number, folder, stop.pause)
+            console.step(f"“{PAST[number].title}” has gone out")
         bring_in(PAST[-1].readers, READERS_NOW, folder)
-        yield stage
+        yield services
 
 
-def name_everything(stage: Stage) -> None:
+def name_everything(services: Services) -> None:
     """The newsletter and its author by name."""
     from delivery.models import Newsletter
     from newsletter_site.models import User
 
     Newsletter.objects.update(**NEWSLETTER)
     first, last = AUTHOR
-    User.objects.filter(pk=stage.author.id).update(
+    User.objects.filter(pk=services.author.pk).update(
         first_name=first, last_name=last, email="edith@almanack.example"
     )
 
@@ -123,7 +117,7 @@ def bring_in(first: int, last: int, folder: Path) -> None:
     import_file(piece, confirmed=True, where="the counter of the reading room")
 
 
-def publish_past(stage: Stage, number: int, folder: Path, pause: Callable[[], None]) -> None:
+def publish_past(services: Services, number: int, folder: Path, pause: Callable[[], None]) -> None:
     """Bring in the readers of that time, publish, have it sent, and move it to its day."""
     from django.db import connection
 
@@ -136,7 +130,7 @@ def publish_past(stage: Stage, number: int, folder: Path, pause: Callable[[], No
     bring_in(PAST[number - 1].readers if number else 0, past.readers, folder)
     words = f"Dear {{{{ name|reader }}}},\n\n{past.words}\n"
     edition = publish(
-        stage.author.id,
+        services.author.pk,
         f"picture-{number}",
         Content(past.title, f"<p>{past.words}</p>", words),
         hold_s=0,
@@ -181,9 +175,9 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-def take(stage: Stage, chromium: Browser, into: Path) -> None:
+def take(services: Services, chromium: Browser, into: Path) -> None:
     """The way of an author, with a picture at each place worth showing."""
-    window = chromium.new_context(base_url=stage.site_url, viewport=WIDE, device_scale_factor=1)
+    window = chromium.new_context(base_url=services.site_url, viewport=WIDE, device_scale_factor=1)
     page = window.new_page()
 
     def picture(name: str, *, whole: bool = False) -> None:
@@ -198,7 +192,7 @@ def take(stage: Stage, chromium: Browser, into: Path) -> None:
 
     page.goto("/")
     picture("sign-up")
-    sign_in(page, stage)
+    sign_in(page, services)
     write(page)
     picture("composer")
     page.emulate_media(color_scheme="dark")
@@ -210,7 +204,7 @@ def take(stage: Stage, chromium: Browser, into: Path) -> None:
     page.get_by_role("heading", name="Before it goes out").wait_for()
     page.get_by_text("In order").wait_for()
     picture("check", whole=True)
-    slow_down(stage)
+    slow_down(services)
     page.get_by_role("button", name=re.compile("^Publish to")).click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name=re.compile("^Publish to")).wait_for()
@@ -225,7 +219,7 @@ def take(stage: Stage, chromium: Browser, into: Path) -> None:
     begin_another(page)
     page.goto("/admin/newsletters/issues/")
     picture("desk", whole=True)
-    requests.delete(f"{stage.sandbox.url}/__sandbox__/faults", timeout=10).raise_for_status()
+    requests.delete(f"{services.sandbox.url}/__sandbox__/faults", timeout=10).raise_for_status()
     page.goto(progress)
     page.get_by_text(re.compile("Succeeded")).first.wait_for(timeout=120_000)
     page.goto(f"{progress}receipt/")
@@ -236,17 +230,17 @@ def take(stage: Stage, chromium: Browser, into: Path) -> None:
     page.goto("/archive/")
     page.get_by_role("link", name=TITLE).first.click()
     picture("archive")
-    page.goto(stage.sandbox.url)
+    page.goto(services.sandbox.url)
     page.get_by_role("link", name=TITLE).first.click()
     picture("sandbox-inbox")
     window.close()
 
 
-def sign_in(page: Page, stage: Stage) -> None:
+def sign_in(page: Page, services: Services) -> None:
     """Come to the desk by signing in."""
     page.goto("/admin/newsletters/issues/")
-    page.get_by_label("User name").fill(stage.author.username)
-    page.get_by_label("Password").fill(stage.author.password)
+    page.get_by_label("User name").fill(services.author.username)
+    page.get_by_label("Password").fill(services.password)
     page.get_by_role("button", name="Sign in").click()
 
 
@@ -262,13 +256,13 @@ def write(page: Page) -> None:
     letter.get_by_role("heading", name="How to notice an absence").wait_for()
 
 
-def slow_down(stage: Stage) -> None:
+def slow_down(services: Services) -> None:
     """A provider that takes its time, and once loses an answer."""
     for fault in (
         {"kind": "accept_then_close", "nth": 6},
         {"kind": "slow", "seconds": 5, "calls": None},
     ):
-        answer = requests.post(f"{stage.sandbox.url}/__sandbox__/faults", json=fault, timeout=10)
+        answer = requests.post(f"{services.sandbox.url}/__sandbox__/faults", json=fault, timeout=10)
         answer.raise_for_status()
 
 

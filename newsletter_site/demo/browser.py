@@ -1,114 +1,86 @@
-"""
-The only place that speaks HTTP with the site, the way a browser does: pages, cookies, forms.
-
-The demo gets no way in that an author does not have.
-"""
+"""Use the site as an author's browser does: pages, cookies and forms, over HTTP."""
 
 from __future__ import annotations
 
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from html.parser import HTMLParser
-from typing import Any
 
 import requests
 
-from newsletter_site.demo.failure import DemoError
-
+FORM = "/admin/newsletters/"
+LOGIN = "/admin/login/"
 TIMEOUT_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the site answered; redirects are not followed."""
-
-    status: int
-    location: str
-    retry_after_s: float
-    html: str
+MOST_TRIES = 10
+_HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
 
 class Browser:
-    """One window of a browser. Windows opened from it are signed in as it is."""
+    """One window of a browser. Redirects are not followed."""
 
     def __init__(self, site_url: str) -> None:
         self._site_url = site_url
         self._session = requests.Session()
-        # Not by a proxy of the environment, and not with a password of a .netrc.
+        # Ignore a proxy of the environment and passwords of a .netrc file.
         self._session.trust_env = False
         # The web server would wait for an open connection before it ends.
         self._session.headers["Connection"] = "close"
 
     def window(self) -> Browser:
-        """Another window with the same cookies and nothing else in common."""
+        """Another window with the same cookies."""
         window = Browser(self._site_url)
         window._session.cookies.update(self._session.cookies)
         return window
 
-    def open(self, address: str) -> Answer:
-        """GET an address of the site, given with or without the site in front."""
-        return self._answer("GET", address)
+    def open(self, path: str) -> requests.Response:
+        """GET a page."""
+        return self._session.get(self._site_url + path, timeout=TIMEOUT_S, allow_redirects=False)
 
-    def form(self, address: str, field: str) -> dict[str, str]:
-        """
-        The form at `address` that has `field`: its hidden and empty fields, by name.
+    def hidden_fields(self, path: str) -> dict[str, str]:
+        """GET a page and return the hidden fields of its forms, such as the CSRF token."""
+        return dict(_HIDDEN.findall(self.open(path).text))
 
-        Raises `DemoError` if the page is not shown or has no such form.
-        """
-        answer = self.open(address)
-        if answer.status != 200:
-            raise DemoError(f"{address} answered {answer.status}; a page was expected.")
-        for form in _Forms.in_page(answer.html):
-            if field in form:
-                return form
-        raise DemoError(f"{address} has no form with a field {field!r}.")
-
-    def send(self, address: str, fields: dict[str, str]) -> Answer:
+    def send(self, path: str, fields: dict[str, str]) -> requests.Response:
         """POST a form."""
-        return self._answer("POST", address, fields)
+        url = self._site_url + path
+        return self._session.post(url, fields, timeout=TIMEOUT_S, allow_redirects=False)
 
     def sign_in(self, username: str, password: str) -> None:
-        """Sign in at the admin. Raises `DemoError` if that is refused."""
-        address = "/admin/login/"
-        form = self.form(address, "username")
-        answer = self.send(address, {**form, "username": username, "password": password})
-        if answer.status != 302:
-            raise DemoError(f"The site does not let {username!r} sign in.")
-
-    def _answer(self, method: str, address: str, fields: dict[str, str] | None = None) -> Answer:
-        got = self._session.request(
-            method,
-            self._site_url + address.removeprefix(self._site_url),
-            data=fields,
-            timeout=TIMEOUT_S,
-            allow_redirects=False,
-        )
-        return Answer(
-            status=got.status_code,
-            location=got.headers.get("Location", ""),
-            retry_after_s=float(got.headers.get("Retry-After", 1)),
-            html=got.text,
-        )
+        """Sign in at the admin. Raises `PermissionError` if that is refused."""
+        fields = {"username": username, "password": password}
+        if self.send(LOGIN, self.hidden_fields(LOGIN) | fields).status_code != 302:
+            raise PermissionError(f"The site does not let {username!r} sign in.")
 
 
-class _Forms(HTMLParser):
-    """Collects the fields of every form of a page."""
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One press of the button: the statuses of its tries, and where the last one redirects."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.forms: list[dict[str, str]] = []
+    statuses: tuple[int, ...]
+    location: str
+    seconds: float
 
-    @classmethod
-    def in_page(cls, html: str) -> list[dict[str, str]]:
-        """The forms of a page, each as names and values."""
-        parser = cls()
-        parser.feed(html)
-        return parser.forms
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given: dict[str, Any] = dict(attrs)
-        if tag == "form":
-            self.forms.append({})
-        elif given.get("type") in ("checkbox", "radio") and "checked" not in given:
-            return  # A browser sends nothing of a box that is not ticked.
-        elif tag in ("input", "textarea") and self.forms and given.get("name"):
-            self.forms[-1][given["name"]] = given.get("value") or ""
+def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Post]:
+    """Post one form from two windows at the same moment; return its key and both results."""
+    form = browser.hidden_fields(FORM) | fields
+    start = threading.Barrier(2)
+
+    def press(window: Browser) -> Post:
+        start.wait(TIMEOUT_S)
+        began_at = time.monotonic()
+        statuses: list[int] = []
+        while True:
+            answer = window.send(FORM, form)
+            statuses.append(answer.status_code)
+            # 409: the other post is still being worked on.
+            if answer.status_code != 409 or len(statuses) == MOST_TRIES:
+                location = answer.headers.get("Location", "")
+                return Post(tuple(statuses), location, time.monotonic() - began_at)
+            time.sleep(float(answer.headers["Retry-After"]))
+
+    with ThreadPoolExecutor(2) as presses:
+        first, second = presses.map(press, (browser.window(), browser.window()))
+    return form["idempotency_key"], first, second

@@ -1,23 +1,17 @@
-"""
-What Homing promises, held against what happened. Pure: values in, sentences out.
-
-The ledger is what we wrote down; the copies are what the provider counted by itself.
-"""
+"""Compare what Homing promises with what happened. Pure: values in, sentences out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from delivery.rules.edition_counts import EditionCounts
-from newsletter_site.demo.posting_twice import PostedTwice
-
-ACCEPTED = 303
+from newsletter_site.demo.browser import Post
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One delivery of the ledger."""
+class DeliveryRow:
+    """What our database has of one delivery."""
 
     address: str
     outcome: str
@@ -25,90 +19,75 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class Observed:
     """
-    All that is judged. `ledger` and `copies` are by delivery key and about this run's issue only.
+    What happened to the demo's issue.
 
-    `mailable` were the readers when the form was posted, `editions_made` the editions that came
-    of both posts, `links` the answers to the links of one mail.
+    `deliveries` is what our database has and `copies` what the sandbox counted, both by delivery
+    key. `mailable` are the confirmed readers before publishing, `editions` the new editions,
+    `violations` what the audit found, and `links` the statuses of pages that a mail links to.
     """
 
-    posted: PostedTwice
+    posts: tuple[Post, Post]
     mailable: int
-    editions_made: int
-    books: EditionCounts
+    editions: int
+    counts: EditionCounts
     state: str
     reason: str
-    ledger: Mapping[str, Entry]
+    violations: Sequence[str]
+    deliveries: Mapping[str, DeliveryRow]
     copies: Mapping[str, int]
     readers_with_two: int
     links: Mapping[str, int]
 
     @property
     def exactly_once(self) -> int:
-        """Readers of whom the provider has one copy, and whose delivery is down as sent."""
-        return sum(
-            entry.outcome == "sent" and self.copies.get(key) == 1
-            for key, entry in self.ledger.items()
-        )
+        """How many deliveries are sent and have one copy in the sandbox."""
+        rows = self.deliveries.items()
+        return sum(row.outcome == "sent" and self.copies.get(key) == 1 for key, row in rows)
 
     @property
-    def not_sent(self) -> list[Entry]:
-        """Whom the ledger does not have as sent, by address."""
-        others = (entry for entry in self.ledger.values() if entry.outcome != "sent")
-        return sorted(others, key=lambda entry: entry.address)
+    def not_sent(self) -> list[DeliveryRow]:
+        """The deliveries that are not sent, by address."""
+        rows = (row for row in self.deliveries.values() if row.outcome != "sent")
+        return sorted(rows, key=lambda row: row.address)
 
 
-def broken_promises(happened: Happened) -> list[str]:
-    """A sentence for each promise that was not kept; empty if all were."""
-    return [*_about_the_form(happened), *_about_the_books(happened), *_about_the_copies(happened)]
+def broken_promises(observed: Observed) -> list[str]:
+    """Return a sentence for each broken promise."""
+    return [*_about_the_form(observed), *_about_deliveries(observed)]
 
 
-def _about_the_form(happened: Happened) -> Iterator[str]:
-    first, second = happened.posted.first, happened.posted.second
-    if (first.statuses[-1], second.statuses[-1]) != (ACCEPTED, ACCEPTED):
-        yield (
-            f"The two posts were answered {first.statuses[-1]} and {second.statuses[-1]}; "
-            f"both should be {ACCEPTED}."
-        )
+def _about_the_form(observed: Observed) -> Iterator[str]:
+    first, second = observed.posts
+    if not first.statuses[-1] == second.statuses[-1] == 303:
+        statuses = f"{first.statuses[-1]} and {second.statuses[-1]}"
+        yield f"The two posts were answered {statuses}; both should be 303."
     elif first.location != second.location:
         yield f"The two posts lead to {first.location} and {second.location}, not to one page."
-    if happened.editions_made != 1:
-        yield f"The two posts made {happened.editions_made} editions instead of one."
-
-
-def _about_the_books(happened: Happened) -> Iterator[str]:
-    books = happened.books
-    if not books.balanced:
-        yield "The books do not balance: the outcomes do not add up to the audience."
-    if books.audience != happened.mailable:
-        yield (
-            f"The audience is {books.audience:,}, but {happened.mailable:,} readers were confirmed."
-        )
-    if happened.state != "succeeded":
-        yield f"The edition ended as “{happened.state}”. {happened.reason}".rstrip()
-    for outcome in ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting"):
-        in_ledger = sum(entry.outcome == outcome for entry in happened.ledger.values())
-        in_books = getattr(books, outcome)
-        if in_ledger != in_books:
-            yield f"The books say {in_books:,} {outcome}, the deliveries {in_ledger:,}."
-
-
-def _about_the_copies(happened: Happened) -> Iterator[str]:
-    ledger, copies = happened.ledger, happened.copies
-    sent = {key for key, entry in ledger.items() if entry.outcome == "sent"}
-    for number, words in (
-        (sum(key not in copies for key in sent), "Readers down as sent who have no copy"),
-        (sum(size > 1 for size in copies.values()), "Readers who have more than one copy"),
-        (
-            len((copies.keys() & ledger.keys()) - sent),
-            "Readers not down as sent who have a copy",
-        ),
-        (len(copies.keys() - ledger.keys()), "Copies that belong to nobody in the ledger"),
-        (happened.readers_with_two, "Addresses that have two copies of one edition"),
-    ):
-        if number:
-            yield f"{words}: {number:,}."
-    for link, status in happened.links.items():
+    if observed.editions != 1:
+        yield f"The two posts made {observed.editions} editions instead of one."
+    audience, mailable = observed.counts.audience, observed.mailable
+    if audience != mailable:
+        yield f"The audience is {audience:,}, but {mailable:,} readers were confirmed."
+    for link, status in observed.links.items():
         if status != 200:
             yield f"The link {link} of a mail answers {status} instead of 200."
+
+
+def _about_deliveries(observed: Observed) -> Iterator[str]:
+    if observed.state != "succeeded":
+        yield f"The edition ended as “{observed.state}”. {observed.reason}".rstrip()
+    yield from observed.violations
+    deliveries, copies = observed.deliveries.keys(), observed.copies
+    sent = {key for key, row in observed.deliveries.items() if row.outcome == "sent"}
+    problems = {
+        "Deliveries that are sent and have no copy": len(sent - copies.keys()),
+        "Deliveries with more than one copy": sum(number > 1 for number in copies.values()),
+        "Deliveries that are not sent and have a copy": len(copies.keys() & (deliveries - sent)),
+        "Copies without a delivery": len(copies.keys() - deliveries),
+        "Addresses that have two copies of one edition": observed.readers_with_two,
+    }
+    for problem, number in problems.items():
+        if number:
+            yield f"{problem}: {number:,}."

@@ -1,10 +1,7 @@
 """
-What runs inside each child of the demo: a program that never outlives the demo.
+Run a module as `python -m` would, in a process that ends with the demo.
 
-`python -m newsletter_site.demo.child MODULE [ARGUMENT ...]` runs a module as
-`python -m` would.
-Its standard input is a pipe that only the demo holds open, so it ends with the demo however that
-ends, by kill -9 too.
+Its standard input is a pipe that only the demo holds open. So it also ends if the demo is killed.
 """
 
 from __future__ import annotations
@@ -19,17 +16,8 @@ import time
 ENDING_S = 10.0
 
 
-def main() -> None:
-    """Run the module that the arguments name."""
-    # Until the program has a handler of its own: leave in good order, not in the middle.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    threading.Thread(target=end_with_the_demo, daemon=True).start()
-    del sys.argv[0]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-
-
 def end_with_the_demo() -> None:
-    """Ask this process to end once the demo is gone; end its whole group if that takes long."""
+    """Wait for the end of the demo, then end this process, and its group if that takes long."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -38,4 +26,8 @@ def end_with_the_demo() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Until the program has a handler of its own: end in good order.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    threading.Thread(target=end_with_the_demo, daemon=True).start()
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

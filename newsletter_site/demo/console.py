@@ -1,4 +1,4 @@
-"""The only place that writes for the person who watches: steps with their time, and progress."""
+"""Write the demo's steps and progress for the person who watches."""
 
 from __future__ import annotations
 
@@ -9,38 +9,34 @@ LINE_EVERY_S = 5.0
 CLEAR_LINE = "\r\x1b[K"
 
 
-class Screen:
-    """Writes to `output`; in place where a terminal watches, else in plain lines."""
+class Console:
+    """Writes progress in place on a terminal, and as plain lines elsewhere."""
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
-        self._in_place = output.isatty()
-        self._begun = time.monotonic()
-        self._last_progress_at = self._begun
+        self._is_terminal = output.isatty()
+        self._began_at = self._progress_at = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
-        return time.monotonic() - self._begun
+        """Seconds since the demo began."""
+        return time.monotonic() - self._began_at
 
     def step(self, text: str) -> None:
-        """Something was done."""
-        self.show(self._timed(text))
+        """Write a finished step with its time."""
+        self.show(f"{self.seconds:5.1f} s  {text}")
 
     def progress(self, text: str) -> None:
-        """How far something is: the same line again and again, or a line every few seconds."""
-        if self._in_place:
-            self._write(CLEAR_LINE + self._timed(text))
-        elif time.monotonic() - self._last_progress_at >= LINE_EVERY_S:
-            self._last_progress_at = time.monotonic()
+        """Write progress: one line that changes, or a line every few seconds."""
+        if self._is_terminal:
+            self._write(f"{CLEAR_LINE}{self.seconds:5.1f} s  {text}")
+        elif time.monotonic() - self._progress_at >= LINE_EVERY_S:
+            self._progress_at = time.monotonic()
             self.step(text)
 
     def show(self, text: str) -> None:
-        """One line or several."""
-        self._write(f"{CLEAR_LINE}{text}\n" if self._in_place else f"{text}\n")
-
-    def _timed(self, text: str) -> str:
-        return f"{self.seconds:5.1f} s  {text}"
+        """Write one line or several."""
+        self._write(f"{CLEAR_LINE if self._is_terminal else ''}{text}\n")
 
     def _write(self, text: str) -> None:
         self._output.write(text)

@@ -1,4 +1,4 @@
-"""The way of an issue from an empty folder to its readers, step by step."""
+"""The steps of the demo, from an empty folder to delivered mail."""
 
 from __future__ import annotations
 
@@ -10,122 +10,163 @@ import requests
 from django.conf import settings
 
 from delivery.interface import control
-from delivery.models import Edition
+from delivery.models import Delivery, Edition
+from delivery.reports.audit import find_violations
+from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_state import EditionState
-from newsletter_site.demo import observe, summary
-from newsletter_site.demo.checks import broken_promises
-from newsletter_site.demo.children import Children
-from newsletter_site.demo.console import Screen
-from newsletter_site.demo.environment import HOLD_S
-from newsletter_site.demo.failure import DemoError
-from newsletter_site.demo.posting_twice import PostedTwice, post_twice
-from newsletter_site.demo.readers import bring_in
-from newsletter_site.demo.services import Stage, open_database, set_up
-from newsletter_site.demo.single_instance import folder_to_itself
-from newsletter_site.demo.stop_signals import StoppedError, Stopping
+from newsletter_site.demo.browser import FORM, Post, post_twice
+from newsletter_site.demo.checks import DeliveryRow, Observed, broken_promises
+from newsletter_site.demo.child_processes import Children, DemoError
+from newsletter_site.demo.console import Console
+from newsletter_site.demo.readers import import_readers
+from newsletter_site.demo.services import HOLD_S, USERNAME, Services, open_database, start_services
+from newsletter_site.demo.single_instance import locked_folder
+from newsletter_site.demo.stop_signals import StoppedError, StopSignals
+from newsletter_site.demo.summary import summary, table
 from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.status import load_status
 from publishing.publish.publish import edition_by_key
 
 TITLE = "When the swifts came"
-LETTER: Path = settings.BASE_DIR / "publishing" / "demo_material"
-STILL_MOVING = (EditionState.HELD, EditionState.SENDING)
-DYING_S = 3.0
-SEEN_HELD_S = 2.0
+MATERIAL: Path = settings.BASE_DIR / "publishing" / "demo_material"
+# Her mail is shown. After her unsubscribe link was used, another one is.
+A_READER = "edith.marlow@posthouse.example.net"
+SHOWN_HELD_S = 2.0
 
 
-def run(screen: Screen, stopping: Stopping, *, stay: bool) -> bool:
+def run(console: Console, stop: StopSignals, *, stay: bool) -> bool:
     """
-    Go the whole way and tell what came of it; with `stay` keep the site up until asked to stop.
+    Publish, deliver and report; with `stay`, keep the site up until a stop signal.
 
-    True if every promise was kept. Raises `DemoError` if the demo cannot go on and `StoppedError`
-    if it was asked to stop before its end. Either way, whatever it started has ended.
+    Returns whether every promise was kept. Raises `DemoError` if the demo cannot continue, and
+    `StoppedError` at an early stop signal. It always ends what it started.
     """
     folder = prepare_data_dir(settings.HOMING_DATA_DIR)
     with (
-        folder_to_itself(folder, stopping.pause) as lock,
-        Children(
-            cwd=settings.BASE_DIR,
-            logs=folder,
-            keep_open=[lock],
-            in_a_hurry=lambda: stopping.asked_twice,
-        ) as children,
+        locked_folder(folder, stop) as lock,
+        Children(settings.BASE_DIR, folder, lock, stop) as children,
     ):
         try:
-            open_database(screen)
-            stopping.look()
-            stage = set_up(screen, stopping, children, folder)
-            return _go(screen, stopping, children, stage, stay=stay)
-        except requests.RequestException as error:
-            children.check_for(DYING_S)  # One that died explains it better.
+            open_database(console)
+            stop.check()
+            services = start_services(console, children, folder)
+            return _run_steps(console, stop, children, services, stay=stay)
+        except (requests.RequestException, PermissionError) as error:
+            children.check()  # A child that has ended explains it better.
             raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
 
 
-def _go(
-    screen: Screen, stopping: Stopping, children: Children, stage: Stage, *, stay: bool
+def _run_steps(
+    console: Console, stop: StopSignals, children: Children, services: Services, *, stay: bool
 ) -> bool:
-    stopping.look()
-    readers = bring_in(stopping.look)
-    screen.step(
-        f"{readers.on_the_list:,} readers on the list, {readers.mailable:,} of them to mail"
+    stop.check()
+    readers = import_readers(stop)
+    console.step(f"{readers.total:,} readers on the list, {readers.mailable:,} of them to mail")
+    newsletters = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    before = newsletters.count()
+    edition, posts = _publish(console, services)
+    editions = newsletters.count() - before
+    _deliver(console, stop, children, edition)
+    sandbox, site = services.sandbox, services.site_url
+    mail, unsubscribe_url = sandbox.newest_mail(A_READER)
+    if not mail:
+        mail, unsubscribe_url = sandbox.newest_mail("")
+    observed = _observe(
+        services, edition, posts, [edition.archive_url, unsubscribe_url], readers.mailable, editions
     )
-    editions_before = _editions()
-    posted, edition = _publish(screen, stage)
-    _deliver(screen, stopping, children, edition)
-    addresses = observe.addresses_of(stage, edition)
-    happened = observe.what_happened(
-        stage,
-        posted,
-        edition,
-        addresses,
-        mailable=readers.mailable,
-        editions_made=_editions() - editions_before,
-    )
-    broken = broken_promises(happened)
-    screen.show("\n" + summary.summary(readers, happened, broken, screen.seconds))
+    broken = broken_promises(observed)
+    console.show("\n" + summary(readers, observed, broken, console.seconds))
     if stay:
-        screen.show(summary.where_to_look_on(addresses, stage.author))
+        public = {
+            "front page": f"{site}/",
+            "archive": edition.archive_url,
+            "every mail": f"{sandbox.url}/",
+            "one of them": f"{sandbox.url}/?message={mail}",
+            "unsubscribe": unsubscribe_url,
+        }
+        own = {
+            "write": f"{site}{FORM}write/",
+            "user name": USERNAME,
+            "password": services.password,
+            "this issue": f"{site}{FORM}{edition.issue_id}/",
+        }
+        console.show(
+            f"\nPublic pages and mails:\n{table(public)}\n\n"
+            "Now write an issue of your own. It goes only to the sandbox; README.md shows how.\n"
+            f"{table(own)}\nThe site stays up until Ctrl-C."
+        )
         with suppress(StoppedError):
             while True:
                 children.check()
-                stopping.pause()
-        screen.show("\nEnding the demo.")
+                stop.pause()
+        console.show("\nEnding the demo.")
     return not broken
 
 
-def _editions() -> int:
-    return Edition.objects.filter(kind=Edition.Kind.NEWSLETTER).count()
-
-
-def _publish(screen: Screen, stage: Stage) -> tuple[PostedTwice, Edition]:
-    """The author posts the form twice; the edition that came of it."""
-    html, text = (
-        (LETTER / name).read_text(encoding="utf-8") for name in ("issue.html", "issue.txt")
-    )
-    posted = post_twice(stage.browser, TITLE, html, text)
-    edition = edition_by_key(stage.author.id, posted.key)
+def _publish(console: Console, services: Services) -> tuple[Edition, tuple[Post, Post]]:
+    html, text = ((MATERIAL / name).read_text("utf-8") for name in ("issue.html", "issue.txt"))
+    fields = {"title": TITLE, "html_content": html, "text_content": text}
+    key, first, second = post_twice(services.browser, fields)
+    edition = edition_by_key(services.author.pk, key)
     if edition is None:
         raise DemoError(
-            f"The form was answered {posted.first.statuses[-1]} and {posted.second.statuses[-1]}, "
-            "and nothing was published; what the site says about it stands in demo-web-server.log "
-            f"in {settings.HOMING_DATA_DIR}."
+            f"The form was answered {first.statuses[-1]} and {second.statuses[-1]}, and nothing "
+            f"was published. See demo-web-server.log in {settings.HOMING_DATA_DIR}."
         )
-    screen.step(f"“{TITLE}” published by the form, posted twice; held for {HOLD_S} s")
-    return posted, edition
+    console.step(f"“{TITLE}” published by the form, posted twice; held for {HOLD_S} s")
+    return edition, (first, second)
 
 
-def _deliver(screen: Screen, stopping: Stopping, children: Children, edition: Edition) -> None:
-    """Send what is held before its time, and watch the workers until nothing moves any more."""
-    until = time.monotonic() + SEEN_HELD_S
-    while (status := load_status(edition.pk)).state in STILL_MOVING:
-        if status.state is EditionState.HELD and time.monotonic() >= until:
+def _deliver(console: Console, stop: StopSignals, children: Children, edition: Edition) -> None:
+    """End the hold early, as “Send now” does, and wait until nothing moves any more."""
+    send_now_at = time.monotonic() + SHOWN_HELD_S
+    while (status := load_status(edition.pk)).state in (EditionState.HELD, EditionState.SENDING):
+        if status.state is EditionState.HELD and time.monotonic() >= send_now_at:
             control.send_now(edition.pk)
-            screen.step("its hold ended before the time, as “Send now” on its page does")
-            until = float("inf")
-            continue
-        books = status.books
+            console.step("its hold ended before the time, as “Send now” on its page does")
+            send_now_at = float("inf")
         why = "" if status.state is EditionState.SENDING else f" ({status.reason})"
-        screen.progress(f"{books.sent:,} of {books.audience:,} sent{why}")
+        console.progress(f"{status.books.sent:,} of {status.books.audience:,} sent{why}")
         children.check()
-        stopping.pause()
-    screen.step(f"{status.books.sent:,} copies sent")
+        stop.pause()
+    console.step(f"{status.books.sent:,} copies sent")
+
+
+def _observe(
+    services: Services,
+    edition: Edition,
+    posts: tuple[Post, Post],
+    links: list[str],
+    mailable: int,
+    editions: int,
+) -> Observed:
+    status = load_status(edition.pk)
+    rows = Delivery.objects.filter(issue_id=edition.issue_id, version=edition.version)
+    # A demo that was killed may have left copies of an earlier issue in the sandbox.
+    of_this_issue = f"{edition.issue_id.hex}."
+    return Observed(
+        posts=posts,
+        mailable=mailable,
+        editions=editions,
+        counts=status.books,
+        state=status.words,
+        reason=status.reason,
+        violations=[str(violation) for violation in find_violations([edition.pk])],
+        deliveries={
+            str(DeliveryKey(edition.issue_id, edition.version, row.recipient_id)): DeliveryRow(
+                row.address, row.outcome, row.reason or ""
+            )
+            for row in rows
+        },
+        copies={
+            key: number
+            for key, number in services.sandbox.copies().items()
+            if key.startswith(of_this_issue)
+        },
+        readers_with_two=services.sandbox.readers_with_two(),
+        links={
+            link: services.browser.open(link.removeprefix(services.site_url)).status_code
+            for link in links
+            if link
+        },
+    )

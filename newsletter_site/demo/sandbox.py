@@ -1,31 +1,15 @@
-"""The demo's Postmark: starts the sandbox and asks it what it has got."""
+"""Ask the demo's sandbox what it received."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import requests
 
-from newsletter_site.demo.children import Child, Children
-from newsletter_site.demo.stop_signals import Stopping
-
-DEFAULT_PORT = 8025
-ANY_PORT = 0
 TIMEOUT_S = 60.0
-STREAMS = ("broadcast", "outbound")
-WHAT_COMES_BACK = ("Bounce", "SpamComplaint", "SubscriptionChange")
-ADDRESS = re.compile(r"http://[0-9.]+:([0-9]+)(?=/)")
-
-
-@dataclass(frozen=True, slots=True)
-class Mail:
-    """A message that the sandbox accepted."""
-
-    id: str
-    unsubscribe_url: str
+# Not deliveries: thousands of them would delay a complaint.
+WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
 
 
 class Sandbox:
@@ -38,21 +22,25 @@ class Sandbox:
 
     def copies(self) -> dict[str, int]:
         """How many copies it has of each delivery, by delivery key."""
-        copies: dict[str, int] = self._ask("copies", all="1")["copies"]
+        copies: dict[str, int] = self._get("copies", all="1")["copies"]
         return copies
 
     def readers_with_two(self) -> int:
         """How many addresses have more than one copy of one edition, whatever its key."""
-        number: int = self._ask("summary")["readers_with_two_of_one_edition"]
+        number: int = self._get("summary")["readers_with_two_of_one_edition"]
         return number
 
-    def tell(self, site_url: str, user: str, password: str) -> None:
-        """
-        Have it tell the site what comes back, as webhooks of Postmark do.
+    def newest_mail(self, query: str) -> tuple[str, str]:
+        """The id and unsubscribe link of the newest message with these words, empty if none."""
+        for message in self._get("messages", q=query, count="1")["messages"]:
+            headers = {header["Name"]: header["Value"] for header in message["headers"]}
+            found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
+            return message["id"], found[1] if found else ""
+        return "", ""
 
-        Not of deliveries: thousands of them would stand in line before a complaint.
-        """
-        for stream in STREAMS:
+    def send_webhooks_to(self, site_url: str, user: str, password: str) -> None:
+        """Report bounces, complaints and unsubscribes to the site, as Postmark does."""
+        for stream in ("broadcast", "outbound"):
             answer = self._session.post(
                 f"{self.url}/webhooks",
                 headers={"X-Postmark-Server-Token": "demo"},
@@ -60,58 +48,14 @@ class Sandbox:
                     "Url": f"{site_url}/webhooks/postmark/",
                     "MessageStream": stream,
                     "HttpAuth": {"Username": user, "Password": password},
-                    "Triggers": {kind: {"Enabled": True} for kind in WHAT_COMES_BACK},
+                    "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
                 },
                 timeout=TIMEOUT_S,
             )
             answer.raise_for_status()
 
-    def newest_mail(self, words: str = "") -> Mail | None:
-        """The newest message that has these words in its address or subject."""
-        for message in self._ask("messages", q=words, count="1")["messages"]:
-            headers = {header["Name"]: header["Value"] for header in message["headers"]}
-            link = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
-            return Mail(message["id"], link[1] if link else "")
-        return None
-
-    def _ask(self, what: str, **options: str) -> Any:
-        answer = self._session.get(
-            f"{self.url}/__sandbox__/{what}", params=options, timeout=TIMEOUT_S
-        )
+    def _get(self, name: str, **options: str) -> Any:
+        url = f"{self.url}/__sandbox__/{name}"
+        answer = self._session.get(url, params=options, timeout=TIMEOUT_S)
         answer.raise_for_status()
         return answer.json()
-
-
-def start_sandbox(
-    children: Children, environment: Mapping[str, str], stopping: Stopping, desk_url: str
-) -> Sandbox:
-    """
-    Start the sandbox on its usual port, or on a free one if that is taken.
-
-    Its inbox leads back to `desk_url`.
-    """
-    child = _started(children, environment, DEFAULT_PORT, stopping, desk_url)
-    if child.has_ended and f"Port {DEFAULT_PORT} is in use" in child.words():
-        children.forget(child)
-        child = _started(children, environment, ANY_PORT, stopping, desk_url)
-    found = ADDRESS.search(child.words())
-    if found is None:
-        raise child.death()
-    return Sandbox(found[0])
-
-
-def _started(
-    children: Children,
-    environment: Mapping[str, str],
-    port: int,
-    stopping: Stopping,
-    desk_url: str,
-) -> Child:
-    """Start it and wait until it says its address or ends."""
-    child = children.start(
-        *("sandbox", "postmark_sandbox", "--port", str(port), "--desk-url", desk_url),
-        environment=environment,
-    )
-    while not child.has_ended and not ADDRESS.search(child.words()):
-        stopping.pause()
-    return child

@@ -1,8 +1,10 @@
-"""What must be up before anybody can publish: database, sandbox, site, workers, author."""
+"""Start what publishing needs: database, sandbox, site, workers, and an author who signs in."""
 
 from __future__ import annotations
 
+import os
 import secrets
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,88 +12,128 @@ from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
 
-from newsletter_site.demo.author import Author, author_of_this_run
 from newsletter_site.demo.browser import Browser
-from newsletter_site.demo.children import Children
-from newsletter_site.demo.console import Screen
-from newsletter_site.demo.environment import childrens_environment
+from newsletter_site.demo.child_processes import Children
+from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import refuse_other_readers
-from newsletter_site.demo.sandbox import DEFAULT_PORT as SANDBOX_PORT
-from newsletter_site.demo.sandbox import Sandbox, start_sandbox
+from newsletter_site.demo.sandbox import Sandbox
 from newsletter_site.demo.single_instance import refuse_other_workers
-from newsletter_site.demo.stop_signals import Stopping
-from newsletter_site.demo.web_site import DEFAULT_PORT as SITE_PORT
-from newsletter_site.demo.web_site import address_of, listening_socket, start_site
+from newsletter_site.models import User
 
+HOST = "127.0.0.1"
+SITE_PORT, SANDBOX_PORT = 8000, 8025
 WORKERS = 2
-WEBHOOK_USER = "sandbox"
+USERNAME = "author"
+# Without characters that look alike, because it is typed from a screen.
+PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
+# An author has this long to call back an issue. The demo's own issue does not wait for it.
+HOLD_S = 20
+# Settings of a real site that must not reach the demo. Empty counts as unset.
+CLEARED = (
+    "ALLOWED_HOSTS",
+    "GUNICORN_CMD_ARGS",
+    "POSTMARK_BROADCAST_STREAM",
+    "POSTMARK_SERVER_TOKEN",
+    "POSTMARK_TRANSACTIONAL_STREAM",
+    "TRUST_PROXY",
+    "UNSUBSCRIBE_HANDLING",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """What is up: the sandbox, the site, who may sign in, and a browser that is signed in."""
+class Services:
+    """What is running, and the browser in which the author is signed in."""
 
     sandbox: Sandbox
     site_url: str
-    author: Author
+    author: User
+    password: str
     browser: Browser
 
 
-def open_database(screen: Screen) -> None:
-    """
-    The database up, ours to use, and its tables there.
-
-    Raises `DemoError` if it holds somebody's readers or another worker is at work.
-    """
+def open_database(console: Console) -> None:
+    """Start the database and migrate it. Raises `DemoError` if others use it."""
     refuse_other_readers()
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
-        version = cursor.fetchone()[0].split()[0]
-    embedded = "EMBEDDED_POSTGRES" in connection.settings_dict
-    where = f"of our own, in {_home_of_the_data()}" if embedded else "of DATABASE_URL"
-    screen.step(f"PostgreSQL {version} {where}")
+        version, where = cursor.fetchone()[0].split()[0], "of DATABASE_URL"
+        if "EMBEDDED_POSTGRES" in connection.settings_dict:
+            # Not the data folder, if PostgreSQL's user cannot enter that.
+            cursor.execute("SHOW data_directory")
+            where = f"of our own, in {Path(cursor.fetchone()[0]).parent}"
+    console.step(f"PostgreSQL {version} {where}")
     call_command("migrate", verbosity=0, interactive=False)
     refuse_other_workers()
-    screen.step("its tables, up to date")
+    console.step("its tables, up to date")
 
 
-def _home_of_the_data() -> Path:
-    """The folder that holds the database, which is not ours where its user may not enter that."""
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW data_directory")
-        return Path(cursor.fetchone()[0]).parent
-
-
-def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path) -> Stage:
-    """The sandbox, the site, the workers and the author. Raises `DemoError`."""
-    with listening_socket() as listener:
-        site_url = address_of(listener)
-        desk_url = f"{site_url}{reverse('desk:issues')}"
-        sandbox = start_sandbox(children, childrens_environment(folder), stopping, desk_url)
-        screen.step(
-            f"a sandbox that stands in for Postmark, at {sandbox.url}/"
-            + _because_taken(SANDBOX_PORT, sandbox.url)
-        )
-        password = secrets.token_urlsafe()
-        environment = childrens_environment(
-            folder,
-            SITE_URL=site_url,
-            POSTMARK_BASE_URL=sandbox.url,
-            POSTMARK_WEBHOOK_USER=WEBHOOK_USER,
-            POSTMARK_WEBHOOK_PASSWORD=password,
-        )
-        start_site(children, environment, listener)
-    for number in range(1, WORKERS + 1):
-        children.start(f"worker {number}", "manage", "deliver", environment=environment)
-    author = author_of_this_run()
+def start_services(
+    console: Console, children: Children, folder: Path, *, hold_s: int = HOLD_S
+) -> Services:
+    """Start sandbox, site and workers, and sign the author in. Raises `DemoError`."""
+    site_url, sandbox = _free_url(SITE_PORT), Sandbox(_free_url(SANDBOX_PORT))
+    author, password, webhook_password = _author(), _password(), secrets.token_urlsafe()
+    author.set_password(password)
+    author.save()
+    environment = {
+        **os.environ,
+        **dict.fromkeys(CLEARED, ""),
+        "DEBUG": "on",
+        "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
+        "HOMING_DATA_DIR": str(folder),
+        "PUBLISH_HOLD_S": str(hold_s),
+        "SITE_URL": site_url,
+        "POSTMARK_BASE_URL": sandbox.url,
+        "POSTMARK_WEBHOOK_USER": "sandbox",
+        "POSTMARK_WEBHOOK_PASSWORD": webhook_password,
+    }
+    desk_url = f"{site_url}{reverse('desk:issues')}"
+    for name, command in {
+        "sandbox": f"postmark_sandbox --port {_port(sandbox.url)} --desk-url {desk_url}",
+        "web server": (
+            f"gunicorn newsletter_site.wsgi --bind {HOST}:{_port(site_url)} --workers 2 --threads 4"
+            " --worker-class newsletter_site.web_worker.BufferingWorker"
+            " --graceful-timeout 3 --no-control-socket"
+        ),
+        **{f"worker {number}": "manage deliver" for number in range(1, WORKERS + 1)},
+    }.items():
+        children.start(name, *command.split(), environment=environment)
+    children.wait_for(f"{sandbox.url}/")
+    console.step(f"a sandbox in place of Postmark, at {_address(sandbox.url, SANDBOX_PORT)}")
+    children.wait_for(f"{site_url}/health/live/")
     browser = Browser(site_url)
-    browser.sign_in(author.username, author.password)
-    sandbox.tell(site_url, WEBHOOK_USER, password)
-    screen.step(
-        f"the site, at {site_url}/, and {WORKERS} workers" + _because_taken(SITE_PORT, site_url)
-    )
-    return Stage(sandbox, site_url, author, browser)
+    browser.sign_in(USERNAME, password)
+    sandbox.send_webhooks_to(site_url, "sandbox", webhook_password)
+    console.step(f"the site, at {_address(site_url, SITE_PORT)}, and {WORKERS} workers")
+    return Services(sandbox, site_url, author, password, browser)
 
 
-def _because_taken(usual_port: int, url: str) -> str:
-    return "" if url.endswith(f":{usual_port}") else f" (port {usual_port} is taken)"
+def _free_url(usual_port: int) -> str:
+    for port in (usual_port, 0):
+        try:
+            with socket.create_server((HOST, port)) as listener:
+                return f"http://{HOST}:{listener.getsockname()[1]}"
+        except OSError:
+            if not port:
+                raise
+    raise AssertionError
+
+
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def _address(url: str, usual_port: int) -> str:
+    return f"{url}/" + ("" if _port(url) == usual_port else f" (port {usual_port} is taken)")
+
+
+def _author() -> User:
+    author, _ = User.objects.get_or_create(username=USERNAME)
+    author.is_active = author.is_staff = author.is_superuser = True
+    return author
+
+
+def _password() -> str:
+    """Three groups of four characters, new for every run."""
+    characters = [secrets.choice(PASSWORD_ALPHABET) for _ in range(12)]
+    return "-".join("".join(characters[start : start + 4]) for start in (0, 4, 8))

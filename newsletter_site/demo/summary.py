@@ -1,145 +1,98 @@
-"""What the demo tells at its end, as plain text of at most `WIDTH` columns. Pure."""
+"""The text at the end of the demo, at most `WIDTH` columns wide. Pure."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
-from delivery.rules.edition_counts import EditionCounts
-from newsletter_site.demo.author import Author
-from newsletter_site.demo.checks import Entry, Happened
-from newsletter_site.demo.posting_twice import Post
-from newsletter_site.demo.readers import Readers
+from newsletter_site.demo.checks import Observed
+from newsletter_site.demo.readers import ImportedReaders
 
 WIDTH = 100
-SHOWN = 3  # of the rejected rows
+REJECTED_SHOWN = 3
+NOT_SENT_SHOWN = 10
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where to look on; `mail` shows one mail, and `unsubscribe` is the link that it holds."""
-
-    write: str
-    progress: str
-    front: str
-    archive: str
-    inbox: str
-    mail: str
-    unsubscribe: str
-
-
-def summary(readers: Readers, happened: Happened, broken: Sequence[str], seconds: float) -> str:
-    """Everything that happened, ending with what it comes to."""
-    lines = (
-        *_about_readers(readers),
-        "",
-        *_about_the_form(happened),
-        "",
-        *_ledger(happened.books),
-        *_about_those_not_sent(happened.not_sent),
-        "",
-        *_verdict(happened, broken, seconds),
+def summary(
+    readers: ImportedReaders, observed: Observed, broken: Sequence[str], seconds: float
+) -> str:
+    """What happened, and whether every promise was kept."""
+    sections = (
+        _about_readers(readers),
+        _about_the_form(observed),
+        _counts(observed),
+        _not_sent(observed),
+        _result(observed, broken, seconds),
     )
-    return "\n".join(lines)
+    return "\n\n".join(
+        "\n".join(line[:WIDTH] for line in lines) for section in sections if (lines := [*section])
+    )
 
 
-def _about_readers(readers: Readers) -> Iterator[str]:
+def table(rows: Mapping[str, object]) -> str:
+    """Indented labels with their values."""
+    return "\n".join(f"{INDENT}{label:<13}{value}" for label, value in rows.items())
+
+
+def _about_readers(readers: ImportedReaders) -> Iterator[str]:
     counts = readers.report.counts
-    if readers.report.created:
-        yield f"The readers: {counts.rows:,} rows of readers.csv"
-    else:
-        yield f"The readers: {counts.rows:,} rows of readers.csv, imported before and not again"
-    yield _number(counts.added, "imported, with consent given elsewhere")
-    yield _number(counts.duplicates, "doubles, folded into the reader they repeat")
-    if counts.known:
-        yield _number(counts.known, "on the list before")
-    if counts.skipped:
-        yield _number(counts.skipped, "skipped, because they left, bounced or complained")
-    yield _number(counts.rejected, "rejected, each with its reason, such as")
-    for row in readers.rejected[:SHOWN]:
-        yield _cut(f"{INDENT * 4}line {row.line}: {row.email} ({row.reason})")
-    if readers.mailable != readers.on_the_list:
+    again = "" if readers.report.created else ", imported before and not again"
+    yield f"The readers: {counts.rows:,} rows of readers.csv{again}"
+    for number, words in (
+        (counts.added, "imported, with consent given elsewhere"),
+        (counts.duplicates, "doubles, folded into the reader they repeat"),
+        (counts.known, "on the list before"),
+        (counts.skipped, "skipped, because they left, bounced or complained"),
+        (counts.rejected, "rejected, each with its reason, such as"),
+    ):
+        if number:
+            yield f"{INDENT}{number:>10,}  {words}"
+    for row in readers.rejected[:REJECTED_SHOWN]:
+        yield f"{INDENT * 4}line {row.line}: {row.email} ({row.reason})"
+    if readers.mailable != readers.total:
         states = ", ".join(f"{number:,} {state}" for state, number in readers.states.most_common())
         yield f"{INDENT}On the list now: {states}."
 
 
-def _about_the_form(happened: Happened) -> Iterator[str]:
-    editions = happened.editions_made
+def _about_the_form(observed: Observed) -> Iterator[str]:
     yield "The form, posted twice at once with one key"
-    for which, post in (("first", happened.posted.first), ("second", happened.posted.second)):
-        yield f"{INDENT}{which:<10}{_statuses(post)}, after {post.seconds:.1f} s"
-    yield f"{INDENT}{'together':<10}{editions} {'edition' if editions == 1 else 'editions'}"
+    for label, post in zip(("first", "second"), observed.posts, strict=True):
+        statuses = ", then ".join(map(str, post.statuses))
+        yield f"{INDENT}{label:<10}{statuses}, after {post.seconds:.1f} s"
+    plural = "" if observed.editions == 1 else "s"
+    yield f"{INDENT}{'together':<10}{observed.editions} edition{plural}"
 
 
-def _statuses(post: Post) -> str:
-    return ", then ".join(map(str, post.statuses))
-
-
-def _ledger(books: EditionCounts) -> Iterator[str]:
-    """The books, closed as bookkeepers close theirs: a rule, the sum, a double rule."""
-    yield _cut(f"The books of “{books.title}”")
+def _counts(observed: Observed) -> Iterator[str]:
+    counts = observed.counts
+    yield f"The counts of “{counts.title}”"
     for outcome in OUTCOMES:
-        yield f"{INDENT}{outcome:<16}{getattr(books, outcome):>10,}"
-    together = sum(getattr(books, outcome) for outcome in OUTCOMES)
-    balance = "equals the audience" if books.balanced else f"but the audience is {books.audience:,}"
-    yield f"{INDENT}{'':<16}{'-' * 10}"
-    yield f"{INDENT}{'together':<16}{together:>10,}   {balance}"
-    yield f"{INDENT}{'':<16}{'=' * 10}"
+        yield f"{INDENT}{outcome:<16}{getattr(counts, outcome):>10,}"
+    yield f"{INDENT}{'audience':<16}{counts.audience:>10,}"
 
 
-def _about_those_not_sent(entries: Sequence[Entry]) -> Iterator[str]:
-    if not entries:
-        return
-    yield ""
-    yield "Not sent, and why"
-    for entry in entries[:10]:
-        yield _cut(f"{INDENT}{entry.outcome:<12}{entry.address}")
-        yield from _wrapped(entry.reason, INDENT * 4)
-    if len(entries) > 10:
-        yield f"{INDENT}and {len(entries) - 10:,} more"
+def _not_sent(observed: Observed) -> Iterator[str]:
+    rows = observed.not_sent
+    if rows:
+        yield "Not sent, and why"
+    for row in rows[:NOT_SENT_SHOWN]:
+        yield f"{INDENT}{row.outcome:<12}{row.address}"
+        yield from _wrapped(row.reason, INDENT * 4)
+    if len(rows) > NOT_SENT_SHOWN:
+        yield f"{INDENT}and {len(rows) - NOT_SENT_SHOWN:,} more"
 
 
-def _verdict(happened: Happened, broken: Sequence[str], seconds: float) -> Iterator[str]:
+def _result(observed: Observed, broken: Sequence[str], seconds: float) -> Iterator[str]:
     if broken:
         yield "Not as promised:"
         for sentence in broken:
             yield from _wrapped(sentence, INDENT)
-        yield f"{happened.exactly_once:,} of {happened.books.audience:,} readers exactly once."
-        return
-    yield f"Counted by the copies that the sandbox has, after {seconds:.0f} s in all:"
-    yield f"{happened.exactly_once:,} readers, each exactly once."
-
-
-def where_to_look_on(addresses: Addresses, author: Author) -> str:
-    """What a person can open while the demo stays up."""
-    lines = (
-        "",
-        "What is on the site, open to everybody:",
-        f"{INDENT}{'front page':<13}{addresses.front}",
-        f"{INDENT}{'archive':<13}{addresses.archive}",
-        f"{INDENT}{'every mail':<13}{addresses.inbox}",
-        f"{INDENT}{'one of them':<13}{addresses.mail}",
-        f"{INDENT}{'its way out':<13}{addresses.unsubscribe}",
-        "",
-        "Now write an issue of your own. It goes to the sandbox, no further; README.md shows how.",
-        f"{INDENT}{'write':<13}{addresses.write}",
-        f"{INDENT}{'user name':<13}{author.username}",
-        f"{INDENT}{'password':<13}{author.password}",
-        f"{INDENT}{'this issue':<13}{addresses.progress}",
-        "The site stays up until Ctrl-C.",
-    )
-    return "\n".join(lines)
-
-
-def _number(number: int, words: str) -> str:
-    return f"{INDENT}{number:>10,}  {words}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+        yield f"{observed.exactly_once:,} of {observed.counts.audience:,} readers exactly once."
+    else:
+        yield f"Counted by the copies that the sandbox has, after {seconds:.0f} s in all:"
+        yield f"{observed.exactly_once:,} readers, each exactly once."
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
 
-from newsletter_site.demo.console import Screen
-from newsletter_site.demo.failure import DemoError
+from newsletter_site.demo.child_processes import DemoError
+from newsletter_site.demo.console import Console
 from newsletter_site.demo.run import run
-from newsletter_site.demo.stop_signals import StoppedError, Stopping
+from newsletter_site.demo.stop_signals import StoppedError, StopSignals
 from newsletter_site.embedded_postgres import EmbeddedPostgresError
 
 
@@ -43,12 +43,12 @@ class Command(BaseCommand):
             )
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # Terminals that know no curly quotes.
-        stopping = Stopping()
-        stopping.listen()
+        stop = StopSignals()
+        stop.listen()
         try:
-            kept = run(Screen(sys.stdout), stopping, stay=not options["exit"])
+            kept = run(Console(sys.stdout), stop, stay=not options["exit"])
         except StoppedError:
-            sys.exit(stopping.exit_code)
+            sys.exit(128 + stop.number)
         except BrokenPipeError:
             # Nobody reads any more; Python would complain when it flushes the rest at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

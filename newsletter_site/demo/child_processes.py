@@ -1,0 +1,96 @@
+"""Start, watch and end the processes of the demo."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import requests
+
+from newsletter_site.demo.stop_signals import StopSignals
+
+ENDING_S = 15.0
+POLL_S = 0.05
+LAST_LINES = 8
+
+
+class DemoError(Exception):
+    """The demo cannot continue. Its text says what was found and what to do."""
+
+
+class Children:
+    """
+    The processes of one demo. As a context manager it ends all that it started.
+
+    Every child inherits the file `lock`, so the folder is locked as long as one of them lives.
+    """
+
+    def __init__(self, cwd: Path, logs: Path, lock: int, stop: StopSignals) -> None:
+        self._cwd = cwd
+        self._logs = logs
+        self._lock = lock
+        self._stop = stop
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Children:
+        return self
+
+    def start(self, name: str, *command: str, environment: Mapping[str, str]) -> None:
+        """Start a Python module with its arguments."""
+        log = self._log(name)
+        log.unlink(missing_ok=True)  # It may belong to another user.
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            self._running[name] = subprocess.Popen(
+                [sys.executable, "-m", "newsletter_site.demo.child", *command],
+                stdin=subprocess.PIPE,  # see `child`
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                cwd=self._cwd,
+                env=dict(environment),
+                pass_fds=[self._lock],
+                start_new_session=True,  # Ctrl-C in the terminal is for the demo alone.
+            )
+
+    def wait_for(self, url: str) -> None:
+        """Wait until a child answers at `url`. Raises `DemoError` if a child ends."""
+        while True:
+            self.check()
+            self._stop.pause()
+            try:
+                requests.get(url, timeout=ENDING_S)
+            except requests.ConnectionError:
+                continue
+            return
+
+    def check(self) -> None:
+        """Raise `DemoError` if a child has ended."""
+        for name, process in self._running.items():
+            if process.poll() is not None:
+                log = self._log(name)
+                lines = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+                raise DemoError(
+                    f"The {name} has ended with code {process.returncode}, so the demo ends too. "
+                    f"Its output is in {log}:" + "".join(f"\n    {line}" for line in lines)
+                )
+
+    def __exit__(self, *_: object) -> None:
+        # The first one started (the sandbox) ends last, so that calls in flight get a response.
+        processes = list(self._running.values())
+        for group in (processes[1:], processes[:1]):
+            for process in group:
+                process.terminate()
+            deadline = time.monotonic() + ENDING_S
+            while not all(process.poll() is not None for process in group):
+                if self._stop.asked_twice or time.monotonic() > deadline:
+                    for process in group:
+                        if process.poll() is None:
+                            os.killpg(process.pid, signal.SIGKILL)
+                time.sleep(POLL_S)
+
+    def _log(self, name: str) -> Path:
+        return self._logs / f"demo-{name.replace(' ', '-')}.log"
