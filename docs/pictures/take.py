@@ -75,7 +75,6 @@ def running_program() -> Iterator[Services]:
         from django.conf import settings
 
         from newsletter_site.demo.child_processes import Children
-        from newsletter_site.demo.children import Children
         from newsletter_site.demo.console import Console
         from newsletter_site.demo.services import open_database, start_services
         from newsletter_site.demo.single_instance import locked_folder
