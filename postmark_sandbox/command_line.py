@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from postmark_sandbox.faults.fault_rules import KINDS, FaultError
+from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultError
 from postmark_sandbox.rules.streams import TYPES, UNSUBSCRIBE_HANDLINGS
 from postmark_sandbox.server import ListenError, SandboxServer
 
@@ -21,7 +21,8 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND[:NAME=VALUE,…]",
-        help=f"a fault to begin with, on every call unless told otherwise: {', '.join(KINDS)}",
+        help="a fault to begin with, on every call unless told otherwise: "
+        f"{', '.join(FAULT_KINDS)}",
     )
     add("--probability", type=float, help="chance, 0 to 1, for every --fault that names none")
     add("--latency-ms", type=float, default=0.0, help="what every call to the API takes at least")

@@ -19,9 +19,9 @@ from postmark_sandbox.state.suppressions import ORIGINS, REASONS
 from postmark_sandbox.times import utc_text
 
 PREFIX = "/__sandbox__/"
-LONGEST_WAIT_S = 600.0
-MOST_MESSAGES = 5000
-Found = dict[str, Any]
+MAX_WAIT_S = 600.0
+MAX_MESSAGES = 5000
+Json = dict[str, Any]
 EVENTS = ("Delivery", "Bounce", "SpamComplaint", "Unsubscribe", "Reactivate")
 
 
@@ -40,15 +40,15 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
     return ok(found, 408 if found.get("reached") is False else 200)
 
 
-def _messages(sandbox: Sandbox, query: Found) -> Found:
-    count = min(_whole(query, "count", 100), MOST_MESSAGES)
+def _messages(sandbox: Sandbox, query: Json) -> Json:
+    count = min(_whole(query, "count", 100), MAX_MESSAGES)
     wanted = TextFilter(query.get("q", ""))
     total, numbers = find_page(sandbox.outbox, wanted, _whole(query, "offset", 0), count)
     listed = [_described(sandbox, sandbox.outbox.message(number)) for number in numbers]
     return {"total": total, "messages": listed}
 
 
-def _described(sandbox: Sandbox, message: Message) -> Found:
+def _described(sandbox: Sandbox, message: Message) -> Json:
     return {
         "id": message.id,
         "at": utc_text(message.at_ns),
@@ -60,11 +60,11 @@ def _described(sandbox: Sandbox, message: Message) -> Found:
         "metadata": message.metadata,
         "headers": message.item.get("Headers") or [],
         "reply": message.reply,
-        "happened": [event.label for event in sandbox.aftermath.of(message.number)],
+        "happened": [event.label for event in sandbox.events.of(message.number)],
     }
 
 
-def _copies(sandbox: Sandbox, query: Found) -> Found:
+def _copies(sandbox: Sandbox, query: Json) -> Json:
     least = 0 if query.get("all") == "1" else _whole(query, "more_than", 1)
     return {
         "distinct_deliveries": sandbox.outbox.counts()["distinct_deliveries"],
@@ -72,32 +72,32 @@ def _copies(sandbox: Sandbox, query: Found) -> Found:
     }
 
 
-def _calls(sandbox: Sandbox, query: Found) -> Found:
+def _calls(sandbox: Sandbox, query: Json) -> Json:
     calls = sandbox.calls.newest_first(_whole(query, "count", 100))
-    return {"total": sandbox.calls.count, "calls": [call.described() for call in calls]}
+    return {"total": sandbox.calls.count, "calls": [call.as_json() for call in calls]}
 
 
-def _clear_faults(sandbox: Sandbox, query: Found) -> Found:
+def _clear_faults(sandbox: Sandbox, query: Json) -> Json:
     number = query["id"]
     if number and not number.isdigit():
         raise ValueError(f"'{number}' is not the id of a fault.")
     return {"cleared": sandbox.faults.clear(int(number) if number else None)}
 
 
-def _reset(sandbox: Sandbox, body: Found) -> Found:
+def _reset(sandbox: Sandbox, body: Json) -> Json:
     sandbox.reset()
     return {"reset": True}
 
 
-def _release(sandbox: Sandbox, body: Found) -> Found:
+def _release(sandbox: Sandbox, body: Json) -> Json:
     outcome = body.get("outcome", "answer")
     if outcome not in ("answer", "close"):
         raise ValueError(f"'outcome' is '{outcome}'; expected 'answer' or 'close'.")
     return {"released": sandbox.gate.release(outcome)}
 
 
-def _wait(sandbox: Sandbox, query: Found) -> Found:
-    timeout_s = min(float(query.get("timeout", 30)), LONGEST_WAIT_S)
+def _wait(sandbox: Sandbox, query: Json) -> Json:
+    timeout_s = min(float(query.get("timeout", 30)), MAX_WAIT_S)
     least = {name: _whole(query, name, 0) for name in ("held", "accepted", "calls")}
 
     def now() -> dict[str, int]:
@@ -113,7 +113,7 @@ def _wait(sandbox: Sandbox, query: Found) -> Found:
     return {"reached": sandbox.gate.wait_until(enough, timeout_s), **now()}
 
 
-def _suppressions(sandbox: Sandbox, body: Found) -> Found:
+def _suppressions(sandbox: Sandbox, body: Json) -> Json:
     stream = sandbox.streams.get(str(body.get("stream", "broadcast"))).id
     reason, origin = body.get("reason", "HardBounce"), body.get("origin", "Recipient")
     addresses = body.get("addresses")
@@ -123,11 +123,11 @@ def _suppressions(sandbox: Sandbox, body: Found) -> Found:
             f"of {', '.join(ORIGINS)}."
         )
     for address in addresses:
-        sandbox.aftermath.suppress(stream, str(address), reason, origin)
+        sandbox.events.suppress(stream, str(address), reason, origin)
     return {"suppressed": len(addresses)}
 
 
-def _account(sandbox: Sandbox, body: Found) -> Found:
+def _account(sandbox: Sandbox, body: Json) -> Json:
     if "state" in body:
         sandbox.set_account(str(body["state"]))
     if "verified" in body:
@@ -139,9 +139,9 @@ def _account(sandbox: Sandbox, body: Found) -> Found:
     return {"state": sandbox.account, "verified": verified_now}
 
 
-def _events(sandbox: Sandbox, body: Found) -> Found:
+def _events(sandbox: Sandbox, body: Json) -> Json:
     event, times = body.get("event"), int(body.get("times", 1))
-    aftermath = sandbox.aftermath
+    events = sandbox.events
     if event not in EVENTS or not 1 <= times <= 100:
         raise ValueError(f"'event' is one of {', '.join(EVENTS)}; 'times' is 1 to 100.")
     if event == "Reactivate":
@@ -149,50 +149,50 @@ def _events(sandbox: Sandbox, body: Found) -> Found:
         if origin not in ORIGINS:
             raise ValueError(f"'origin' is '{origin}'; expected one of {', '.join(ORIGINS)}.")
         stream, address = str(body.get("stream", "broadcast")), str(body.get("address", ""))
-        aftermath.lift(stream, address, origin)
+        events.lift(stream, address, origin)
         return {"happened": event}
     message = _message(sandbox, body)
     address = str(body.get("address", message.recipients[0]))
     match event:
         case "Delivery":
-            aftermath.delivered(message, address, times)
+            events.delivered(message, address, times)
         case "Bounce":
             kind = BOUNCE_TYPES.get(str(body.get("type", "HardBounce")).lower(), HARD_BOUNCE)
-            aftermath.bounce(message, address, kind, times)
+            events.bounce(message, address, kind, times)
         case "SpamComplaint":
-            aftermath.complain(message, address, times)
+            events.complain(message, address, times)
         case "Unsubscribe":
-            aftermath.unsubscribe(message, address)
+            events.unsubscribe(message, address)
     return {"happened": event}
 
 
-def _one_click(sandbox: Sandbox, body: Found) -> Found:
+def _one_click(sandbox: Sandbox, body: Json) -> Json:
     encoding = str(body.get("encoding", MULTIPART))
-    offer, attempt = sandbox.leave_by_one_click(_message(sandbox, body), encoding)
+    offer, attempt = sandbox.unsubscribe_by_one_click(_message(sandbox, body), encoding)
     problems = [*offer.problems] if attempt.works else [*offer.problems, attempt.sentence]
     return {"status": attempt.status, "valid": offer.valid, "problems": problems}
 
 
-def _set_webhook(sandbox: Sandbox, body: Found) -> Found:
+def _set_webhook(sandbox: Sandbox, body: Json) -> Json:
     url = body.get("url")
-    sandbox.webhooks.point_at(None if url is None else str(url))
+    sandbox.webhooks.set_url(None if url is None else str(url))
     return sandbox.webhooks.counts()
 
 
-def _list_webhooks(sandbox: Sandbox, query: Found) -> Found:
+def _list_webhooks(sandbox: Sandbox, query: Json) -> Json:
     hooks = sandbox.webhooks.hooks.all()
-    listed = [{**hook.described(), "Verified": sorted(hook.verified)} for hook in hooks]
+    listed = [{**hook.as_json(), "Verified": sorted(hook.verified)} for hook in hooks]
     return {**sandbox.webhooks.counts(), "webhooks": listed}
 
 
 # Each takes the query of a GET or DELETE, the body of a POST.
-ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Found], Found]] = {
+ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Json], Json]] = {
     ("GET", "summary"): lambda sandbox, _: sandbox.summary(),
     ("GET", "messages"): _messages,
     ("GET", "copies"): _copies,
     ("GET", "calls"): _calls,
-    ("GET", "faults"): lambda sandbox, _: {"faults": [r.described() for r in sandbox.faults.all()]},
-    ("POST", "faults"): lambda sandbox, body: sandbox.faults.set(body).described(),
+    ("GET", "faults"): lambda sandbox, _: {"faults": [r.as_json() for r in sandbox.faults.all()]},
+    ("POST", "faults"): lambda sandbox, body: sandbox.faults.set(body).as_json(),
     ("DELETE", "faults"): _clear_faults,
     ("POST", "reset"): _reset,
     ("POST", "release"): _release,
@@ -207,14 +207,14 @@ ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Found], Found]] = {
 }
 
 
-def _message(sandbox: Sandbox, body: Found) -> Message:
+def _message(sandbox: Sandbox, body: Json) -> Message:
     message = sandbox.outbox.find(str(body.get("message", "")))
     if message is None:
         raise ValueError("'message' is the MessageID of an accepted message.")
     return message
 
 
-def _body(request: Request) -> Found:
+def _body(request: Request) -> Json:
     if not request.body:
         return {}
     try:
@@ -226,7 +226,7 @@ def _body(request: Request) -> Found:
     return read
 
 
-def _whole(query: Found, name: str, default: int) -> int:
+def _whole(query: Json, name: str, default: int) -> int:
     text = query.get(name, str(default))
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"'{name}' is '{text}'; expected a whole number.")

@@ -4,8 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from postmark_sandbox.events.delayed_actions import DelayedActions
-from postmark_sandbox.events.message_events import Aftermath
-from postmark_sandbox.events.one_click import Attempt, Offer, offer_of, unsubscribe
+from postmark_sandbox.events.message_events import MessageEvents
+from postmark_sandbox.events.one_click import (
+    OneClickLink,
+    OneClickResult,
+    read_one_click_link,
+    unsubscribe,
+)
 from postmark_sandbox.events.webhook_queue import WAITS_S, WebhookQueue
 from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.gate import Gate
@@ -58,7 +63,7 @@ class Sandbox:
         self.calls = CallLog()
         self.delayed = DelayedActions()
         self.webhooks = WebhookQueue(webhook_url, webhook_waits_s, self.faults)
-        self.aftermath = Aftermath(self.outbox, self.bounces, self.suppressions, self.webhooks)
+        self.events = MessageEvents(self.outbox, self.bounces, self.suppressions, self.webhooks)
 
     def set_fault(self, kind: str, **settings: Any) -> FaultRule:
         """Put a fault in force; the settings are those of `POST /__sandbox__/faults`."""
@@ -78,7 +83,7 @@ class Sandbox:
         self.faults.clear()
         self.delayed.clear()
         self.gate.release("close")
-        for part in (self.webhooks, self.outbox, self.aftermath, self.bounces):
+        for part in (self.webhooks, self.outbox, self.events, self.bounces):
             part.clear()
         self.suppressions.clear()
         self.calls.clear()
@@ -103,15 +108,17 @@ class Sandbox:
             return None
         return f"{self.url}/unsubscribe/{message.id}/"
 
-    def offer_of(self, message: Message) -> Offer:
+    def read_one_click_link(self, message: Message) -> OneClickLink:
         """What a mailbox provider makes of the headers that a message leaves with."""
-        return offer_of(headers_of(message, self.unsubscribe_url(message)))
+        return read_one_click_link(headers_of(message, self.unsubscribe_url(message)))
 
-    def leave_by_one_click(self, message: Message, encoding: str) -> tuple[Offer, Attempt]:
+    def unsubscribe_by_one_click(
+        self, message: Message, encoding: str
+    ) -> tuple[OneClickLink, OneClickResult]:
         """Press the button “Unsubscribe” of a mailbox provider."""
-        offer = self.offer_of(message)
+        offer = self.read_one_click_link(message)
         attempt = unsubscribe(offer, encoding)
-        self.aftermath.one_click(message, attempt, encoding)
+        self.events.one_click(message, attempt, encoding)
         return offer, attempt
 
     def hurry(self) -> dict[str, int]:

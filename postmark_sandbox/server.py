@@ -27,8 +27,8 @@ from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
 # A request beyond the limit is read and thrown away up to here, so that its caller gets the 413.
-DRAINED_BYTES = 4 * BATCH_BYTES
-DRAINED_AT_ONCE = 1024 * 1024
+MAX_DRAINED_BYTES = 4 * BATCH_BYTES
+DRAIN_CHUNK_BYTES = 1024 * 1024
 
 
 class ListenError(OSError):
@@ -110,7 +110,7 @@ class _Listener(ThreadingMixIn, TCPServer):
         else:
             super().shutdown_request(request)
 
-    def reset_when_closed(self, connection: socket.socket) -> None:
+    def reset_on_close(self, connection: socket.socket) -> None:
         """Make the end of this connection a reset: a linger of zero sends RST instead of FIN."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         with self._lock:
@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
             sandbox.calls.add(LoggedCall(at_ns, self.command, path, path, 0, 0.0, fault=fault.kind))
             sandbox.gate.changed()
             if fault.kind == "reset":
-                self.server.reset_when_closed(self.connection)
+                self.server.reset_on_close(self.connection)
             self.close_connection = True
             return
         if (body := self._read_body(headers)) is None:
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         response = api_routes.respond(call)
         spent_s = time.monotonic() - call.request.arrived
         sandbox.gate.pause(max(response.wait_s, sandbox.latency_s - spent_s))
-        gone = call.parcel is not None and self._caller_is_gone()
+        gone = call.stored is not None and self._caller_is_gone()
         # Logged first, so that a caller with a response also finds its call in the log.
         call.log(0 if response.transfer is Transfer.CLOSED else response.status, gone=gone)
         if gone:
@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._send(response)
         except OSError:
-            call.caller_left()
+            call.record_caller_gone()
             self.close_connection = True
 
     def _read_body(self, headers: dict[str, str]) -> bytes | None:
@@ -187,8 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(400, "The Content-Length is not a number.")
             return None
         if int(length) > BATCH_BYTES:
-            left = min(int(length), DRAINED_BYTES)
-            while left > 0 and (read := self.rfile.read(min(left, DRAINED_AT_ONCE))):
+            left = min(int(length), MAX_DRAINED_BYTES)
+            while left > 0 and (read := self.rfile.read(min(left, DRAIN_CHUNK_BYTES))):
                 left -= len(read)
             self._refuse(413, "The request is larger than 50 MB.")
             return None

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from postmark_sandbox.events.one_click import Attempt
+from postmark_sandbox.events.one_click import OneClickResult
 from postmark_sandbox.events.webhook_queue import WebhookQueue
 from postmark_sandbox.faults.webhook_faults import delivery_fields
 from postmark_sandbox.rules.magic_addresses import (
     HARD_BOUNCE,
     SPAM_COMPLAINT,
     BounceType,
-    Outcome,
-    outcome_of,
+    EventType,
+    event_type_of,
 )
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.rules.validation import CheckedMessage
 from postmark_sandbox.state.bounces import Bounce, Bounces
-from postmark_sandbox.state.outbox import Message, Outbox, Parcel
+from postmark_sandbox.state.outbox import Message, Outbox, StoredRequest
 from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.state.suppressions import Suppression, Suppressions
 from postmark_sandbox.times import eastern_text, now_ns, utc_text
@@ -30,7 +30,7 @@ class MessageEvent:
     """An event after a message left. `label` and `detail` are for the inbox. `instead`: it happened
     instead of a delivery, not after one."""
 
-    outcome: Outcome
+    outcome: EventType
     label: str
     address: str
     at_ns: int
@@ -39,7 +39,7 @@ class MessageEvent:
     instead: bool = False
 
 
-class Aftermath:
+class MessageEvents:
     """The events of every message. Only what is out of the ordinary is stored: a message without
     an event was delivered."""
 
@@ -61,26 +61,26 @@ class Aftermath:
         """The events of a message, in order."""
         return list(self._by_number.get(number, ()))
 
-    def accepted(self, parcel: Parcel, messages: list[CheckedMessage]) -> None:
+    def accepted(self, stored: StoredRequest, messages: list[CheckedMessage]) -> None:
         """Let happen what magic addresses ask for, then tell the webhooks of the deliveries."""
         missed: set[tuple[int, str]] = set()
-        for number, message in enumerate(messages, parcel.first):
+        for number, message in enumerate(messages, stored.first):
             if message.magic:
                 self._apply_magic(self._outbox.message(number))
                 missed.update((number, e.address) for e in self.of(number) if e.instead)
         if self._webhooks.wants("Delivery"):
-            self._webhooks.send(self._deliveries(parcel, missed))
+            self._webhooks.send(self._deliveries(stored, missed))
 
     def _apply_magic(self, message: Message) -> None:
         for address in message.recipients:
-            outcome, kind = outcome_of(address, message.header("X-PM-Bounce-Type"))
-            if outcome is Outcome.BOUNCED and kind is not None:
+            outcome, kind = event_type_of(address, message.header("X-PM-Bounce-Type"))
+            if outcome is EventType.BOUNCED and kind is not None:
                 self.bounce(message, address, kind, instead=True)
-            elif outcome is Outcome.COMPLAINED:
+            elif outcome is EventType.COMPLAINED:
                 self.complain(message, address)
-            elif outcome is Outcome.UNSUBSCRIBED:
+            elif outcome is EventType.UNSUBSCRIBED:
                 self.unsubscribe(message, address)
-            elif outcome is Outcome.DROPPED:
+            elif outcome is EventType.DROPPED:
                 self._note(message, outcome, "Dropped", address, instead=True)
 
     def bounce(
@@ -108,7 +108,7 @@ class Aftermath:
         )
         self._bounces.add(bounce)
         complaint = kind is SPAM_COMPLAINT
-        outcome = Outcome.COMPLAINED if complaint else Outcome.BOUNCED
+        outcome = EventType.COMPLAINED if complaint else EventType.BOUNCED
         self._note(message, outcome, kind.name, address, bounce=bounce, instead=instead)
         self._webhooks.send([_bounce_webhook(bounce)], times)
         if kind.inactive:
@@ -121,7 +121,7 @@ class Aftermath:
 
     def unsubscribe(self, message: Message, address: str) -> None:
         """Have the reader leave by Postmark's own link."""
-        self._note(message, Outcome.UNSUBSCRIBED, "Unsubscribed", address)
+        self._note(message, EventType.UNSUBSCRIBED, "Unsubscribed", address)
         self.suppress(message.stream, address, "ManualSuppression", "Recipient", message)
 
     def suppress(
@@ -154,29 +154,29 @@ class Aftermath:
         if held.reason == "SpamComplaint":
             raise ValueError(f"{address} complained: Postmark never lifts that.")
         origin = "Customer" if held.can_be_lifted() else "Recipient"
-        self._note(message, Outcome.REACTIVATED, "Reactivated", address)
+        self._note(message, EventType.REACTIVATED, "Reactivated", address)
         self.lift(message.stream, address, origin)
 
     def delivered(self, message: Message, address: str, times: int = 1) -> None:
         """Deliver a message once more; post the webhook `times` times."""
-        self._note(message, Outcome.DELIVERED, "Delivered again", address)
+        self._note(message, EventType.DELIVERED, "Delivered again", address)
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
-    def one_click(self, message: Message, attempt: Attempt, encoding: str) -> None:
+    def one_click(self, message: Message, attempt: OneClickResult, encoding: str) -> None:
         """Note that a mailbox provider posted to the link of a message, or could not."""
         address, sentence = message.recipients[0], attempt.sentence
-        self._note(message, Outcome.ONE_CLICK, f"One-click, {encoding}", address, detail=sentence)
+        self._note(message, EventType.ONE_CLICK, f"One-click, {encoding}", address, detail=sentence)
 
     def delivered_to(self, message: Message) -> list[str]:
         """The recipients that a message reached at once."""
         missed = {e.address for e in self.of(message.number) if e.instead}
         return [address for address in message.recipients if address not in missed]
 
-    def described(self, message: Message) -> list[dict[str, Any]]:
+    def as_json(self, message: Message) -> list[dict[str, Any]]:
         """The events of a message as its details list them."""
         listed = [_delivered(address, message.at_ns) for address in self.delivered_to(message)]
         for event in self.of(message.number):
-            if event.outcome is Outcome.DELIVERED:
+            if event.outcome is EventType.DELIVERED:
                 listed.append(_delivered(event.address, event.at_ns))
             if event.bounce is not None:
                 details = {
@@ -184,23 +184,25 @@ class Aftermath:
                     "BounceID": str(event.bounce.id),
                 }
                 listed.append(_detail(event.address, "Bounced", event.at_ns, details))
-            if event.outcome in (Outcome.UNSUBSCRIBED, Outcome.REACTIVATED):
-                left = str(event.outcome is Outcome.UNSUBSCRIBED)
+            if event.outcome in (EventType.UNSUBSCRIBED, EventType.REACTIVATED):
+                left = str(event.outcome is EventType.UNSUBSCRIBED)
                 details = {"Origin": "Recipient", "SuppressSending": left}
                 listed.append(_detail(event.address, "SubscriptionChanged", event.at_ns, details))
         return listed
 
-    def _deliveries(self, parcel: Parcel, missed: set[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+    def _deliveries(
+        self, stored: StoredRequest, missed: set[tuple[int, str]]
+    ) -> Iterator[dict[str, Any]]:
         # Read only when their turn comes, so `missed` was settled before: what happens to a
         # message meanwhile does not undo its delivery.
-        for number in range(parcel.first, parcel.first + parcel.size):
+        for number in range(stored.first, stored.first + stored.size):
             message = self._outbox.message(number)
             for address in message.recipients:
                 if (number, address) not in missed:
                     yield _delivery_webhook(message, address)
 
     def _note(
-        self, message: Message, outcome: Outcome, label: str, address: str, **more: Any
+        self, message: Message, outcome: EventType, label: str, address: str, **more: Any
     ) -> None:
         event = MessageEvent(outcome, label, address, now_ns(), **more)
         with self._lock:
@@ -220,7 +222,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
 def _bounce_webhook(bounce: Bounce) -> dict[str, Any]:
     """`Bounce` or `SpamComplaint`. `Content` is posted only where it is wanted."""
     return {
-        **bounce.described(),
+        **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),
         "Metadata": bounce.metadata,
         "Content": bounce.source,

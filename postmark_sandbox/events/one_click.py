@@ -41,7 +41,7 @@ WEB = re.compile(r"\s*https?\s*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OneClickLink:
     """The web address to post to, None without exactly one, and what is against RFC 8058."""
 
     url: str | None
@@ -54,7 +54,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class OneClickResult:
     """The result of a POST: the status, None without one, and a sentence."""
 
     status: int | None
@@ -65,7 +65,7 @@ class Attempt:
         return self.status is not None and 200 <= self.status < 300
 
 
-def offer_of(headers: list[tuple[str, str]]) -> Offer:
+def read_one_click_link(headers: list[tuple[str, str]]) -> OneClickLink:
     """Read the two headers of a mail among all of its headers."""
     problems: list[str] = []
     found: dict[str, str] = {}
@@ -83,10 +83,10 @@ def offer_of(headers: list[tuple[str, str]]) -> Offer:
     post = found.get("List-Unsubscribe-Post", VALUE)
     if post != VALUE:
         problems.append(f"List-Unsubscribe-Post is “{post}”; expected exactly “{VALUE}”.")
-    return Offer(url, tuple(problems))
+    return OneClickLink(url, tuple(problems))
 
 
-def unsubscribe(offer: Offer, encoding: str, timeout_s: float = TIMEOUT_S) -> Attempt:
+def unsubscribe(offer: OneClickLink, encoding: str, timeout_s: float = TIMEOUT_S) -> OneClickResult:
     """Post as a mailbox provider does: the one value, no cookies, no redirect followed.
 
     Only to this machine, only if the headers are valid, and not for longer than `timeout_s`.
@@ -95,10 +95,12 @@ def unsubscribe(offer: Offer, encoding: str, timeout_s: float = TIMEOUT_S) -> At
         known = " or ".join(ENCODINGS)
         raise ValueError(f"'encoding' is '{encoding}'; expected {known}.")
     if not offer.valid or offer.url is None:
-        return Attempt(None, "Nothing was posted: a mailbox provider would show no button here.")
+        return OneClickResult(
+            None, "Nothing was posted: a mailbox provider would show no button here."
+        )
     url = urlsplit(offer.url)
     if not _is_this_machine(url.hostname):
-        return Attempt(
+        return OneClickResult(
             None,
             f"Nothing was posted: the link leads to {url.hostname}, and the sandbox posts to "
             "this machine only.",
@@ -106,15 +108,17 @@ def unsubscribe(offer: Offer, encoding: str, timeout_s: float = TIMEOUT_S) -> At
     try:
         status, location = _post(url, *ENCODINGS[encoding], timeout_s)
     except (OSError, HTTPException) as wrong:
-        return Attempt(None, f"No answer came from {url.netloc}: {wrong or type(wrong).__name__}.")
+        return OneClickResult(
+            None, f"No answer came from {url.netloc}: {wrong or type(wrong).__name__}."
+        )
     if 200 <= status < 300:
-        return Attempt(status, f"Answered {status}: it works.")
+        return OneClickResult(status, f"Answered {status}: it works.")
     if 300 <= status < 400:
         where = f" to {location}" if location else ""
-        return Attempt(
+        return OneClickResult(
             status, f"Answered {status}, a redirect{where}: RFC 8058 forbids it; not followed."
         )
-    return Attempt(status, f"Answered {status}; expected 200 or 202.")
+    return OneClickResult(status, f"Answered {status}; expected 200 or 202.")
 
 
 def _read_link(value: str) -> tuple[str | None, list[str]]:

@@ -42,7 +42,7 @@ class _Post:
 
 
 @dataclass(slots=True)
-class _Window:
+class _ReorderWindow:
     """Posts that wait to be mixed: until there are `size` of them, or until `due`."""
 
     size: int
@@ -63,7 +63,7 @@ class WebhookQueue:
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         self._now: deque[_Post] = deque()
         self._later: list[_Post] = []
-        self._window: _Window | None = None
+        self._window: _ReorderWindow | None = None
         # Only the thread touches the connections; others set the flag when a webhook changes.
         self._poster = Poster()
         self._hooks_changed = False
@@ -73,7 +73,7 @@ class WebhookQueue:
         self._made = 0
         self._queued, self._done = 0, 0
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
-        self.point_at(url)
+        self.set_url(url)
 
     def wants(self, trigger: str) -> bool:
         """Whether any webhook gets events of this type."""
@@ -85,7 +85,7 @@ class WebhookQueue:
         with self._changed:
             return len(self._later) + (len(self._window.posts) if self._window else 0)
 
-    def point_at(self, url: str | None) -> None:
+    def set_url(self, url: str | None) -> None:
         """Send every event to this URL from now on, None for nowhere. The webhooks that were set
         up by API stay as they are."""
         with self._changed:
@@ -163,7 +163,7 @@ class WebhookQueue:
             self._attempt(post)
             with self._changed:
                 self._busy = False
-        self._poster.hang_up()
+        self._poster.close()
 
     def _next(self) -> _Post | None:
         with self._changed:
@@ -195,7 +195,7 @@ class WebhookQueue:
         for planned in plan(event, rules):
             if planned.window is not None and self._window is None:
                 settings = planned.window.settings
-                self._window = _Window(
+                self._window = _ReorderWindow(
                     settings["k"] or 2, now + settings["seconds"], planned.window.random
                 )
             for post in self._posts(planned.event, now + planned.after_s):
@@ -251,6 +251,6 @@ class WebhookQueue:
     def _post(self, post: _Post, hook: Webhook) -> int:
         if self._hooks_changed:
             self._hooks_changed = False
-            self._poster.hang_up()
+            self._poster.close()
         headers = hook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
         return self._poster.post(hook.url, post.body, headers).status

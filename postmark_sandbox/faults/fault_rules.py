@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 
-class Moment(Enum):
+class FaultPoint(Enum):
     """When in a call a kind of fault acts."""
 
     ARRIVAL = "before the request is read"
@@ -35,12 +35,12 @@ EVERY_EVENT = ("*",)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FaultKind:
     """One thing that can go wrong. `takes`: its parameters with their defaults. `unreported`: what
     the inbox says of a message that was accepted while its caller did not learn of it. `lasting`:
     it stays until it is cleared unless told otherwise."""
 
-    moment: Moment
+    moment: FaultPoint
     label: str
     takes: dict[str, Any] = field(default_factory=dict)
     paths: tuple[str, ...] = SEND_PATHS
@@ -48,27 +48,27 @@ class Kind:
     lasting: bool = False
 
 
-def _accept_then(label: str, unreported: str, **takes: Any) -> Kind:
-    return Kind(Moment.REPLY, label, takes, unreported=f"Accepted, {unreported}")
+def _accept_then(label: str, unreported: str, **takes: Any) -> FaultKind:
+    return FaultKind(FaultPoint.REPLY, label, takes, unreported=f"Accepted, {unreported}")
 
 
-def _late(moment: Moment, label: str, paths: tuple[str, ...]) -> Kind:
-    return Kind(moment, label, {"seconds": 60.0}, paths, lasting=True)
+def _late(moment: FaultPoint, label: str, paths: tuple[str, ...]) -> FaultKind:
+    return FaultKind(moment, label, {"seconds": 60.0}, paths, lasting=True)
 
 
-def _reply(label: str, **takes: Any) -> Kind:
-    return Kind(Moment.REPLY, label, takes)
+def _reply(label: str, **takes: Any) -> FaultKind:
+    return FaultKind(FaultPoint.REPLY, label, takes)
 
 
-def _instead(label: str, *paths: str, **takes: Any) -> Kind:
-    return Kind(Moment.INSTEAD, label, takes, paths or SEND_PATHS)
+def _instead(label: str, *paths: str, **takes: Any) -> FaultKind:
+    return FaultKind(FaultPoint.INSTEAD, label, takes, paths or SEND_PATHS)
 
 
-def _event(label: str, *types: str, **takes: Any) -> Kind:
-    return Kind(Moment.EVENT, label, takes, types or EVERY_EVENT)
+def _event(label: str, *types: str, **takes: Any) -> FaultKind:
+    return FaultKind(FaultPoint.EVENT, label, takes, types or EVERY_EVENT)
 
 
-KINDS = {
+FAULT_KINDS = {
     "accept_then_close": _accept_then("Accept, then drop the connection", "reply dropped"),
     "accept_then_500": _accept_then("Accept, then answer 500", "answered 500"),
     "accept_then_stall": _accept_then(
@@ -96,12 +96,14 @@ KINDS = {
     "unauthorized_401": _instead("Answer 401"),
     "payload_too_large_413": _instead("Answer 413"),
     "whole_422": _instead("Refuse the whole request, 422", code=400, text=""),
-    "close_before_reading": Kind(Moment.ARRIVAL, "Hang up before reading"),
-    "reset": Kind(Moment.ARRIVAL, "Reset the connection before reading"),
-    "search_delay": _late(Moment.SEARCH, "Search index late", SEARCH_PATHS),
+    "close_before_reading": FaultKind(FaultPoint.ARRIVAL, "Hang up before reading"),
+    "reset": FaultKind(FaultPoint.ARRIVAL, "Reset the connection before reading"),
+    "search_delay": _late(FaultPoint.SEARCH, "Search index late", SEARCH_PATHS),
     "search_503": _instead("Search answers 503", *SEARCH_PATHS),
     "search_429": _instead("Search answers 429", *SEARCH_PATHS, retry_after=None),
-    "suppression_delay": _late(Moment.REPLY, "Suppressions take effect late", SUPPRESSION_PATHS),
+    "suppression_delay": _late(
+        FaultPoint.REPLY, "Suppressions take effect late", SUPPRESSION_PATHS
+    ),
     "webhook_before_reply": _reply("Tell the webhooks before the reply", seconds=10.0),
     "webhook_duplicate": _event("Tell an event again", k=1, seconds=0.0),
     "webhook_reorder": _event("Tell events in another order", k=10, seconds=1.0),
@@ -157,13 +159,13 @@ class FaultRule:
         self.fired += hit
         return hit
 
-    def described(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The rule as the control API shows it."""
         names = ("calls", "nth", "every", "probability", "seed", "recipient", "watched", "fired")
         return {
             "id": self.id,
             "kind": self.kind,
-            "label": KINDS[self.kind].label,
+            "label": FAULT_KINDS[self.kind].label,
             **self.settings,
             "path": ",".join(self.paths),
             **{name: getattr(self, name) for name in names},
@@ -202,23 +204,23 @@ class FaultRules:
 
     def on_arrival(self, path: str) -> FaultRule | None:
         """The rule that hits this call before its request is read, if any."""
-        return next(iter(self._firing((Moment.ARRIVAL,), path, (), most=1)), None)
+        return next(iter(self._firing((FaultPoint.ARRIVAL,), path, (), most=1)), None)
 
     def on_request(self, path: str, recipients: Iterable[str]) -> FaultRule | None:
         """The first rule that hits this call, if any."""
-        moments = (Moment.INSTEAD, Moment.REPLY, Moment.SEARCH)
+        moments = (FaultPoint.INSTEAD, FaultPoint.REPLY, FaultPoint.SEARCH)
         return next(iter(self._firing(moments, path, recipients, most=1)), None)
 
     def on_event(self, record_type: str, address: str) -> list[FaultRule]:
         """Every rule that hits this event: they all act. `address` is in lower case."""
-        return self._firing((Moment.EVENT,), record_type, (address,))
+        return self._firing((FaultPoint.EVENT,), record_type, (address,))
 
-    def watch_for_recipients(self) -> bool:
+    def need_recipients(self) -> bool:
         return any(rule.recipient for rule in self._rules)
 
     def _firing(
         self,
-        moments: tuple[Moment, ...],
+        moments: tuple[FaultPoint, ...],
         path: str,
         recipients: Iterable[str],
         most: int | None = None,
@@ -230,7 +232,7 @@ class FaultRules:
             for rule in self._rules:
                 if len(firing) == most:
                     break
-                if KINDS[rule.kind].moment in moments and rule.fires(path, recipients):
+                if FAULT_KINDS[rule.kind].moment in moments and rule.fires(path, recipients):
                     firing.append(rule)
         return firing
 
@@ -242,9 +244,9 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     if its kind is lasting; with `"calls": null` on every call.
     """
     name = data.get("kind")
-    kind = KINDS.get(str(name))
+    kind = FAULT_KINDS.get(str(name))
     if kind is None:
-        raise FaultError(f"There is no fault '{name}'. Known: {', '.join(KINDS)}.")
+        raise FaultError(f"There is no fault '{name}'. Known: {', '.join(FAULT_KINDS)}.")
     known = (*kind.takes, *WHEN)
     for given in data:
         if given not in (*known, "kind"):

@@ -32,7 +32,7 @@ def text_of(code: int, sender: str) -> str:
     return TEXTS.get(code, f"Refused on request with ErrorCode {code}.")
 
 
-def refuse(fault: FaultRule, request: Request) -> Response:
+def refusal(fault: FaultRule, request: Request) -> Response:
     """The response in place of a judgement; nothing was accepted."""
     settings = fault.settings
     match fault.kind:
@@ -55,7 +55,7 @@ def refuse(fault: FaultRule, request: Request) -> Response:
     return error(settings["code"], settings["text"] or text_of(settings["code"], sender))
 
 
-def spoil(response: Response, fault: FaultRule) -> Response:
+def alter_response(response: Response, fault: FaultRule) -> Response:
     """The true response as the fault leaves it."""
     seconds = fault.settings.get("seconds", 0.0)
     match fault.kind:

@@ -6,12 +6,12 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 TIMEOUT_S = 10.0
 # Postmark follows 3xx, and gives up after so many.
-MOST_HOPS = 10
+MAX_REDIRECTS = 10
 REDIRECTS = (301, 302, 303, 307, 308)
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PostResult:
     """The last HTTP status, 0 if there was none, and the URL of the last redirect."""
 
     status: int
@@ -24,14 +24,14 @@ class Poster:
     def __init__(self) -> None:
         self._connections: dict[tuple[str, str], HTTPConnection] = {}
 
-    def post(self, url: str, body: bytes, headers: dict[str, str]) -> Posted:
+    def post(self, url: str, body: bytes, headers: dict[str, str]) -> PostResult:
         """Post the body, to every redirect as well; Authorization only to the first host."""
         here = urlsplit(url)
-        posted = Posted(0)
-        for hops in range(MOST_HOPS + 1):
+        posted = PostResult(0)
+        for hops in range(MAX_REDIRECTS + 1):
             moved_to = here._replace(netloc=here.netloc.rpartition("@")[2]).geturl() if hops else ""
             status, location = self._post_once(here, body, headers)
-            posted = Posted(status, moved_to)
+            posted = PostResult(status, moved_to)
             there = _redirect(here, location) if status in REDIRECTS else None
             if there is None:
                 break
@@ -40,7 +40,7 @@ class Poster:
             here = there
         return posted
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()

@@ -1,6 +1,12 @@
 """The page of faults: those in force, those that are done, and a form."""
 
-from postmark_sandbox.faults.fault_rules import EVERY_EVENT, KINDS, FaultError, FaultRule, Moment
+from postmark_sandbox.faults.fault_rules import (
+    EVERY_EVENT,
+    FAULT_KINDS,
+    FaultError,
+    FaultPoint,
+    FaultRule,
+)
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
 from postmark_sandbox.pages import layout
@@ -49,7 +55,7 @@ def show(
         "form",
         error=layout.error_note(wrong),
         kinds=layout.options(
-            {name: kind.label for name, kind in KINDS.items()}, (given or {}).get("kind", "")
+            {name: kind.label for name, kind in FAULT_KINDS.items()}, (given or {}).get("kind", "")
         ),
         fields=joined(
             render(
@@ -105,7 +111,7 @@ def _sentence(sandbox: Sandbox, live: list[FaultRule]) -> Markup:
         return layout.with_glyph("unknown", "doubt", f"{calls} being held until you release them.")
     if not live:
         return Markup("Every call is answered as it should be.")
-    first = KINDS[live[0].kind].label
+    first = FAULT_KINDS[live[0].kind].label
     more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other')}"
     text = f"On request, something goes wrong: {first[0].lower()}{first[1:]}{more}."
     return layout.with_glyph("attention", "doubt", text)
@@ -116,14 +122,14 @@ def _table(label: str, rules: list[FaultRule]) -> Markup:
     for rule in rules:
         when, fired = _when(rule), f"hit {rule.fired:,} of {rule.watched:,}"
         narrow = f"{when}; {fired}"
-        name = render("name", label=KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
+        name = render("name", label=FAULT_KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
         rows.append([name, when, fired, render("clear_one", id=rule.id)])
     return layout.table(label, COLUMNS, rows)
 
 
 def _when(rule: FaultRule) -> str:
     words = []
-    one = "event" if KINDS[rule.kind].moment is Moment.EVENT else "call"
+    one = "event" if FAULT_KINDS[rule.kind].moment is FaultPoint.EVENT else "call"
     if rule.nth is not None:
         words.append(f"{one} number {rule.nth}")
     elif rule.every is not None:

@@ -8,7 +8,7 @@ from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import NOTHING, Markup, glyph, joined, options, state
-from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, Outcome
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, EventType
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import day_text
@@ -23,13 +23,13 @@ BUTTONS = {
     "reactivate": "Reactivate",
 }
 LOOKS = {
-    Outcome.DELIVERED: ("sent", "sent"),
-    Outcome.REACTIVATED: ("sent", "sent"),
-    Outcome.DROPPED: ("withdrawn", "calm"),
-    Outcome.UNSUBSCRIBED: ("withdrawn", "calm"),
-    Outcome.ONE_CLICK: ("withdrawn", "calm"),
-    Outcome.BOUNCED: ("failed", "fault"),
-    Outcome.COMPLAINED: ("failed", "fault"),
+    EventType.DELIVERED: ("sent", "sent"),
+    EventType.REACTIVATED: ("sent", "sent"),
+    EventType.DROPPED: ("withdrawn", "calm"),
+    EventType.UNSUBSCRIBED: ("withdrawn", "calm"),
+    EventType.ONE_CLICK: ("withdrawn", "calm"),
+    EventType.BOUNCED: ("failed", "fault"),
+    EventType.COMPLAINED: ("failed", "fault"),
 }
 
 
@@ -51,7 +51,7 @@ def events_part(sandbox: Sandbox, message: Message) -> Markup:
 
 def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
     """`POST /message/{id}/events`: back to the message, or a sentence that says why not."""
-    form, aftermath = request.form(), sandbox.aftermath
+    form, events = request.form(), sandbox.events
     event, address = form.get("event", ""), form.get("address", message.recipients[0])
     if event not in BUTTONS or address not in message.recipients:
         raise ValueError(
@@ -59,21 +59,21 @@ def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
             "message went to."
         )
     actions: dict[str, Callable[[Message, str], None]] = {
-        "delivered": aftermath.delivered,
-        "complaint": aftermath.complain,
-        "unsubscribe": aftermath.unsubscribe,
-        "reactivate": aftermath.reactivate,
+        "delivered": events.delivered,
+        "complaint": events.complain,
+        "unsubscribe": events.unsubscribe,
+        "reactivate": events.reactivate,
     }
     if event in actions:
         actions[event](message, address)
     else:
-        aftermath.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
+        events.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
     return see_other(f"/?message={message.id}&part=events")
 
 
 def one_click(sandbox: Sandbox, request: Request, message: Message) -> Response:
     """`POST /message/{id}/one-click`: post to the sender's link, then back to the message."""
-    sandbox.leave_by_one_click(message, request.form().get("encoding", ""))
+    sandbox.unsubscribe_by_one_click(message, request.form().get("encoding", ""))
     return see_other(f"/?message={message.id}&part=events")
 
 
@@ -85,10 +85,10 @@ def _log(sandbox: Sandbox, message: Message) -> list[Markup]:
     accepted = state("waiting", "calm", "Accepted")
     delivered = state("sent", "sent", "Delivered")
     lines = [(message.at_ns, accepted, f"for {message.stream}")]
-    lines += [(message.at_ns, delivered, one) for one in sandbox.aftermath.delivered_to(message)]
+    lines += [(message.at_ns, delivered, one) for one in sandbox.events.delivered_to(message)]
     lines += [
         (event.at_ns, event_state(event), event.detail or event.address)
-        for event in sandbox.aftermath.of(message.number)
+        for event in sandbox.events.of(message.number)
     ]
     return [render("line", at=day_text(at_ns), what=what, whom=whom) for at_ns, what, whom in lines]
 
@@ -100,7 +100,7 @@ def _address_field(recipients: list[str]) -> Markup:
 
 
 def _verdict(sandbox: Sandbox, message: Message) -> Markup:
-    offer = sandbox.offer_of(message)
+    offer = sandbox.read_one_click_link(message)
     more = form = NOTHING
     if offer.valid:
         look = mark = "sent"

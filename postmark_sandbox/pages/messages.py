@@ -3,13 +3,13 @@
 import re
 from urllib.parse import urlencode
 
-from postmark_sandbox.faults.fault_rules import KINDS
+from postmark_sandbox.faults.fault_rules import FAULT_KINDS
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
 from postmark_sandbox.pages.message_events import event_state, events_part
-from postmark_sandbox.rules.magic_addresses import Outcome
+from postmark_sandbox.rules.magic_addresses import EventType
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.outbox_search import TextFilter, find_page
@@ -36,7 +36,7 @@ MAIL_POLICY = (
 DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
 LINKS_OPEN_OUTSIDE = '<base target="_blank">'
 # These do not change the state that the list shows.
-NO_CHANGE = (Outcome.DELIVERED, Outcome.ONE_CLICK)
+NO_CHANGE = (EventType.DELIVERED, EventType.ONE_CLICK)
 
 
 def show(sandbox: Sandbox, request: Request) -> Response:
@@ -110,24 +110,24 @@ def _sentence(sandbox: Sandbox) -> Markup:
 def _list(sandbox: Sandbox, numbers: list[int], chosen: int | None, kept: dict[str, str]) -> Markup:
     rows = []
     for number in numbers:
-        parcel = sandbox.outbox.parcel_of(number)
-        first, *others = parcel.all_recipients(number)
+        stored = sandbox.outbox.request_of(number)
+        first, *others = stored.all_recipients(number)
         rows.append(
             render(
                 "row",
                 href=_link(kept, message=sandbox.outbox.id_of(number)),
                 current=layout.attribute_if(number == chosen, 'aria-current="true"'),
                 to=f"{first} and {len(others)} more" if others else first,
-                subject=parcel.value(parcel.subject, number) or "No subject",
-                state=_state(sandbox, number, parcel.reply),
-                at=clock_text(parcel.at_ns),
+                subject=stored.value(stored.subject, number) or "No subject",
+                state=_state(sandbox, number, stored.reply),
+                at=clock_text(stored.at_ns),
             )
         )
     return render("rows", rows=joined(rows))
 
 
 def _state(sandbox: Sandbox, number: int, reply: str) -> Markup:
-    events = [e for e in sandbox.aftermath.of(number) if e.outcome not in NO_CHANGE]
+    events = [e for e in sandbox.events.of(number) if e.outcome not in NO_CHANGE]
     if events:
         return event_state(events[-1])
     if reply:
@@ -139,7 +139,7 @@ def _unreported(reply: str) -> str:
     """How the caller failed to learn that a message was accepted."""
     if reply == "hold":
         return "Accepted, reply dropped"
-    return KINDS[reply].unreported if reply in KINDS else "Accepted, caller gone"
+    return FAULT_KINDS[reply].unreported if reply in FAULT_KINDS else "Accepted, caller gone"
 
 
 def _pages(total: int, offset: int, shown: int, text: str) -> Markup:
@@ -169,8 +169,8 @@ def _message(sandbox: Sandbox, message: Message, part: str, kept: dict[str, str]
     ]
     facts += [
         (event.label, f"{event.address}, {day_text(event.at_ns)}")
-        for event in sandbox.aftermath.of(message.number)
-        if event.outcome is not Outcome.ONE_CLICK
+        for event in sandbox.events.of(message.number)
+        if event.outcome is not EventType.ONE_CLICK
     ]
     if message.reply:
         facts.append(("Answer", _unreported(message.reply)))
@@ -214,8 +214,8 @@ def _part(sandbox: Sandbox, message: Message, part: str) -> Markup:
 
 
 def _unsubscribe(sandbox: Sandbox, message: Message) -> Markup:
-    events = sandbox.aftermath.of(message.number)
-    tried = [event for event in events if event.outcome is Outcome.ONE_CLICK]
+    events = sandbox.events.of(message.number)
+    tried = [event for event in events if event.outcome is EventType.ONE_CLICK]
     if tried:
         return render("tried", result=tried[-1].detail)
     if (own := sandbox.unsubscribe_url(message)) is not None:
@@ -227,7 +227,7 @@ def _unsubscribe(sandbox: Sandbox, message: Message) -> Markup:
         return Markup("by mail only" if field else "no header")
     return render(
         "unsubscribe",
-        how="one-click" if sandbox.offer_of(message).valid else "a link, not one-click",
+        how="one-click" if sandbox.read_one_click_link(message).valid else "a link, not one-click",
         url=web,
     )
 

@@ -72,7 +72,7 @@ def _ask_to_unsubscribe(sandbox: Sandbox, request: Request, message: Message) ->
 def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Response:
     address = message.recipients[0]
     if address.lower() not in sandbox.suppressions.of(message.stream):
-        sandbox.aftermath.unsubscribe(message, address)
+        sandbox.events.unsubscribe(message, address)
     return framed(sandbox, "Messages", render("left", address=address, stream=message.stream))
 
 

@@ -6,7 +6,7 @@ from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
-from postmark_sandbox.rules.addresses import why_not_an_address
+from postmark_sandbox.rules.addresses import address_error
 from postmark_sandbox.rules.streams import Stream
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.suppressions import NO_AUTHORITY, Suppression
@@ -57,9 +57,9 @@ def add(sandbox: Sandbox, request: Request) -> Response:
     form = request.form()
     stream = sandbox.streams.to_send(form.get("stream", "")).id
     address = form.get("address", "").strip()
-    if wrong := why_not_an_address(address):
+    if wrong := address_error(address):
         return show(sandbox, request, wrong, form)
-    sandbox.aftermath.suppress(stream, address, "ManualSuppression", "Customer")
+    sandbox.events.suppress(stream, address, "ManualSuppression", "Customer")
     return see_other("/suppressions")
 
 
@@ -70,7 +70,7 @@ def lift(sandbox: Sandbox, request: Request) -> Response:
     address = form.get("address", "")
     if sandbox.suppressions.blocks_lifting(stream, address):
         return show(sandbox, request, f"{address}: {NO_AUTHORITY}")
-    sandbox.aftermath.lift(stream, address)
+    sandbox.events.lift(stream, address)
     return see_other("/suppressions")
 
 

@@ -10,12 +10,12 @@ def search(call: ApiCall) -> Response:
     query = call.request.query
     count, offset = paging(query, 1000, "Bounces")
     found = call.sandbox.bounces.search(query, *dates(query, 1000, "Bounces"))
-    page = [bounce.described() for bounce in found[offset : offset + count]]
+    page = [bounce.as_json() for bounce in found[offset : offset + count]]
     return ok({"TotalCount": len(found), "Bounces": page})
 
 
 def show(call: ApiCall) -> Response:
-    return ok(call.sandbox.bounces.get(call.id).described())
+    return ok(call.sandbox.bounces.get(call.id).as_json())
 
 
 def dump(call: ApiCall) -> Response:
@@ -28,8 +28,8 @@ def activate(call: ApiCall) -> Response:
     if not bounce.type.can_activate or blocked:
         raise PostmarkError(1003, "This bounce cannot be activated.")
     bounce.active_again = True
-    call.change_list(partial(call.sandbox.aftermath.lift, bounce.stream, bounce.address))
-    return ok({"Message": "OK", "Bounce": bounce.described()})
+    call.change_suppressions(partial(call.sandbox.events.lift, bounce.stream, bounce.address))
+    return ok({"Message": "OK", "Bounce": bounce.as_json()})
 
 
 def statistics(call: ApiCall) -> Response:

@@ -9,11 +9,11 @@ from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import PostmarkError
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.call_log import LoggedCall
-from postmark_sandbox.state.outbox import Parcel
+from postmark_sandbox.state.outbox import StoredRequest
 from postmark_sandbox.times import read_eastern
 
-MOST_AT_ONCE = 500
-DEEPEST = 10_000
+MAX_COUNT = 500
+MAX_DEPTH = 10_000
 
 
 @dataclass(slots=True)
@@ -25,26 +25,26 @@ class ApiCall:
     fault: FaultRule | None = None
     id: str = ""
     messages: int = 0
-    parcel: Parcel | None = None
+    stored: StoredRequest | None = None
 
     def fault_of_kind(self, kind: str) -> FaultRule | None:
         return self.fault if self.fault is not None and self.fault.kind == kind else None
 
-    def change_list(self, change: Callable[[], object]) -> None:
+    def change_suppressions(self, change: Callable[[], object]) -> None:
         """Change a suppression list, late if a fault says so."""
         fault = self.fault_of_kind("suppression_delay")
         self.sandbox.delayed.after(0.0 if fault is None else fault.settings["seconds"], change)
 
-    def caller_left(self) -> None:
+    def record_caller_gone(self) -> None:
         """Remember that the caller did not wait for the response."""
-        if self.parcel is not None and not self.parcel.reply:
-            self.sandbox.outbox.mark_unreported(self.parcel, "caller_gone")
+        if self.stored is not None and not self.stored.reply:
+            self.sandbox.outbox.mark_unreported(self.stored, "caller_gone")
 
     def log(self, status: int, *, gone: bool) -> None:
         """Add the call to the log. `gone`: the caller had left before the response."""
         request = self.request
         if gone:
-            self.caller_left()
+            self.record_caller_gone()
         fault = self.fault.kind if self.fault is not None else "caller_gone" if gone else ""
         self.sandbox.calls.add(
             LoggedCall(
@@ -55,7 +55,7 @@ class ApiCall:
                 status=0 if gone else status,
                 ms=(time.monotonic() - request.arrived) * 1000,
                 messages=self.messages,
-                accepted=0 if self.parcel is None else self.parcel.size,
+                accepted=0 if self.stored is None else self.stored.size,
                 fault=fault,
             )
         )
@@ -72,10 +72,10 @@ def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
             expected = f"is required and must be a whole number of at least {least}."
             raise PostmarkError(code, f"{invalid} '{name}' {expected}")
         found[name] = int(text)
-    if found["count"] > MOST_AT_ONCE:
-        raise PostmarkError(code, f"{invalid} 'count' is limited to {MOST_AT_ONCE}.")
-    if sum(found.values()) > DEEPEST:
-        raise PostmarkError(code, f"{invalid} 'count' plus 'offset' is limited to {DEEPEST}.")
+    if found["count"] > MAX_COUNT:
+        raise PostmarkError(code, f"{invalid} 'count' is limited to {MAX_COUNT}.")
+    if sum(found.values()) > MAX_DEPTH:
+        raise PostmarkError(code, f"{invalid} 'count' plus 'offset' is limited to {MAX_DEPTH}.")
     return found["count"], found["offset"]
 
 

@@ -9,8 +9,8 @@ from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.validation import (
     BODY_BYTES,
     INACTIVE,
+    MAX_MESSAGES,
     MESSAGE_BYTES,
-    MOST_MESSAGES,
     CheckedMessage,
     check,
     check_fields,
@@ -39,9 +39,9 @@ def send_batch(call: ApiCall) -> Response:
     items = call.request.json()
     if not isinstance(items, list):
         raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
-    if len(items) > MOST_MESSAGES:
+    if len(items) > MAX_MESSAGES:
         raise PostmarkError(
-            410, f"You may only send up to {MOST_MESSAGES} messages in a single batched request."
+            410, f"You may only send up to {MAX_MESSAGES} messages in a single batched request."
         )
     return _send(call, items, batched=True)
 
@@ -71,8 +71,8 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
     for position, result in _accept(call, accepted, whole=len(accepted) == len(items)).items():
         results[position] = result
     if _hold(call, "after_accept") == "close":
-        if call.parcel is not None:
-            call.sandbox.outbox.mark_unreported(call.parcel, "hold")
+        if call.stored is not None:
+            call.sandbox.outbox.mark_unreported(call.stored, "hold")
         return hung_up()
     return ok(results if batched else results[0])
 
@@ -86,12 +86,12 @@ def _accept(
         said, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]
     elif messages:
         positions = None if whole else list(accepted)
-        parcel = sandbox.outbox.accept(call.request.body, messages, positions)
-        call.parcel = parcel
-        sandbox.aftermath.accepted(parcel, messages)
+        stored = sandbox.outbox.accept(call.request.body, messages, positions)
+        call.stored = stored
+        sandbox.events.accepted(stored, messages)
         sandbox.gate.changed()
-        said, at_ns = "OK", parcel.at_ns
-        ids = [sandbox.outbox.id_of(parcel.first + n) for n in range(parcel.size)]
+        said, at_ns = "OK", stored.at_ns
+        ids = [sandbox.outbox.id_of(stored.first + n) for n in range(stored.size)]
     else:
         return {}
     at = utc_text(at_ns)

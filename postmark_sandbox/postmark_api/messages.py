@@ -47,7 +47,7 @@ def show(call: ApiCall) -> Response:
             "TextBody": message.item.get("TextBody") or "",
             "HtmlBody": message.item.get("HtmlBody") or "",
             "Body": source(message, call.sandbox.unsubscribe_url(message)),
-            "MessageEvents": call.sandbox.aftermath.described(message),
+            "MessageEvents": call.sandbox.events.as_json(message),
         }
     )
 

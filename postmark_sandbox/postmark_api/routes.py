@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from postmark_sandbox.faults.fault_rules import KINDS, Moment
-from postmark_sandbox.faults.response_faults import refuse, spoil
+from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultPoint
+from postmark_sandbox.faults.response_faults import alter_response, refusal
 from postmark_sandbox.http.response import PostmarkError, Response, plain
 from postmark_sandbox.postmark_api import bounces, email, messages, suppressions, webhooks
 from postmark_sandbox.postmark_api.call import ApiCall
@@ -14,11 +14,11 @@ def respond(call: ApiCall) -> Response:
     """Handle a call to the API, with the fault that hits it, if any."""
     sandbox, request = call.sandbox, call.request
     recipients: set[str] = set()
-    if sandbox.faults.watch_for_recipients():
+    if sandbox.faults.need_recipients():
         recipients = {address.lower() for address in request.addresses("To")}
     fault = call.fault = sandbox.faults.on_request(request.path, recipients)
-    if fault is not None and KINDS[fault.kind].moment is Moment.INSTEAD:
-        return refuse(fault, request)
+    if fault is not None and FAULT_KINDS[fault.kind].moment is FaultPoint.INSTEAD:
+        return refusal(fault, request)
     try:
         response = _handle(call)
     except PostmarkError as refused:
@@ -27,9 +27,9 @@ def respond(call: ApiCall) -> Response:
         return response
     if fault.kind == "webhook_before_reply":
         sandbox.webhooks.wait_until_posted(fault.settings["seconds"])
-    if KINDS[fault.kind].unreported and call.parcel is not None:
-        sandbox.outbox.mark_unreported(call.parcel, fault.kind)
-    return spoil(response, fault)
+    if FAULT_KINDS[fault.kind].unreported and call.stored is not None:
+        sandbox.outbox.mark_unreported(call.stored, fault.kind)
+    return alter_response(response, fault)
 
 
 def _handle(call: ApiCall) -> Response:

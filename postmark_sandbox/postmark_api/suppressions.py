@@ -5,40 +5,40 @@ from typing import Any
 
 from postmark_sandbox.http.response import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates
-from postmark_sandbox.rules.addresses import why_not_an_address
+from postmark_sandbox.rules.addresses import address_error
 from postmark_sandbox.rules.streams import TYPES
 from postmark_sandbox.state.suppressions import NO_AUTHORITY
 
-MOST_AT_ONCE = 50
+MAX_COUNT = 50
 
 
 def list_streams(call: ApiCall) -> Response:
     kind = call.request.query.get("messagestreamtype", "All")
     if kind.lower() not in ("all", *(t.lower() for t in TYPES)):
         raise PostmarkError(1224, f"The 'MessageStreamType' '{kind}' is not valid.")
-    found = [stream.described() for stream in call.sandbox.streams.all(kind)]
+    found = [stream.as_json() for stream in call.sandbox.streams.all(kind)]
     return ok({"MessageStreams": found, "TotalCount": len(found)})
 
 
 def show_stream(call: ApiCall) -> Response:
-    return ok(call.sandbox.streams.get(call.id).described())
+    return ok(call.sandbox.streams.get(call.id).as_json())
 
 
 def dump(call: ApiCall) -> Response:
     stream, query = call.sandbox.streams.get(call.id).id, call.request.query
     since, until = dates(query, 1400, "Suppressions")
     found = call.sandbox.suppressions.dump(stream, query, since, until)
-    return ok({"Suppressions": [entry.described() for entry in found]})
+    return ok({"Suppressions": [entry.as_json() for entry in found]})
 
 
 def suppress(call: ApiCall) -> Response:
-    aftermath, stream = call.sandbox.aftermath, call.sandbox.streams.get(call.id).id
+    events, stream = call.sandbox.events, call.sandbox.streams.get(call.id).id
     results = []
     for address in _addresses(call):
-        wrong = why_not_an_address(address)
+        wrong = address_error(address)
         if wrong is None:
             reason = ("ManualSuppression", "Customer")
-            call.change_list(partial(aftermath.suppress, stream, address, *reason))
+            call.change_suppressions(partial(events.suppress, stream, address, *reason))
         results.append(_result(address, "Suppressed", wrong))
     return ok({"Suppressions": results})
 
@@ -47,11 +47,11 @@ def unsuppress(call: ApiCall) -> Response:
     sandbox, stream = call.sandbox, call.sandbox.streams.get(call.id).id
     results = []
     for address in _addresses(call):
-        wrong = why_not_an_address(address)
+        wrong = address_error(address)
         if wrong is None and sandbox.suppressions.blocks_lifting(stream, address):
             wrong = NO_AUTHORITY
         if wrong is None:
-            call.change_list(partial(sandbox.aftermath.lift, stream, address))
+            call.change_suppressions(partial(sandbox.events.lift, stream, address))
         results.append(_result(address, "Deleted", wrong))
     return ok({"Suppressions": results})
 
@@ -62,8 +62,8 @@ def _addresses(call: ApiCall) -> list[Any]:
     entries = body.get("Suppressions") if isinstance(body, dict) else None
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise PostmarkError(1409, "The request body must hold a list of 'Suppressions'.")
-    if len(entries) > MOST_AT_ONCE:
-        sentence = f"You may only change up to {MOST_AT_ONCE} suppressions per request."
+    if len(entries) > MAX_COUNT:
+        sentence = f"You may only change up to {MAX_COUNT} suppressions per request."
         raise PostmarkError(1410, sentence)
     return [entry.get("EmailAddress") for entry in entries]
 

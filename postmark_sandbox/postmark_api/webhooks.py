@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import orjson
 
-from postmark_sandbox.http.post import Posted, Poster
+from postmark_sandbox.http.post import Poster, PostResult
 from postmark_sandbox.http.response import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
@@ -22,11 +22,11 @@ def show_all(call: ApiCall) -> Response:
     stream = call.request.query.get("messagestream")
     if stream is not None:
         call.sandbox.streams.get(stream)
-    return ok({"Webhooks": [hook.described() for hook in call.sandbox.webhooks.hooks.of(stream)]})
+    return ok({"Webhooks": [hook.as_json() for hook in call.sandbox.webhooks.hooks.of(stream)]})
 
 
 def show(call: ApiCall) -> Response:
-    return ok(call.sandbox.webhooks.hooks.get(call.id).described())
+    return ok(call.sandbox.webhooks.hooks.get(call.id).as_json())
 
 
 def create(call: ApiCall) -> Response:
@@ -79,7 +79,7 @@ def _save(call: ApiCall, hook: Webhook, body: dict[str, Any]) -> Response:
             raise PostmarkError(NOT_VERIFIED, failure)
         hook.verified = set(hook.enabled())
     call.sandbox.webhooks.save(hook)
-    return ok(hook.described())
+    return ok(hook.as_json())
 
 
 def _verify(hook: Webhook) -> list[dict[str, Any]]:
@@ -95,14 +95,14 @@ def _verify(hook: Webhook) -> list[dict[str, Any]]:
                 "TriggerType": trigger,
                 "Success": success,
                 "StatusCode": posted.status,
-                "Message": "OK" if success else _what_was_wrong(posted),
+                "Message": "OK" if success else _failure_sentence(posted),
             }
         )
-    poster.hang_up()
+    poster.close()
     return results
 
 
-def _what_was_wrong(posted: Posted) -> str:
+def _failure_sentence(posted: PostResult) -> str:
     found = f"answered {posted.status}" if posted.status else "gave no answer"
     where = f"It redirected to {posted.moved_to}, which" if posted.moved_to else "It"
     return f"{where} {found}; expected 200."

@@ -71,7 +71,7 @@ def checked(address: str, field: str) -> str:
     return address
 
 
-def why_not_an_address(found: Any) -> str | None:
+def address_error(found: Any) -> str | None:
     """The sentence about a suppression without a valid address, None for a valid one."""
     try:
         checked(found if isinstance(found, str) else "", "EmailAddress")

@@ -61,7 +61,7 @@ SPAM_COMPLAINT = BOUNCE_TYPES["spamcomplaint"]
 OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
 
 
-class Outcome(Enum):
+class EventType(Enum):
     """What happens to a message: to a magic address automatically, to any other on request."""
 
     DELIVERED = "delivered"
@@ -75,24 +75,24 @@ class Outcome(Enum):
     ONE_CLICK = "one_click"
 
 
-def outcome_of(address: str, header: str | None = None) -> tuple[Outcome, BounceType | None]:
+def event_type_of(address: str, header: str | None = None) -> tuple[EventType, BounceType | None]:
     """Return what happens to mail for an address.
 
     `header` is `X-PM-Bounce-Type`, which Postmark reads for its own bounce domain only.
     """
     domain = domain_of(address)
     if domain not in MAGIC_DOMAINS:
-        return Outcome.DELIVERED, None
+        return EventType.DELIVERED, None
     if domain == BLACKHOLE_DOMAIN:
-        return Outcome.DROPPED, None
+        return EventType.DROPPED, None
     word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
     if domain == POSTMARK_DOMAIN:
         found = BOUNCE_TYPES.get((header or word).lower().replace("_", ""), HARD_BOUNCE)
         # Postmark's bounce domain makes no complaints: a hard bounce comes instead.
-        return Outcome.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
+        return EventType.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
     if word in ("invalid", "inactive", "unsubscribe"):
-        return Outcome(word), None
+        return EventType(word), None
     own = BOUNCE_TYPES.get(OWN_WORDS.get(word, word))
     if own is None:
-        return Outcome.DELIVERED, None
-    return (Outcome.COMPLAINED if own is SPAM_COMPLAINT else Outcome.BOUNCED), own
+        return EventType.DELIVERED, None
+    return (EventType.COMPLAINED if own is SPAM_COMPLAINT else EventType.BOUNCED), own

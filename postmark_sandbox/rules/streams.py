@@ -25,7 +25,7 @@ class Stream:
     unsubscribe_handling: str
     created_ns: int
 
-    def described(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The stream as `GET /message-streams/{id}` shows it."""
         return {
             "ID": self.id,

@@ -21,7 +21,7 @@ from postmark_sandbox.rules.addresses import (
     read_list,
     read_mailbox,
 )
-from postmark_sandbox.rules.magic_addresses import MAGIC_DOMAINS, Outcome, outcome_of
+from postmark_sandbox.rules.magic_addresses import MAGIC_DOMAINS, EventType, event_type_of
 from postmark_sandbox.rules.streams import Streams
 
 _TEXTS = "From To Cc Bcc Subject HtmlBody TextBody ReplyTo Tag TrackLinks MessageStream"
@@ -33,8 +33,8 @@ FIELDS: dict[str, type] = {
     "Attachments": list,
 }
 TRACK_LINKS = frozenset({"none", "htmlandtext", "htmlonly", "textonly"})
-MOST_MESSAGES = 500
-MOST_RECIPIENTS = 50
+MAX_MESSAGES = 500
+MAX_RECIPIENTS = 50
 MESSAGE_BYTES = 10 * 1024 * 1024
 BATCH_BYTES = 50 * 1024 * 1024
 BODY_BYTES = 5 * 1024 * 1024
@@ -193,13 +193,13 @@ def _recipients(item: dict[str, Any]) -> tuple[list[str], bool]:
         ]
     _require(recipients, "Zero recipients specified")
     _require(
-        len(recipients) <= MOST_RECIPIENTS,
-        f"The number of recipients is limited to {MOST_RECIPIENTS} "
+        len(recipients) <= MAX_RECIPIENTS,
+        f"The number of recipients is limited to {MAX_RECIPIENTS} "
         f"(To, Cc and Bcc together); this message has {len(recipients)}.",
     )
     magic = [address for address in recipients if domain_of(address) in MAGIC_DOMAINS]
     for address in magic:
-        valid = outcome_of(address)[0] is not Outcome.INVALID
+        valid = event_type_of(address)[0] is not EventType.INVALID
         _require(valid, f"Invalid 'To' address: '{address}'.")
     return recipients, bool(magic)
 
@@ -266,7 +266,8 @@ def _inactive(recipients: list[str], suppressed: Mapping[str, object], magic: bo
     return [
         address.lower()
         for address in recipients
-        if address.lower() in suppressed or (magic and outcome_of(address)[0] is Outcome.INACTIVE)
+        if address.lower() in suppressed
+        or (magic and event_type_of(address)[0] is EventType.INACTIVE)
     ]
 
 
@@ -276,5 +277,5 @@ def _inactive_text(addresses: list[str], *, batched: bool) -> str:
     end = " " if batched else ""
     return (
         f"You tried to send to {who} marked as inactive. "
-        f"Found inactive addresses: {', '.join(addresses)}. {INACTIVE}{end}"
+        f"Json inactive addresses: {', '.join(addresses)}. {INACTIVE}{end}"
     )

@@ -32,7 +32,7 @@ class Bounce:
     def inactive(self) -> bool:
         return self.type.inactive and not self.active_again
 
-    def described(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The bounce as `GET /bounces/{id}` shows it."""
         return {
             "RecordType": "SpamComplaint" if self.type.type == "SpamComplaint" else "Bounce",

@@ -25,7 +25,7 @@ class LoggedCall:
     fault: str = ""
     number: int = 0
 
-    def described(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The call as the control API shows it."""
         shown = asdict(self) | {"at": utc_text(self.at_ns)}
         del shown["route"]

@@ -24,7 +24,7 @@ UNPACKED_AT_ONCE = 8
 
 
 @dataclass(slots=True)
-class Parcel:
+class StoredRequest:
     """The accepted messages of one request. A column is one value if all messages share it.
 
     `body` is the compressed request; `positions` are the places of the accepted messages in it,
@@ -103,7 +103,7 @@ class Outbox:
         """Forget everything. MessageIDs given before are never given again."""
         with self.lock:
             self._prefix = str(uuid4())[:24]
-            self._parcels: list[Parcel] = []
+            self._requests: list[StoredRequest] = []
             self._firsts: list[int] = []
             # Metadata key to value to the numbers of the messages that carry it.
             self._by_metadata: dict[str, dict[str, list[int]]] = {}
@@ -118,7 +118,7 @@ class Outbox:
 
     def accept(
         self, body: bytes, messages: list[CheckedMessage], positions: list[int] | None
-    ) -> Parcel:
+    ) -> StoredRequest:
         """Keep the messages of one request.
 
         `body` is the request as it came; `positions` are the places of these messages in it, None
@@ -126,7 +126,7 @@ class Outbox:
         """
         packed = zlib.compress(body, 1)
         with self.lock:
-            parcel = Parcel(
+            stored = StoredRequest(
                 first=self.count,
                 size=len(messages),
                 at_ns=now_ns(),
@@ -138,14 +138,14 @@ class Outbox:
                 subject=_column([message.item.get("Subject") or "" for message in messages]),
                 tag=_column([message.item.get("Tag") or "" for message in messages]),
             )
-            for number, message in enumerate(messages, parcel.first):
-                self._index(number, parcel, message)
-            self.count += parcel.size
-            self._parcels.append(parcel)
-            self._firsts.append(parcel.first)
-        return parcel
+            for number, message in enumerate(messages, stored.first):
+                self._index(number, stored, message)
+            self.count += stored.size
+            self._requests.append(stored)
+            self._firsts.append(stored.first)
+        return stored
 
-    def _index(self, number: int, parcel: Parcel, message: CheckedMessage) -> None:
+    def _index(self, number: int, stored: StoredRequest, message: CheckedMessage) -> None:
         edition = ""
         for key, value in (message.item.get("Metadata") or {}).items():
             key = key.lower()
@@ -159,7 +159,7 @@ class Outbox:
             numbers.append(number)
         self._by_stream[message.stream] += 1
         if len(message.recipients) > 1:
-            parcel.more_recipients[number - parcel.first] = message.recipients
+            stored.more_recipients[number - stored.first] = message.recipients
         if edition and self._goes_out_once(message.stream):
             reached = self._reached.setdefault(edition, set())
             for address in message.recipients:
@@ -169,11 +169,11 @@ class Outbox:
                 # Keeping the string that the column holds anyway halves the memory per reader.
                 reached.add(address if folded == address else folded)
 
-    def mark_unreported(self, parcel: Parcel, fault: str) -> None:
+    def mark_unreported(self, stored: StoredRequest, fault: str) -> None:
         """Remember that the caller did not properly learn of these messages."""
         with self.lock:
-            parcel.reply = fault
-            self._unreported += parcel.size
+            stored.reply = fault
+            self._unreported += stored.size
 
     def id_of(self, number: int) -> str:
         return f"{self._prefix}{number:012x}"
@@ -194,32 +194,32 @@ class Outbox:
     def message(self, number: int) -> Message:
         """One message with its whole content."""
         with self.lock:
-            parcel = self.parcel_of(number)
-            items = self._unpacked.get(parcel.first)
+            stored = self.request_of(number)
+            items = self._unpacked.get(stored.first)
             if items is None:
-                read = orjson.loads(zlib.decompress(parcel.body))
+                read = orjson.loads(zlib.decompress(stored.body))
                 items = read if isinstance(read, list) else [read]
-                self._unpacked[parcel.first] = items
+                self._unpacked[stored.first] = items
                 while len(self._unpacked) > UNPACKED_AT_ONCE:
                     self._unpacked.popitem(last=False)
-            place = number - parcel.first
+            place = number - stored.first
             return Message(
                 number=number,
                 id=self.id_of(number),
-                at_ns=parcel.at_ns,
-                stream=parcel.value(parcel.stream, number),
-                recipients=parcel.all_recipients(number),
-                reply=parcel.reply,
-                item=items[place if parcel.positions is None else parcel.positions[place]],
+                at_ns=stored.at_ns,
+                stream=stored.value(stored.stream, number),
+                recipients=stored.all_recipients(number),
+                reply=stored.reply,
+                item=items[place if stored.positions is None else stored.positions[place]],
             )
 
-    def parcel_of(self, number: int) -> Parcel:
+    def request_of(self, number: int) -> StoredRequest:
         with self.lock:
-            return self._parcels[bisect_right(self._firsts, number) - 1]
+            return self._requests[bisect_right(self._firsts, number) - 1]
 
-    def parcels_newest_first(self) -> list[Parcel]:
+    def requests_newest_first(self) -> list[StoredRequest]:
         with self.lock:
-            return self._parcels[::-1]
+            return self._requests[::-1]
 
     def with_metadata(self, key: str, value: str) -> list[int]:
         """The numbers of the messages that carry this metadata, newest first."""

@@ -1,11 +1,11 @@
 """Searching the outbox: by Postmark's filters, and by a text.
 
-A column that all messages of a parcel share is tested once.
+A column that all messages of a request share is tested once.
 """
 
 from collections.abc import Callable, Sequence
 
-from postmark_sandbox.state.outbox import Outbox, Parcel
+from postmark_sandbox.state.outbox import Outbox, StoredRequest
 
 
 class Filters:
@@ -19,29 +19,29 @@ class Filters:
         self._sender = query.get("fromemail", "").lower()
         self._subject = query.get("subject", "").lower()
 
-    def select(self, parcel: Parcel, numbers: Sequence[int]) -> Sequence[int]:
-        """Those of the messages of a parcel that match."""
-        early = self._from_ns is not None and parcel.at_ns < self._from_ns
-        if early or (self._to_ns is not None and parcel.at_ns > self._to_ns):
+    def select(self, stored: StoredRequest, numbers: Sequence[int]) -> Sequence[int]:
+        """Those of the messages of a request that match."""
+        early = self._from_ns is not None and stored.at_ns < self._from_ns
+        if early or (self._to_ns is not None and stored.at_ns > self._to_ns):
             return ()
-        for column, test in self._tests(parcel):
+        for column, test in self._tests(stored):
             if isinstance(column, list):
-                numbers = [n for n in numbers if test(column[n - parcel.first])]
+                numbers = [n for n in numbers if test(column[n - stored.first])]
             elif not test(column):
                 return ()
         if self._recipient:
-            numbers = [n for n in numbers if self._went_to(parcel.all_recipients(n))]
+            numbers = [n for n in numbers if self._went_to(stored.all_recipients(n))]
         return numbers
 
     def _went_to(self, recipients: list[str]) -> bool:
         return any(address.lower() == self._recipient for address in recipients)
 
-    def _tests(self, parcel: Parcel) -> list[tuple[str | list[str], Callable[[str], bool]]]:
+    def _tests(self, stored: StoredRequest) -> list[tuple[str | list[str], Callable[[str], bool]]]:
         return [
-            (parcel.stream, lambda value: value == self._stream),
-            (parcel.tag, lambda value: self._tag in ("", value)),
-            (parcel.sender, lambda value: self._sender in ("", value.lower())),
-            (parcel.subject, lambda value: self._subject in value.lower()),
+            (stored.stream, lambda value: value == self._stream),
+            (stored.tag, lambda value: self._tag in ("", value)),
+            (stored.sender, lambda value: self._sender in ("", value.lower())),
+            (stored.subject, lambda value: self._subject in value.lower()),
         ]
 
 
@@ -51,19 +51,19 @@ class TextFilter:
     def __init__(self, text: str) -> None:
         self._wanted = text.strip().lower()
 
-    def select(self, parcel: Parcel, numbers: Sequence[int]) -> Sequence[int]:
-        shared = [column for column in (parcel.subject, parcel.tag) if isinstance(column, str)]
+    def select(self, stored: StoredRequest, numbers: Sequence[int]) -> Sequence[int]:
+        shared = [column for column in (stored.subject, stored.tag) if isinstance(column, str)]
         if self._is_in(shared):
             return numbers
-        return [number for number in numbers if self._is_in(_texts(parcel, number))]
+        return [number for number in numbers if self._is_in(_texts(stored, number))]
 
     def _is_in(self, texts: list[str]) -> bool:
         return not self._wanted or any(self._wanted in text.lower() for text in texts)
 
 
-def _texts(parcel: Parcel, number: int) -> list[str]:
-    subject, tag = parcel.value(parcel.subject, number), parcel.value(parcel.tag, number)
-    return [*parcel.all_recipients(number), subject, tag]
+def _texts(stored: StoredRequest, number: int) -> list[str]:
+    subject, tag = stored.value(stored.subject, number), stored.value(stored.tag, number)
+    return [*stored.all_recipients(number), subject, tag]
 
 
 def find_page(
@@ -71,9 +71,9 @@ def find_page(
 ) -> tuple[int, list[int]]:
     """Count all matches, and return the numbers of one page of them, newest first."""
     total, picked = 0, list[int]()
-    for parcel in outbox.parcels_newest_first():
-        newest_first = range(parcel.first + parcel.size - 1, parcel.first - 1, -1)
-        numbers = filters.select(parcel, newest_first)
+    for stored in outbox.requests_newest_first():
+        newest_first = range(stored.first + stored.size - 1, stored.first - 1, -1)
+        numbers = filters.select(stored, newest_first)
         if total < offset + count and total + len(numbers) > offset:
             begin = max(offset - total, 0)
             picked.extend(numbers[begin : begin + count - len(picked)])
@@ -86,5 +86,5 @@ def find_by_metadata(
 ) -> tuple[int, list[int]]:
     """The same as `find_page`, through the index of one metadata key."""
     found = outbox.with_metadata(key, value)
-    numbers = [number for number in found if filters.select(outbox.parcel_of(number), [number])]
+    numbers = [number for number in found if filters.select(outbox.request_of(number), [number])]
     return len(numbers), numbers[offset : offset + count]

@@ -18,7 +18,7 @@ _RESERVED = (
 RESERVED = frozenset(_RESERVED.split())
 PLACEHOLDER = "{{{ pm:unsubscribe }}}"
 # A line of mail has at most 998 bytes.
-LONGEST_LINE = 990
+MAX_LINE_LENGTH = 990
 
 
 def headers_of(message: Message, unsubscribe_url: str | None) -> list[tuple[str, str]]:
@@ -80,13 +80,13 @@ def _header_line(name: str, value: str) -> str:
 
 
 def _encoded(value: str) -> str:
-    return value if value.isascii() else Header(value, "utf-8", maxlinelen=LONGEST_LINE).encode()
+    return value if value.isascii() else Header(value, "utf-8", maxlinelen=MAX_LINE_LENGTH).encode()
 
 
 def _part(kind: str, body: str) -> str:
     body = "\n".join(body.splitlines())
     encoding = "7bit"
-    if not body.isascii() or any(len(line) > LONGEST_LINE for line in body.split("\n")):
+    if not body.isascii() or any(len(line) > MAX_LINE_LENGTH for line in body.split("\n")):
         encoding, body = "quoted-printable", quopri.encodestring(body.encode()).decode()
     return (
         f"Content-Type: text/{kind}; charset=utf-8\r\nContent-Transfer-Encoding: {encoding}"

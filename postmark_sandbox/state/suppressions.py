@@ -20,7 +20,7 @@ class Suppression:
     origin: str
     at_ns: int
 
-    def described(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The entry as the dump shows it."""
         return {
             "EmailAddress": self.address,

@@ -19,8 +19,8 @@ OPTIONS = {
 }
 # Postmark uses 1350 to 1364 for webhooks. Two are known for sure: too many, and not verified.
 NOT_FOUND, INVALID, TOO_MANY, NOT_VERIFIED = 1350, 1351, 1359, 1364
-MOST_PER_STREAM = 10
-LONGEST_TEXT = 2000
+MAX_PER_STREAM = 10
+MAX_TEXT_LENGTH = 2000
 CATCH_ALL_ID, FIRST_ID = 0, 8_100_000
 TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
@@ -64,7 +64,7 @@ class Webhook:
             "X-PM-Retries-Remaining": str(retries_left),
         }
 
-    def described(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The webhook as `GET /webhooks/{id}` shows it."""
         auth = self.auth
         return {
@@ -120,8 +120,8 @@ class WebhookList:
     def check_room(self, hook: Webhook) -> None:
         """Postmark's 1359 if the stream of this webhook has as many as it may have."""
         others = [h for h in self._by_id.values() if h.stream == hook.stream and h.id != hook.id]
-        if len(others) >= MOST_PER_STREAM:
-            sentence = f"A message stream has at most {MOST_PER_STREAM} webhooks."
+        if len(others) >= MAX_PER_STREAM:
+            sentence = f"A message stream has at most {MAX_PER_STREAM} webhooks."
             raise PostmarkError(TOO_MANY, sentence)
 
     def save(self, hook: Webhook) -> None:
@@ -161,7 +161,7 @@ class WebhookList:
 
 def checked_url(url: Any) -> str:
     """The URL itself if something can be posted to it."""
-    known = isinstance(url, str) and len(url) <= LONGEST_TEXT and read_url(url)
+    known = isinstance(url, str) and len(url) <= MAX_TEXT_LENGTH and read_url(url)
     if not known or CONTROL.search(url) or " " in url or not url.isascii():
         raise ValueError(
             "The webhook URL must look like http://user:password@127.0.0.1:8000/path/."
@@ -184,7 +184,7 @@ def _read_auth(given: Any) -> tuple[str, str] | None:
     pair = _two_texts(given, "Username", "Password")
     if pair is None:
         raise _invalid("'HttpAuth' must hold a 'Username' and a 'Password'.")
-    if CONTROL.search("".join(pair)) or ":" in pair[0] or max(map(len, pair)) > LONGEST_TEXT:
+    if CONTROL.search("".join(pair)) or ":" in pair[0] or max(map(len, pair)) > MAX_TEXT_LENGTH:
         raise _invalid("'HttpAuth' has a character that Basic auth cannot carry.")
     return pair if any(pair) else None
 
@@ -199,7 +199,7 @@ def _read_headers(given: Any) -> list[tuple[str, str]]:
 
 
 def _can_be_sent(name: str, value: str) -> bool:
-    short = len(name + value) <= LONGEST_TEXT
+    short = len(name + value) <= MAX_TEXT_LENGTH
     one_line = not CONTROL.search(value) and value.isascii()
     return short and one_line and TOKEN.fullmatch(name) is not None
 

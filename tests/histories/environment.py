@@ -52,8 +52,8 @@ class Stage:
     def let_time_pass(self, truth: Truth, seconds: float) -> None:
         self.newsroom.let_time_pass(seconds)
         truth.clock.passed_s += seconds
-        for parcel in self.provider.sandbox.outbox.parcels_newest_first():
-            parcel.at_ns -= int(seconds * 1e9)
+        for stored in self.provider.sandbox.outbox.requests_newest_first():
+            stored.at_ns -= int(seconds * 1e9)
 
     def let_held_calls_arrive(self, outcome: str = "answer") -> int:
         """The network lets go of what it held: the provider accepts it now, or never (`close`)."""

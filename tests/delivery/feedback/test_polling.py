@@ -40,7 +40,7 @@ def due_again() -> None:
 
 def happens(newsroom: Newsroom) -> None:
     """One bounces, one complains, one leaves on Postmark's page."""
-    box, after = newsroom.sandbox.outbox, newsroom.sandbox.aftermath
+    box, after = newsroom.sandbox.outbox, newsroom.sandbox.events
     after.bounce(box.message(0), "reader0@example.net")
     after.complain(box.message(1), "reader1@example.net")
     after.unsubscribe(box.message(2), "reader2@example.net")
@@ -64,9 +64,7 @@ def test_what_no_webhook_told_is_found_by_asking(sent: Edition, newsroom: Newsro
 
 
 def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: Newsroom) -> None:
-    newsroom.sandbox.aftermath.suppress(
-        "outbound", "reader3@example.net", "HardBounce", "Recipient"
-    )
+    newsroom.sandbox.events.suppress("outbound", "reader3@example.net", "HardBounce", "Recipient")
     polling.poll(never)
     assert state(3) == "bounced"
 

@@ -55,9 +55,7 @@ def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom) -> None:
 
 
 def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsroom) -> None:
-    newsroom.sandbox.aftermath.suppress(
-        "broadcast", "a@example.net", "ManualSuppression", "Recipient"
-    )
+    newsroom.sandbox.events.suppress("broadcast", "a@example.net", "ManualSuppression", "Recipient")
     queue_suppression_change("a@example.net", "reactivate")
     queue_suppression_change("b@example.net", "reactivate")
     push()

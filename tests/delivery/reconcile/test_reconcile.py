@@ -439,16 +439,16 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()
-    parcels = list(newsroom.sandbox.outbox.parcels_newest_first())
-    at_ns = min(parcel.at_ns for parcel in parcels)
+    requests = list(newsroom.sandbox.outbox.requests_newest_first())
+    at_ns = min(stored.at_ns for stored in requests)
     for apart_ns in (7 * 10**9, 0):
         # The provider has every copy, and none is on record here.
         backup.restore()
         database_identity.declare_restored()
         until_silence_counts(newsroom)
         newsroom.sandbox.calls.clear()
-        for number, parcel in enumerate(parcels):
-            parcel.at_ns = at_ns - number * apart_ns
+        for number, stored in enumerate(requests):
+            stored.at_ns = at_ns - number * apart_ns
 
         answer = reconcile()
 

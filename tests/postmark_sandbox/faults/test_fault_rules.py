@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.faults.fault_rules import KINDS, FaultError, read_rule
+from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultError, read_rule
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
 
@@ -302,7 +302,7 @@ def test_invalid_fault_is_refused_with_one_sentence() -> None:
             read_rule(data, 1, 0)
         assert sentence in str(caught.value)
         assert "\n" not in str(caught.value)
-    assert all(read_rule({"kind": kind}, 1, 0) for kind in KINDS)
+    assert all(read_rule({"kind": kind}, 1, 0) for kind in FAULT_KINDS)
 
 
 def test_fault_path_can_be_any_and_hold_a_star(caller: Caller) -> None:

@@ -191,10 +191,10 @@ def test_a_suppressed_recipient_is_406_on_that_stream_only(caller: Caller) -> No
     caller.post("/__sandbox__/suppressions", {"addresses": ["Reader1@example.net"]})
     alone = caller.post("/email", a_message(1, To="READER1@example.net"))
     assert (alone.status, alone.code) == (422, 406)
-    assert "Found inactive addresses: reader1@example.net." in alone.message
+    assert "Json inactive addresses: reader1@example.net." in alone.message
     in_batch = caller.send(a_message(1))[0]
     assert in_batch["ErrorCode"] == 406
-    assert "Found inactive addresses: reader1@example.net." in in_batch["Message"]
+    assert "Json inactive addresses: reader1@example.net." in in_batch["Message"]
     assert caller.post("/email", a_message(1, MessageStream="outbound")).status == 200
 
 
