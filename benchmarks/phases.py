@@ -63,7 +63,7 @@ class Phases:
 def _counted(site: Site) -> PhaseTimes:
     with site.connect() as connection:
         rows = connection.execute(
-            "SELECT name, labels, value FROM tally WHERE name = ANY(%s)", [[TOOK, WORKED]]
+            "SELECT name, labels, value FROM metric_value WHERE name = ANY(%s)", [[TOOK, WORKED]]
         ).fetchall()
     seconds: dict[str, dict[str, float]] = {TOOK: {}, WORKED: {}}
     for name, labels, value in rows:

@@ -1,8 +1,7 @@
 """
-The worker's daily errand: what goes with time goes also where nobody has set up a timer.
+Prunes once a day, also where nobody has set up a timer.
 
-One worker at a time, under a lease that is held on to after every piece. Whoever loses it stops;
-two at once would do no harm.
+One worker at a time, under a lease that is extended after every chunk.
 """
 
 from __future__ import annotations

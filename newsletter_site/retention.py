@@ -1,7 +1,7 @@
 """
 What goes with time: the one list of it, and the one function that goes through it.
 
-`manage.py prune` and the worker's daily errand (daily_prune.py) are both `prune`. Each kind is
+`manage.py prune` and the worker's daily task (daily_prune.py) are both `prune`. Each kind is
 deleted where it belongs, in pieces that are transactions of their own; here is only which there
 are, how long each is kept, and the pause between two pieces.
 """

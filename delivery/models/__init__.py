@@ -7,9 +7,9 @@ from delivery.models.database_identity import DatabaseIdentity
 from delivery.models.delivery import Delivery
 from delivery.models.edition import Edition
 from delivery.models.evidence import Evidence
-from delivery.models.metric import Tally
+from delivery.models.metric import MetricValue
 from delivery.models.newsletter import Newsletter
-from delivery.models.periodic_task import Errand
+from delivery.models.periodic_task import PeriodicTask
 from delivery.models.provider_event import ProviderEvent
 from delivery.models.provider_suppression import ProviderSuppression
 from delivery.models.send_rate import Pace
@@ -23,13 +23,13 @@ __all__ = [
     "DatabaseIdentity",
     "Delivery",
     "Edition",
-    "Errand",
     "Evidence",
+    "MetricValue",
     "Newsletter",
     "Pace",
+    "PeriodicTask",
     "ProviderEvent",
     "ProviderSuppression",
     "SuppressionChange",
-    "Tally",
     "Worker",
 ]

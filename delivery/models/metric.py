@@ -1,17 +1,16 @@
-"""A tally: how often something happened, counted over all processes since the beginning."""
+"""The counters and histograms of /metrics, added up over all processes."""
 
 from __future__ import annotations
 
 from django.db import models
 
 
-class Tally(models.Model):
+class MetricValue(models.Model):
     """
-    One row for each name and its labels. Values are only ever added
-    (`delivery/monitoring/metrics_table.py`).
+    One row for each name and its labels. Values are only ever added.
 
-    For graphs and alerts. Nothing decides by it: a process that is killed takes its last seconds
-    along, and one whose commit was not confirmed may count them twice.
+    For graphs and alerts only: a killed process loses its last seconds, and one whose commit was
+    not confirmed may count them twice.
     """
 
     pk = models.CompositePrimaryKey("name", "labels")
@@ -20,8 +19,7 @@ class Tally(models.Model):
     value = models.FloatField(default=0, db_default=0)
 
     class Meta:
-        db_table = "tally"
-        verbose_name_plural = "tallies"
+        db_table = "metric_value"
 
     def __str__(self) -> str:
         return f"{self.name}{self.labels}"

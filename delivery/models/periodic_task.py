@@ -1,4 +1,4 @@
-"""An errand: something that is asked of the provider now and then, by one worker at a time."""
+"""Work that one worker at a time does now and then, such as polling the provider."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 
-class Errand(models.Model):
+class PeriodicTask(models.Model):
     """
-    One row an errand. Whoever does it holds its lease, and a worker that is lost loses only that.
+    One row for each task. The worker that runs it holds its lease.
 
-    `through_at` is up to when it has asked: the beginning of the last time that it went well.
+    `last_success_at` is when the last run that succeeded began.
     """
 
     name = models.CharField(primary_key=True, max_length=120)
@@ -19,15 +19,17 @@ class Errand(models.Model):
     owner = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
-    through_at = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0, db_default=0)
-    said = models.TextField(blank=True, default="", db_default="", help_text="Why it failed last.")
+    last_error = models.TextField(
+        blank=True, default="", db_default="", help_text="Why it failed last."
+    )
 
     class Meta:
-        db_table = "errand"
+        db_table = "periodic_task"
         constraints = [
             models.CheckConstraint(
-                name="an_errand_is_held_with_a_lease",
+                name="an_owned_task_has_a_lease",
                 condition=Q(owner__isnull=True, lease_until__isnull=True)
                 | Q(owner__isnull=False, lease_until__isnull=False, started_at__isnull=False),
             )

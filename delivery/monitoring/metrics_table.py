@@ -24,11 +24,11 @@ def flush(counted: MetricsBuffer = metrics_buffer) -> None:
             # In order, so that two processes that add at once wait and never meet crosswise.
             cursor.execute(
                 """
-                INSERT INTO tally (name, labels, value)
+                INSERT INTO metric_value (name, labels, value)
                 SELECT * FROM unnest(%s::text[], %s::text[], %s::float8[])
                               AS counted (name, labels, value)
                 ORDER BY name, labels
-                ON CONFLICT (name, labels) DO UPDATE SET value = tally.value + excluded.value
+                ON CONFLICT (name, labels) DO UPDATE SET value = metric_value.value + excluded.value
                 """,
                 [
                     [name for name, _ in counts],
@@ -43,7 +43,7 @@ def flush(counted: MetricsBuffer = metrics_buffer) -> None:
 
 def load_metrics(cursor: CursorWrapper) -> dict[str, list[tuple[dict[str, str], float]]]:
     """All tallies: by name, the values with their labels. As many rows as there are labels."""
-    cursor.execute("SELECT name, labels, value FROM tally ORDER BY name, labels")
+    cursor.execute("SELECT name, labels, value FROM metric_value ORDER BY name, labels")
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for name, labels, value in cursor.fetchall():
         found.setdefault(name, []).append((json.loads(labels), value))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.feedback.polled_streams import polling_tasks_by_stream
+from delivery.feedback.polling import polling_tasks_by_stream
 from delivery.hooks import readers
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import skip_epochs

@@ -17,8 +17,8 @@ class QueueSnapshot:
     Batches by state are those that are not over. `editions` are the books of those of which
     something is left to do, by their batches that are not over: enough for their state. They are
     at most `MOST_EDITIONS`, those that are held back first, then the newest. `letters` are the
-    whole books of the newest `MOST_NAMED` newsletters among them. `errands` are what workers
-    go on now and then: by name, how often in vain since the last success.
+    whole books of the newest `MOST_NAMED` newsletters among them. `tasks` are the
+    periodic tasks: by name, their failures since the last success.
     """
 
     batches: Mapping[str, int]
@@ -38,4 +38,4 @@ class QueueSnapshot:
     events_pending_age_s: float | None
     events_set_aside: int
     webhook_age_s: float | None
-    errands: Mapping[str, int]
+    tasks: Mapping[str, int]

@@ -31,7 +31,7 @@ _STATE = f"""
                           OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
                           OR EXISTS (SELECT FROM edition WHERE {IS_DUE}),
            lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.asks_at,
-           event.at, errand.through_at, errand.failures, slowing.*
+           event.at, task.succeeded_at, task.failures, slowing.*
     FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
                                             - interval '{ACTIVE_WITHIN}') AS number,
                  max(heard_at) AS heard_at FROM worker) AS worker
@@ -44,10 +44,10 @@ _STATE = f"""
     CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
                 FROM (SELECT received_at, trace FROM provider_event
                       ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest) AS event
-    CROSS JOIN (SELECT coalesce(min(through_at) FILTER (WHERE {IS_ACTIVE}),
-                                max(through_at)) AS through_at,
+    CROSS JOIN (SELECT coalesce(min(last_success_at) FILTER (WHERE {IS_ACTIVE}),
+                                max(last_success_at)) AS succeeded_at,
                        coalesce(max(failures) FILTER (WHERE {IS_ACTIVE}), 0) AS failures
-                FROM errand WHERE name LIKE 'poll %%') AS errand
+                FROM periodic_task WHERE name LIKE 'poll %%') AS task
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- constants
 

@@ -83,7 +83,9 @@ BESIDE = f"""
 """  # noqa: S608 -- constants
 
 ALARMS = "SELECT kind, count(*) FROM alarm WHERE looked_at IS NULL GROUP BY kind"
-ERRANDS = f"SELECT name, failures FROM errand WHERE {IS_ACTIVE} ORDER BY name LIMIT 20"  # noqa: S608
+TASKS = f"""
+    SELECT name, failures FROM periodic_task WHERE {IS_ACTIVE} ORDER BY name LIMIT 20
+"""  # noqa: S608 -- a constant
 
 
 def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
@@ -99,8 +101,8 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
     differs, pending, pending_age_s, set_aside, webhook_age_s, *slowing = cursor.fetchone()
     cursor.execute(ALARMS)
     alarms = dict(cursor.fetchall())
-    cursor.execute(ERRANDS)
-    errands = dict(cursor.fetchall())
+    cursor.execute(TASKS)
+    tasks = dict(cursor.fetchall())
     return QueueSnapshot(
         batches={state: number for state, number, *_ in batches},
         waiting=sum(int(waiting) for _, _, waiting, *_ in batches),
@@ -119,5 +121,5 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
         events_pending_age_s=pending_age_s,
         events_set_aside=set_aside,
         webhook_age_s=webhook_age_s,
-        errands=errands,
+        tasks=tasks,
     )

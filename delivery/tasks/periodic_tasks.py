@@ -1,13 +1,10 @@
-"""
-Lets one worker at a time go on an errand, mostly to the provider, and says when it is due again.
-
-The lease is longer than the errand's calls may take. Whoever loses it does no harm: errands can be
-done twice.
-"""
+"""Tasks that one worker at a time runs under a lease. Running one twice does no harm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -15,44 +12,57 @@ from uuid import UUID
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-# A worker that knows an errand takes it soon after it is due, or once it is back from another. What
-# a setting named that is another now, or is needed no more, stays where it was left.
+from delivery.rules import retries
+
+logger = logging.getLogger(__name__)
+
+# Workers run a task soon after it is due. One that no setting names any more stays in the table.
 IS_ACTIVE = """(
     lease_until > clock_timestamp() OR due_at > clock_timestamp() - interval '1 hour')"""
 
 
+class TaskPostponedError(Exception):
+    """The run could not do its work; `retry_after_s` if the provider said when to come back."""
+
+    def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+
+
+class TaskInterruptedError(Exception):
+    """The worker is stopping, or has lost its lease."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """An errand that is ours for now. `through_at`: up to when it was done before, if ever."""
+    """A task that this worker runs. `last_success_at`: when its last successful run began."""
 
     name: str
     owner: UUID
     started_at: datetime
-    through_at: datetime | None
+    last_success_at: datetime | None
     failures: int
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """
-    How an errand stands: its `failures` in a row, and what was `said` at the last of them.
-    `is_gone_on`: workers still go on it, and have not left it for more than an hour.
-    """
+    """A task with its `failures` in a row. `is_active`: it was due within the last hour."""
 
     name: str
     failures: int
-    said: str
-    through_at: datetime | None
+    last_error: str
+    last_success_at: datetime | None
     due_at: datetime
-    is_gone_on: bool
+    is_active: bool
 
 
 def load_all() -> list[TaskStatus]:
-    """Every errand that was ever gone on, by name."""
+    """Load the status of every task, by name."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT name, failures, said, through_at, due_at, {IS_ACTIVE} "  # noqa: S608
-            "FROM errand ORDER BY name"
+            f"SELECT name, failures, last_error, last_success_at, due_at, {IS_ACTIVE} "  # noqa: S608
+            "FROM periodic_task ORDER BY name"
         )
         return [TaskStatus(*row) for row in cursor.fetchall()]
 
@@ -61,20 +71,20 @@ def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:
     """
-    Take an errand if it is due and nobody is on it; None otherwise.
+    Lease a task if it is due and no other worker runs it; return None otherwise.
 
     `after_publications`: it is also due once after every publication of a newsletter.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE errand SET owner = %(owner)s, started_at = clock_timestamp(),
+            UPDATE periodic_task SET owner = %(owner)s, started_at = clock_timestamp(),
                    lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
             WHERE name = %(name)s AND (lease_until IS NULL OR lease_until <= clock_timestamp())
               AND (due_at <= clock_timestamp() OR (%(after)s AND EXISTS (
                     SELECT FROM edition WHERE kind = 'newsletter' AND control <> 'scheduled'
                                           AND published_at > coalesce(started_at, '-infinity'))))
-            RETURNING started_at, through_at, failures
+            RETURNING started_at, last_success_at, failures
             """,
             {"owner": owner, "lease": lease_s, "name": name, "after": after_publications},
         )
@@ -83,11 +93,11 @@ def acquire(
 
 
 def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
-    """See to it that the errand is known; a new one is due in so many seconds."""
+    """Register the task if it is missing; a new one is due in `due_in_s` seconds."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO errand (name, due_at)
+            INSERT INTO periodic_task (name, due_at)
             VALUES (%s, clock_timestamp() + make_interval(secs => %s))
             ON CONFLICT (name) DO NOTHING
             """,
@@ -96,47 +106,74 @@ def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
 
 
 def make_due(cursor: CursorWrapper, names: Iterable[str]) -> None:
-    """Have these errands gone on at once, where they are known. In the caller's transaction."""
+    """Make these tasks due now, in the caller's transaction."""
     cursor.execute(
-        "UPDATE errand SET due_at = clock_timestamp() WHERE name = ANY(%s)", [list(names)]
+        "UPDATE periodic_task SET due_at = clock_timestamp() WHERE name = ANY(%s)", [list(names)]
     )
 
 
-def extend_lease(errand: Lease, *, lease_s: float) -> bool:
-    """Keep it for so much longer; False if another has taken it."""
+def extend_lease(lease: Lease, *, lease_s: float) -> bool:
+    """Extend the lease; return False if another worker has taken the task."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE errand SET lease_until = clock_timestamp() + make_interval(secs => %s)
+            UPDATE periodic_task
+            SET lease_until = clock_timestamp() + make_interval(secs => %s)
             WHERE name = %s AND owner = %s
             """,
-            [lease_s, errand.name, errand.owner],
+            [lease_s, lease.name, lease.owner],
         )
         return bool(cursor.rowcount)
 
 
-def finish(errand: Lease, *, again_in_s: float) -> None:
-    """It went well; it is due again in so many seconds."""
-    _end(errand, "through_at = started_at, failures = 0, said = ''", again_in_s)
+def finish(lease: Lease, *, again_in_s: float) -> None:
+    """End a run that succeeded."""
+    _end(lease, "last_success_at = started_at, failures = 0, last_error = ''", again_in_s)
 
 
-def fail(errand: Lease, said: str, *, again_in_s: float) -> None:
-    """It did not; why, and when to try again."""
-    _end(errand, "failures = failures + 1, said = %s", again_in_s, said)
+def fail(lease: Lease, error: str, *, again_in_s: float) -> None:
+    """End a run that failed."""
+    _end(lease, "failures = failures + 1, last_error = %s", again_in_s, error)
 
 
-def release(errand: Lease) -> None:
-    """It was interrupted: another may go at once."""
-    _end(errand, "failures = failures", 0)
+def release(lease: Lease) -> None:
+    """End a run that was interrupted; another worker may start at once."""
+    _end(lease, "failures = failures", 0)
 
 
-def _end(errand: Lease, change: str, again_in_s: float, *values: str) -> None:
+@contextmanager
+def running(
+    lease: Lease, *, again_in_s: float, retry_base_s: float, retry_cap_s: float
+) -> Iterator[None]:
+    """
+    Record how a run ends. One that succeeds is due again in `again_in_s` seconds.
+
+    One that fails is due again after `retry_base_s`, then twice as long, up to `retry_cap_s`.
+    """
+    policy = retries.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
+    backoff_s = max(retry_base_s / 2, retries.delay_after(lease.failures + 1, 1.0, policy))
+    try:
+        yield
+    except TaskInterruptedError:
+        release(lease)
+    except TaskPostponedError as error:
+        wait_s = max(error.retry_after_s or 0.0, backoff_s)
+        logger.warning("task %s failed: %s Tried again in %d s", lease.name, error.reason, wait_s)
+        fail(lease, error.reason, again_in_s=wait_s)
+    except BaseException:
+        fail(lease, "It broke off; the log says why.", again_in_s=backoff_s)
+        raise
+    else:
+        finish(lease, again_in_s=again_in_s)
+
+
+def _end(lease: Lease, change: str, again_in_s: float, *values: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            UPDATE errand SET {change}, owner = NULL, lease_until = NULL,
+            UPDATE periodic_task SET {change}, owner = NULL, lease_until = NULL,
                    due_at = clock_timestamp() + make_interval(secs => %s)
             WHERE name = %s AND owner = %s
             """,  # noqa: S608 -- a constant
-            [*values, again_in_s, errand.name, errand.owner],
+            [*values, again_in_s, lease.name, lease.owner],
         )

@@ -36,4 +36,4 @@ def _is_due() -> bool:
     return _is_busy.is_set()
 
 
-PROVIDER_TASKS = BackgroundTask("errands", _work, _is_due)
+PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_due)

@@ -1215,7 +1215,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Errand",
+            name="PeriodicTask",
             fields=[
                 ("name", models.CharField(max_length=120, primary_key=True, serialize=False)),
                 (
@@ -1225,17 +1225,17 @@ class Migration(migrations.Migration):
                 ("owner", models.UUIDField(null=True)),
                 ("lease_until", models.DateTimeField(null=True)),
                 ("started_at", models.DateTimeField(null=True)),
-                ("through_at", models.DateTimeField(null=True)),
+                ("last_success_at", models.DateTimeField(null=True)),
                 ("failures", models.PositiveIntegerField(db_default=0, default=0)),
                 (
-                    "said",
+                    "last_error",
                     models.TextField(
                         blank=True, db_default="", default="", help_text="Why it failed last."
                     ),
                 ),
             ],
             options={
-                "db_table": "errand",
+                "db_table": "periodic_task",
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
@@ -1247,13 +1247,13 @@ class Migration(migrations.Migration):
                             ),
                             _connector="OR",
                         ),
-                        name="an_errand_is_held_with_a_lease",
+                        name="an_owned_task_has_a_lease",
                     )
                 ],
             },
         ),
         migrations.CreateModel(
-            name="Tally",
+            name="MetricValue",
             fields=[
                 (
                     "pk",
@@ -1276,8 +1276,7 @@ class Migration(migrations.Migration):
                 ("value", models.FloatField(db_default=0, default=0)),
             ],
             options={
-                "verbose_name_plural": "tallies",
-                "db_table": "tally",
+                "db_table": "metric_value",
             },
         ),
     ]

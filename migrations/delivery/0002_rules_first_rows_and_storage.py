@@ -205,9 +205,9 @@ STORAGE = {
     "attempt": GROWS,
     "evidence": GROWS,
     "provider_event": GROWS,
-    "errand": FEW_ROWS,
+    "periodic_task": FEW_ROWS,
     "pace": FEW_ROWS,
-    "tally": FEW_ROWS,
+    "metric_value": FEW_ROWS,
     "worker": FEW_ROWS,
 }
 

@@ -220,11 +220,11 @@ def asking_fails(stage: Stage) -> Iterator[Values]:
     stage.start_worker(POSTMARK_BASE_URL="http://127.0.0.1:9")
     for _ in range(4):
         before = _failures(stage)
-        stage.sql("UPDATE errand SET due_at = now()")
+        stage.sql("UPDATE periodic_task SET due_at = now()")
         stage.until(lambda: _failures(stage) > before, "it was asked in vain")  # noqa: B023
     yield {}
     stage.stop_workers()
-    stage.sql("UPDATE errand SET due_at = now()")
+    stage.sql("UPDATE periodic_task SET due_at = now()")
     stage.start_worker()
     yield {}
 
@@ -245,11 +245,13 @@ def nothing_is_pruned(stage: Stage) -> Iterator[Values]:
 def _prune_by_a_worker(stage: Stage) -> None:
     """A worker that starts looks at once whether it is due."""
     stage.stop_workers()
-    stage.sql("INSERT INTO errand (name) VALUES ('prune') ON CONFLICT DO NOTHING")
-    stage.sql("UPDATE errand SET due_at = now() WHERE name = 'prune'")
+    stage.sql("INSERT INTO periodic_task (name) VALUES ('prune') ON CONFLICT DO NOTHING")
+    stage.sql("UPDATE periodic_task SET due_at = now() WHERE name = 'prune'")
     stage.start_worker()
     stage.until(
-        lambda: bool(stage.sql("SELECT 1 FROM errand WHERE name = 'prune' AND due_at > now()")),
+        lambda: bool(
+            stage.sql("SELECT 1 FROM periodic_task WHERE name = 'prune' AND due_at > now()")
+        ),
         "a worker has pruned",
     )
 
@@ -395,7 +397,7 @@ def _all_sent(stage: Stage, issue: str) -> None:
 
 
 def _failures(stage: Stage) -> int:
-    return int(stage.sql("SELECT coalesce(max(failures), 0) FROM errand")[0][0])
+    return int(stage.sql("SELECT coalesce(max(failures), 0) FROM periodic_task")[0][0])
 
 
 def _event(issue: str, recipient: int, message: str, kind: str = "Delivery") -> dict[str, object]:

@@ -28,7 +28,7 @@ AGES = {
     "delivery": ("sent_at",),
     "django_session": ("expire_date",),
     "edition": ("published_at", "held_until", "control_at"),
-    "errand": ("due_at",),
+    "periodic_task": ("due_at",),
     "idempotency": ("created_at",),
     "kept_form": ("kept_at",),
     "external_check": ("looked_at",),

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.models import Attempt, Batch, Delivery, Edition, Errand, ProviderEvent, Worker
+from delivery.models import Attempt, Batch, Delivery, Edition, PeriodicTask, ProviderEvent, Worker
 from delivery.monitoring.worker_heartbeat import register_worker
 from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, short_delete
@@ -265,17 +265,19 @@ def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: M
     assert not PostedForm.objects.exists()
 
 
-class TestTheDailyErrand:
+class TestTheDailyTask:
     def test_a_new_installation_begins_after_an_hour_and_goes_on_once_a_day(
         self, newsroom: Newsroom, make_older: MakeOlder
     ) -> None:
         assert not daily_prune.prune_if_due(lambda: False)
-        assert Errand.objects.get(name="prune").due_at > timezone.now() + timedelta(minutes=50)
+        assert PeriodicTask.objects.get(name="prune").due_at > timezone.now() + timedelta(
+            minutes=50
+        )
         an_old_answer(newsroom, make_older)
         assert daily_prune.prune_if_due(lambda: False)
         assert not PostedForm.objects.exists()
         assert not daily_prune.prune_if_due(lambda: False)
-        make_older(1.01, "errand")
+        make_older(1.01, "periodic_task")
         assert daily_prune.prune_if_due(lambda: False)
 
     def test_one_stops_and_another_goes_on(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
@@ -291,7 +293,7 @@ class TestTheDailyErrand:
         an_old_answer(newsroom, make_older)
 
         def another_takes_it() -> bool:
-            Errand.objects.update(owner=uuid.uuid4())
+            PeriodicTask.objects.update(owner=uuid.uuid4())
             return False
 
         assert daily_prune.prune_if_due(another_takes_it)
@@ -299,15 +301,15 @@ class TestTheDailyErrand:
 
     def test_it_looks_once_a_minute(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         now_s = 0.0
-        errand = daily_prune.DailyPrune(lambda: now_s)
-        errand.work(lambda: False)
+        daily = daily_prune.DailyPrune(lambda: now_s)
+        daily.work(lambda: False)
         an_old_answer(newsroom, make_older)
 
         now_s = 59.0
-        errand.work(lambda: False)
+        daily.work(lambda: False)
         assert PostedForm.objects.exists()
         now_s = 60.0
-        errand.work(lambda: False)
+        daily.work(lambda: False)
         assert connection.connection is None
         assert not PostedForm.objects.exists()
 
@@ -359,12 +361,12 @@ def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
     assert all(line.endswith("the log says where.") for line in said)
 
 
-def test_the_daily_errand_says_each_of_them_and_tries_again(two_break_off: None) -> None:
+def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -> None:
     assert daily_prune.prune_if_due(lambda: False)
-    errand = Errand.objects.get(name="prune")
-    assert errand.failures == 1
-    assert "webhooks told" in errand.said
-    assert "looks at domains" in errand.said
+    task = PeriodicTask.objects.get(name="prune")
+    assert task.failures == 1
+    assert "webhooks told" in task.last_error
+    assert "looks at domains" in task.last_error
     assert not KeptForm.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""`manage.py errands`: what workers go on now and then, and why it failed last."""
+"""`manage.py errands`: the workers' periodic tasks, and why each failed last."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from delivery.tasks.periodic_tasks import TaskStatus, load_all
 
 
 class Command(BaseCommand):
-    """Lists every errand with how it stands."""
+    """Lists every periodic task with its status."""
 
     help = (
-        "List what workers go on now and then: asking the provider, telling it, pruning. Of each "
-        "when it last went well, or why it failed and when it is tried again."
+        "List the workers' periodic tasks: polling the provider, pushing suppressions, pruning. "
+        "Shows when each last succeeded, or why it failed and when it is tried again."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        errands = load_all()
-        for errand in errands:
-            self.stdout.write(f"{errand.name}: {_how_it_stands(errand)}")
-        if not errands:
-            self.stdout.write("No worker has gone on an errand yet.")
+        tasks = load_all()
+        for task in tasks:
+            self.stdout.write(f"{task.name}: {_status_sentence(task)}")
+        if not tasks:
+            self.stdout.write("No worker has run a periodic task yet.")
 
 
-def _how_it_stands(errand: TaskStatus) -> str:
-    well = f"went well at {_clock(errand.through_at)}" if errand.through_at else "never went well"
-    if not errand.is_gone_on:
+def _status_sentence(task: TaskStatus) -> str:
+    success = f"succeeded at {_utc(task.last_success_at)}" if task.last_success_at else ""
+    success = success or "never succeeded"
+    if not task.is_active:
         # Perhaps because there is no worker at all; `health workers` knows that.
-        return f"{well}. Nobody has gone on it since it was due at {_clock(errand.due_at)}."
-    if not errand.failures:
-        return f"{well}. Due at {_clock(errand.due_at)}."
-    times = "once" if errand.failures == 1 else f"{errand.failures:,} times in a row"
-    return f"failed {times}: {errand.said} It {well}. Tried again at {_clock(errand.due_at)}."
+        return f"{success}. No worker has run it since it was due at {_utc(task.due_at)}."
+    if not task.failures:
+        return f"{success}. Due at {_utc(task.due_at)}."
+    times = "once" if task.failures == 1 else f"{task.failures:,} times in a row"
+    return f"failed {times}: {task.last_error} It {success}. Next try at {_utc(task.due_at)}."
 
 
-def _clock(at: datetime) -> str:
+def _utc(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

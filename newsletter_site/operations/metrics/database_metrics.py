@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from django.db.backends.utils import CursorWrapper
 
 # Whose rows are changed all the time.
-HOT_TABLES = ("batch", "delivery", "attempt", "idempotency", "tally", "worker", "pace", "errand")
+HOT_TABLES = (
+    "batch", "delivery", "attempt", "idempotency", "metric_value", "worker", "pace",
+    "periodic_task",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

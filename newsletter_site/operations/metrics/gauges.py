@@ -79,7 +79,7 @@ def _of_delivery(standing: QueueSnapshot) -> Iterator[Sample]:
     yield _one("homing_events_set_aside", standing.events_set_aside)
     if standing.webhook_age_s is not None:
         yield _one("homing_webhook_age_seconds", standing.webhook_age_s)
-    yield from _each("homing_errand_failures", "errand", standing.errands)
+    yield from _each("homing_errand_failures", "errand", standing.tasks)
     yield _one("homing_database_identity_differs", standing.identity_differs)
 
 

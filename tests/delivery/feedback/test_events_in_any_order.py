@@ -43,7 +43,7 @@ OPTED_IN = READERS // 10
 SOON = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 TABLES = (
     "subscriber, suppression, bounce, consent_record, issue, edition, batch, delivery, attempt, "
-    "evidence, alarm, provider_event, provider_suppression, suppression_change, errand"
+    "evidence, alarm, provider_event, provider_suppression, suppression_change, periodic_task"
 )
 
 

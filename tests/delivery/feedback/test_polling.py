@@ -1,4 +1,4 @@
-"""What no webhook told is asked for, by one worker at a time; an errand that fails says why."""
+"""Bounces and suppressions that no webhook brought are polled, by one worker at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from delivery.feedback import polling
-from delivery.models import Delivery, Edition, Errand
+from delivery.models import Delivery, Edition, PeriodicTask
 from delivery.reports.read_health import read_health
 from delivery.reports.read_queue_snapshot import read_snapshot
 from delivery.tasks import periodic_tasks
@@ -35,7 +35,7 @@ def state(number: int) -> str:
 
 
 def due_again() -> None:
-    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+    PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z")
 
 
 def happens(newsroom: Newsroom) -> None:
@@ -99,11 +99,11 @@ def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: 
     periodic_tasks.ensure_exists("poll broadcast")
     lost = periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60)
     assert lost is not None
-    Errand.objects.update(lease_until="2000-01-01T00:00:00Z")
+    PeriodicTask.objects.update(lease_until="2000-01-01T00:00:00Z")
     assert periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None
     assert not periodic_tasks.extend_lease(lost, lease_s=60)
     periodic_tasks.finish(lost, again_in_s=0)
-    assert Errand.objects.get().lease_until is not None
+    assert PeriodicTask.objects.get().lease_until is not None
 
 
 @pytest.mark.parametrize("path", ["/bounces", "/message-streams/*/suppressions/dump"])
@@ -115,16 +115,16 @@ def test_where_the_provider_does_not_say_it_is_asked_later(
     newsroom.sandbox.set_fault("bad_gateway_502_html", path=path, calls=2)
     polling.poll(never)
 
-    for failed in Errand.objects.all():
-        assert (failed.failures, failed.owner, failed.through_at) == (1, None, None)
-        assert failed.said
-    assert "could not be asked" in caplog.text
+    for failed in PeriodicTask.objects.all():
+        assert (failed.failures, failed.owner, failed.last_success_at) == (1, None, None)
+        assert failed.last_error
+    assert "failed: " in caplog.text
     polling.poll(never)
     assert state(2) == "confirmed"
     due_again()
     polling.poll(never)
     assert state(2) == "unsubscribed"
-    assert [row.failures for row in Errand.objects.all()] == [0, 0]
+    assert [row.failures for row in PeriodicTask.objects.all()] == [0, 0]
 
 
 def listed() -> list[str]:
@@ -135,13 +135,13 @@ def listed() -> list[str]:
 
 def told() -> dict[str, int]:
     with connection.cursor() as cursor:
-        return dict(read_snapshot(cursor).errands)
+        return dict(read_snapshot(cursor).tasks)
 
 
 def leave_alone(name: str, hours: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE errand SET due_at = clock_timestamp() - make_interval(hours => %s) "
+            "UPDATE periodic_task SET due_at = clock_timestamp() - make_interval(hours => %s) "
             "WHERE name = %s",
             [hours, name],
         )
@@ -155,7 +155,7 @@ def mistyped(newsroom: Newsroom, settings: Any) -> str:
     polling.poll(never)
     settings.POSTMARK_TRANSACTIONAL_STREAM = right
     polling.poll(never)
-    Errand.objects.filter(name="poll brodcast").update(failures=3)
+    PeriodicTask.objects.filter(name="poll brodcast").update(failures=3)
     return "poll brodcast"
 
 
@@ -163,38 +163,38 @@ def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
-    with caplog.at_level(logging.WARNING, "delivery.feedback.polling"):
+    with caplog.at_level(logging.WARNING, "delivery.tasks.periodic_tasks"):
         polling.poll(never)
-    said = Errand.objects.get(name="poll broadcast").said
+    said = PeriodicTask.objects.get(name="poll broadcast").last_error
     formatter = LineFormatter(shape="lines", words=False, secrets=[])
     lines = [formatter.format(record) for record in caplog.records]
     assert len(said) > 10
     assert any(said in line for line in lines), (said, lines)
 
 
-def test_errands_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: Newsroom) -> None:
-    assert listed() == ["No worker has gone on an errand yet."]
+def test_tasks_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: Newsroom) -> None:
+    assert listed() == ["No worker has run a periodic task yet."]
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
     polling.poll(never)
     failed, well = listed()
-    said = Errand.objects.get(name="poll broadcast").said
-    assert failed.startswith(f"poll broadcast: failed once: {said} It never went well. Tried again")
-    assert well.startswith("poll outbound: went well at ")
+    said = PeriodicTask.objects.get(name="poll broadcast").last_error
+    assert failed.startswith(f"poll broadcast: failed once: {said} It never succeeded. Next try")
+    assert well.startswith("poll outbound: succeeded at ")
     assert " Due at " in well
 
 
-def test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer(mistyped: str) -> None:
+def test_a_task_that_no_worker_runs_any_more_is_not_reported(mistyped: str) -> None:
     assert told()[mistyped] == 3
     leave_alone(mistyped, hours=2)
     assert told() == {"poll broadcast": 0, "poll outbound": 0}
     assert read_health().asked_in_vain == 0
     [line] = [line for line in listed() if line.startswith(mistyped)]
-    assert "Nobody has gone on it since it was due at" in line
+    assert "No worker has run it since it was due at" in line
 
 
 def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) -> None:
     ensure_exists("poll broadcast")
-    Errand.objects.update(failures=3)
+    PeriodicTask.objects.update(failures=3)
     leave_alone("poll broadcast", hours=0)
     assert told() == {"poll broadcast": 3}
     assert read_health().asked_in_vain == 3

@@ -21,7 +21,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.feedback import polling
-from delivery.models import Errand, ProviderEvent
+from delivery.models import PeriodicTask, ProviderEvent
 from delivery.postmark.client import MAX_RESPONSE_BYTES, MAX_SEARCH_RESULTS, PAGE_SIZE
 from delivery.postmark.search_windows import to_eastern
 from delivery.worker.drain import Watch
@@ -87,12 +87,12 @@ def provider(
         yield asked
 
 
-def errand() -> Errand:
-    return Errand.objects.get(name="poll broadcast")
+def task() -> PeriodicTask:
+    return PeriodicTask.objects.get(name="poll broadcast")
 
 
 def due_again() -> None:
-    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+    PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z")
 
 
 def bounce(number: int, at: datetime = AT) -> dict[str, object]:
@@ -138,7 +138,7 @@ def know(addresses: Iterable[str]) -> None:
 def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: Any) -> None:
     with provider(settings) as asked:
         polling.poll(never)
-    oldest = errand().started_at - timedelta(days=settings.POSTMARK_RETENTION_DAYS)
+    oldest = task().started_at - timedelta(days=settings.POSTMARK_RETENTION_DAYS)
     assert datetime.fromisoformat(asked.bounces[0]["fromdate"]) < to_eastern(oldest)
     assert asked.dumps == [{}]
 
@@ -146,18 +146,18 @@ def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: A
 def test_after_that_what_came_since_is_asked_for_and_a_little_of_before(settings: Any) -> None:
     with provider(settings, walks=2) as asked:
         polling.poll(never)
-        through_at = errand().through_at
-        assert through_at is not None
+        last_success_at = task().last_success_at
+        assert last_success_at is not None
         due_again()
         polling.poll(never)
     since = datetime.fromisoformat(asked.bounces[1]["fromdate"])
     # Their clock beside ours, and what came onto their lists late.
-    assert since <= to_eastern(through_at - timedelta(hours=1))
-    assert since >= to_eastern(through_at - timedelta(days=1))
+    assert since <= to_eastern(last_success_at - timedelta(hours=1))
+    assert since >= to_eastern(last_success_at - timedelta(days=1))
     day = datetime.fromisoformat(asked.dumps[1]["fromdate"])
     # A date is a whole day of a zone that need not be ours.
-    assert day <= to_eastern(through_at - timedelta(days=1))
-    assert day >= to_eastern(through_at - timedelta(days=4))
+    assert day <= to_eastern(last_success_at - timedelta(days=1))
+    assert day >= to_eastern(last_success_at - timedelta(days=4))
 
 
 def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: Any) -> None:
@@ -181,7 +181,7 @@ def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: A
     until = datetime.fromisoformat(asked.bounces[-1]["todate"])
     assert to_eastern(last_shown) <= until <= to_eastern(last_shown + timedelta(seconds=2))
     assert ProviderEvent.objects.count() == pages + 1
-    assert errand().through_at is not None
+    assert task().last_success_at is not None
 
 
 @pytest.mark.parametrize("at", [AT, None])
@@ -194,23 +194,23 @@ def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetim
     with provider(settings, bounces=bounces) as asked:
         polling.poll(never)
     assert len(asked.bounces) <= 2 * MAX_SEARCH_RESULTS // PAGE_SIZE
-    assert errand().said == "Postmark lists more bounces of one second than it shows."
-    assert errand().through_at is None
+    assert task().last_error == "Postmark lists more bounces of one second than it shows."
+    assert task().last_success_at is None
 
 
 def test_it_comes_back_when_the_provider_says_so(settings: Any) -> None:
     with provider(settings, dump=lambda _: http("429 Slow down", b"{}", "Retry-After: 3000")):
         polling.poll(never)
-    assert Errand.objects.filter(due_at__gt=Now() + timedelta(seconds=2000)).exists()
+    assert PeriodicTask.objects.filter(due_at__gt=Now() + timedelta(seconds=2000)).exists()
 
 
-def test_a_worker_that_lost_its_errand_takes_nothing_more_in(settings: Any) -> None:
+def test_a_worker_that_lost_its_lease_takes_nothing_more_in(settings: Any) -> None:
     known = [f"known{number}@example.net" for number in range(PAGE_SIZE)]
     know(known)
 
     def dump(query: Query) -> bytes:
         try:
-            Errand.objects.update(owner="00000000-0000-0000-0000-000000000001")
+            PeriodicTask.objects.update(owner="00000000-0000-0000-0000-000000000001")
         finally:
             connection.close()
         return listing(*map(entry, known), entry("new@example.net"))
@@ -218,7 +218,7 @@ def test_a_worker_that_lost_its_errand_takes_nothing_more_in(settings: Any) -> N
     with provider(settings, dump=dump):
         polling.poll(never)
     assert not ProviderEvent.objects.exists()
-    assert str(errand().owner).endswith("1")
+    assert str(task().owner).endswith("1")
 
 
 def test_an_entry_that_does_not_say_since_when_is_passed_over(settings: Any) -> None:
@@ -226,7 +226,7 @@ def test_an_entry_that_does_not_say_since_when_is_passed_over(settings: Any) -> 
     with provider(settings, dump=lambda _: listing(entry("ada@example.net", CreatedAt=None))):
         polling.poll(never)
     assert not ProviderEvent.objects.exists()
-    assert errand().through_at is not None
+    assert task().last_success_at is not None
 
 
 def test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores(settings: Any) -> None:
@@ -235,16 +235,16 @@ def test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores(settings: An
     with provider(settings, dump=lambda _: three):
         polling.poll(applied.exists)
     assert (applied.count(), ProviderEvent.objects.count()) == (1, 3)
-    assert (errand().owner, errand().through_at, errand().failures) == (None, None, 0)
+    assert (task().owner, task().last_success_at, task().failures) == (None, None, 0)
 
 
-def test_while_a_list_is_read_nobody_else_takes_the_errand(settings: Any) -> None:
+def test_while_a_list_is_read_nobody_else_takes_the_task(settings: Any) -> None:
     settings.DELIVERY_HTTP_DEADLINE_S = 600.0
     is_held: list[bool] = []
 
     def dump(query: Query) -> bytes:
         try:
-            held = Errand.objects.filter(lease_until__gt=Now() + timedelta(seconds=600))
+            held = PeriodicTask.objects.filter(lease_until__gt=Now() + timedelta(seconds=600))
             is_held.append(held.exists())
         finally:
             connection.close()
@@ -309,11 +309,11 @@ def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any
     assert sum(map(len, pieces())) > MAX_RESPONSE_BYTES
     with provider(settings, dump=lambda _: chunked(islice(pieces(), 3))):
         polling.poll(never)
-    assert (errand().failures, errand().through_at, errand().owner) == (1, None, None)
-    assert "broke" in errand().said
+    assert (task().failures, task().last_success_at, task().owner) == (1, None, None)
+    assert "broke" in task().last_error
 
     # It is asked for again, from its beginning, and nothing of it is kept twice.
-    Errand.objects.update(due_at="2000-01-01T00:00:00Z", through_at=None)
+    PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z", last_success_at=None)
     with provider(settings, dump=lambda _: chain(chunked(pieces()), [b"0\r\n\r\n"])):
         # From here on Linux counts the peak of this process anew (proc(5)).
         Path("/proc/self/clear_refs").write_text("5")
@@ -321,15 +321,15 @@ def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any
         polling.poll(never)
         assert memory_bytes("VmHWM") - before < MEMORY_BYTES
     assert sorted(Suppression.objects.values_list("address_key", flat=True)) == ALL_NEW
-    assert errand().through_at is not None
-    assert (errand().failures, ProviderEvent.objects.count()) == (0, len(NEW))
+    assert task().last_success_at is not None
+    assert (task().failures, ProviderEvent.objects.count()) == (0, len(NEW))
 
 
 def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(settings: Any) -> None:
     with provider(settings, dump=endless) as asked:
         polling.poll(lambda: bool(asked.dumps))
         assert asked.server.was_cut_off.wait(20)
-    assert (errand().failures, errand().through_at, errand().owner) == (0, None, None)
+    assert (task().failures, task().last_success_at, task().owner) == (0, None, None)
 
 
 def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
@@ -352,8 +352,8 @@ def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
     with provider(settings, dump=dump):
         Worker(concurrency=1, poll_s=0.05).run(until=until)
     assert ends[:3] == [False] * 3
-    assert (errand().failures, errand().owner) == (0, None)
-    assert errand().through_at is not None
+    assert (task().failures, task().owner) == (0, None)
+    assert task().last_success_at is not None
     assert Suppression.objects.filter(address_key="somebody@example.net").exists()
 
 
@@ -365,7 +365,7 @@ def test_a_list_for_which_there_is_no_room_is_said_to_have_none(settings: Any) -
             polling.poll(never)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert errand().failures == 1
-    assert errand().said == (
+    assert task().failures == 1
+    assert task().last_error == (
         "The suppression list could not be put into the folder for temporary files: File too large."
     )

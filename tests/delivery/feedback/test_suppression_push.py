@@ -8,7 +8,7 @@ import pytest
 
 from delivery.feedback import suppression_push
 from delivery.feedback.suppression_changes import load_suppression_changes, queue_suppression_change
-from delivery.models import Errand, SuppressionChange
+from delivery.models import PeriodicTask, SuppressionChange
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, post
@@ -71,12 +71,12 @@ def test_an_answer_that_did_not_come_is_asked_for_again(newsroom: Newsroom, faul
     newsroom.sandbox.set_fault(fault, path="/message-streams/*/suppressions", calls=1)
     push()
     assert states("a@example.net") == ["waiting"]
-    assert Errand.objects.get().failures == 1
+    assert PeriodicTask.objects.get().failures == 1
     # Not at once.
     push()
     assert states("a@example.net") == ["waiting"]
 
-    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+    PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z")
     push()
     assert states("a@example.net") == ["done"]
     assert listed(newsroom) == {"a@example.net"}

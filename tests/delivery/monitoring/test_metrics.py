@@ -49,13 +49,13 @@ def test_what_could_not_be_added_waits_for_the_next_time() -> None:
     counted = MetricsBuffer()
     counted.add("calls", 3)
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE tally RENAME TO tally_away")
+        cursor.execute("ALTER TABLE metric_value RENAME TO metric_value_away")
     try:
         with pytest.raises(DatabaseError):
             flush(counted)
     finally:
         with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE tally_away RENAME TO tally")
+            cursor.execute("ALTER TABLE metric_value_away RENAME TO metric_value")
     counted.add("calls")
     flush(counted)
     assert in_the_table() == {"calls": [({}, 4)]}

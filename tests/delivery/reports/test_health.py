@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.feedback import event_inbox
-from delivery.models import Attempt, Batch, Edition, Errand, Pace
+from delivery.models import Attempt, Batch, Edition, Pace, PeriodicTask
 from delivery.monitoring import worker_heartbeat
 from delivery.reports.active_editions import load_open_newsletters
 from delivery.reports.health import Health, HealthLine, health_lines
@@ -198,9 +198,9 @@ def test_what_was_asked_for_is_no_webhook() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_errand_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
-    Errand.objects.create(name="poll broadcast", through_at=NOW, failures=3)
-    Errand.objects.create(name="another errand", failures=9)
+def test_the_task_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
+    PeriodicTask.objects.create(name="poll broadcast", last_success_at=NOW, failures=3)
+    PeriodicTask.objects.create(name="another task", failures=9)
     Pace.objects.update_or_create(
         pk=1, defaults={"too_fast_per_s": 200.0, "slowed_to_per_s": 100.0, "slowed_at": Now()}
     )
@@ -209,7 +209,7 @@ def test_the_errand_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
     assert found.slowed_to_per_s is not None
     assert found.slowed_to_per_s < 200
     # Without a worker for it, the time of its last success is still known.
-    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+    PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z")
     found = read_health()
     assert (found.asked_at, found.asked_in_vain) == (NOW, 0)
 

@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
 from delivery.feedback import event_inbox
-from delivery.models import Alarm, Batch, Edition, Tally
+from delivery.models import Alarm, Batch, Edition, MetricValue
 from delivery.monitoring import metrics_table, worker_heartbeat
 from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.metrics_buffer import INFINITY, metric_key, metrics_buffer
@@ -98,7 +98,7 @@ def test_a_real_answer_names_every_metric_and_no_other() -> None:
 def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
     """One that does not fit would keep all counts of its process from the table."""
     routes = [f"/{address.route}" for address in every_address()]
-    most = Tally._meta.get_field("labels").max_length
+    most = MetricValue._meta.get_field("labels").max_length
     for metric in CATALOGUE:
         labels = {
             name: max(routes if name == "route" else map(str, values), key=len, default="")
@@ -269,7 +269,9 @@ def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
     assert found["homing_database_oldest_transaction_seconds", ()] > 0
     # A forgotten change keeps dead rows as a forgotten look does.
     with psycopg.connect(database_url) as other:
-        other.execute("INSERT INTO tally (name, labels, value) VALUES ('forgotten', '{}', 1)")
+        other.execute(
+            "INSERT INTO metric_value (name, labels, value) VALUES ('forgotten', '{}', 1)"
+        )
         found = scraped()
         other.rollback()
     assert found["homing_database_oldest_snapshot_seconds", ()] > 0

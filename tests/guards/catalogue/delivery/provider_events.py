@@ -4,47 +4,47 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 what came since is asked for from a little before
-    _Walk.__init__: «- OVERLAP»
+    _PollRun.__init__: «- OVERLAP»
     test_after_that_what_came_since_is_asked_for_and_a_little_of_before
 the first suppression list is asked for whole
-    _Walk.suppressions: if since else {«→ 'fromdate': '2026-01-01'» }
+    _PollRun.suppressions: if since else {«→ 'fromdate': '2026-01-01'» }
     test_the_first_time_all_is_asked_for_that_the_provider_remembers
 a date is read in another zone
-    _Walk.suppressions: since «- → +» timedelta(days=2)
+    _PollRun.suppressions: since «- → +» timedelta(days=2)
     test_after_that_what_came_since_is_asked_for_and_a_little_of_before
 a search that shows no more is gone on with by time
-    _Walk.bounces: «until = earlier → return new»
+    _PollRun.bounces: «until = earlier → return new»
     test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time
 a walk over bounces comes to an end
-    _Walk.bounces: to_eastern(earlier) «>= → >» to_eastern(until)
+    _PollRun.bounces: to_eastern(earlier) «>= → >» to_eastern(until)
     test_more_bounces_of_a_second_than_shown_are_said
 the provider says when to ask again
-    _poll_stream: «max(error.again_in_s or 0.0, _pause_s(mine.failures)) → _pause_s(mine.failures)»
+    running: «max(error.retry_after_s or 0.0, backoff_s) → backoff_s»
     test_it_comes_back_when_the_provider_says_so
-a worker that lost its errand takes nothing more in
-    _Walk._go_on: if self._is_stopping() «or not periodic_tasks.extend_lease(self._mine,
+a worker that lost its lease takes nothing more in
+    _PollRun._extend_lease: if self._is_stopping() «or not periodic_tasks.extend_lease(self._lease,
         lease_s=lease_s)»:
-    test_a_worker_that_lost_its_errand_takes_nothing_more_in
+    test_a_worker_that_lost_its_lease_takes_nothing_more_in
 whoever finds nothing new looks up all the same
-    _Walk._take_in: «self._go_on()» return len(kept)
-    test_a_worker_that_lost_its_errand_takes_nothing_more_in
+    _PollRun._apply: «self._extend_lease()» return len(stored)
+    test_a_worker_that_lost_its_lease_takes_nothing_more_in
 a worker that is to stop leaves what is kept to the chores
-    _Walk._take_in: «self._go_on()» provider_event.apply(event)
+    _PollRun._apply: «self._extend_lease()» event_inbox.apply(event)
     test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores
 a list is held for as long as it may take to read
-    _Walk._write_list: lease_s=«deadline_s +» LEASE_S
-    test_while_a_list_is_read_nobody_else_takes_the_errand
+    _PollRun._download: lease_s=«deadline_s +» LEASE_S
+    test_while_a_list_is_read_nobody_else_takes_the_task
 an entry that does not say since when is passed over
-    _Walk._take_in_entries: if «fact.at is not None → True»]
+    _PollRun._apply_entries: if «one.at is not None → True»]
     test_an_entry_that_does_not_say_since_when_is_passed_over
 a suppression list is never held whole
-    _Walk.suppressions: while piece := list(«islice(entries, PAGE_SIZE) → entries»):
+    _PollRun.suppressions: while chunk := list(«islice(entries, PAGE_SIZE) → entries»):
     test_a_long_list_is_taken_in_and_never_held_whole
 an answer without a list is not taken for an empty one
     _events: «if not is_there: raise UnreadableDumpError»
     test_anything_else_is_no_suppression_list
 a worker that is to stop does not wait for the end of a list
-    _Walk._write_list.write: «if self._is_stopping(): raise _InterruptedError» try:
+    _PollRun._download.write: «if self._is_stopping(): raise TaskInterruptedError» try:
     test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list
 of a delivery's times the earliest stays
     record_delivered: «(delivered_at IS NULL OR delivered_at > %(at)s) → true»
@@ -122,10 +122,10 @@ an echo of our own wish is known as such
 only the last wish about an address is sent
     _send_all: «suppression_change.supersede()»
     test_only_the_last_wish_about_an_address_is_sent
-two workers are never on one errand
+two workers are never on one task
     acquire: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
     test_two_workers_never_ask_at_once
-a worker that lost its errand ends it for nobody else
+a worker that lost its lease ends it for nobody else
     _end: WHERE name = %s AND «owner = %s → (owner = %s OR true)» ", [*
     test_what_a_lost_worker_held_another_takes_when_its_lease_is_over
 """)

@@ -26,13 +26,13 @@ of an edition that is not over all calls stay
 an event that could not be applied stays until somebody has looked
     applied_events: received_at", days«, "applied_at IS NOT NULL"»)
     test_what_is_set_aside_or_not_ended_stays_however_old
-who has lost the lease of the daily errand stops
+who has lost the lease of the daily task stops
     prune_if_due: not is_stopping() «and periodic_tasks.extend_lease(mine, lease_s=LEASE_S)»
     test_one_that_lost_its_lease_stops
 a kind that breaks off keeps no other from going
     _let_go: except «Exception → OperationalError» as error: trouble
     test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it
-    test_the_daily_errand_says_each_of_them_and_tries_again
+    test_the_daily_task_says_each_of_them_and_tries_again
 a picture that is in a letter again is not unused
     look: «→ NOT» (id = ANY(%s)) «= (unused_since IS NOT NULL) → AND unused_since IS NULL»
     test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long
@@ -67,7 +67,7 @@ copies stay while what was told of them waits to be applied
     may_be_dropped: «and not standing.is_told_of»
     test_it_says_why_in_one_sentence
 an issue that was called back takes nobody's place as the newest
-    _STATE: WHERE batch.edition_id = later.id «AND sent > 0»)
+    _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back
 who was a moment slower goes on
     mark_dropped: return DropResult.«WAS_SAID_BEFORE → THEY_STAY»
@@ -98,7 +98,7 @@ rows are counted once more before they go
     _say_dropped: «recount_before_dropping(edition)»
     test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago
 a call whose end was never told counts by its deadline
-    _STATE: max(«greatest(finished_at, deadline_at) → finished_at»)
+    _STATUS: max(«greatest(finished_at, deadline_at) → finished_at»)
     test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end
 a correction goes to nobody rather than to some of those who were reached
     version_refusal: «reached_refusal(issue, version) if goes_to in (REACHED, UNREACHED) else» ""

@@ -64,9 +64,9 @@ failed test letters do not hide an issue that stopped
 of many open editions those that are held back are told
     EDITIONS: ORDER BY «is_held_back DESC,» is_letter DESC, id DESC
     test_what_is_held_back_comes_before_the_newest
-an errand that nobody goes on any more is told no longer
+a task that no worker runs any more is not reported
     IS_OPEN: «due_at > clock_timestamp() - interval '1 hour' → true»)
-    test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer
+    test_a_task_that_no_worker_runs_any_more_is_not_reported
 the log says why the provider could not be asked
     _poll_stream: , error«.reason», wait_s
     test_the_line_in_the_log_says_why_the_provider_could_not_be_asked
