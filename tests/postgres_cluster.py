@@ -28,7 +28,7 @@ class OwnCluster:
             clear_abandoned(runs)
             self.data_dir = prepare_data_dir(runs / f"run-{secrets.token_hex(4)}")
             self.lock = locks.open_lock(self.data_dir / "run.lock", US)
-            locks.shared(self.lock)
+            locks.lock_shared(self.lock)
 
     def start(self) -> None:
         """Start the server without fsync, and keep it up until the end of the run."""
@@ -69,7 +69,7 @@ def clear_abandoned(runs: Path) -> None:
     for data_dir in runs.glob("run-*"):
         lock = locks.open_lock(data_dir / "run.lock", US)
         try:
-            if locks.alone(lock):
+            if locks.lock_exclusively(lock):
                 remove(data_dir)
         finally:
             os.close(lock)

@@ -1,16 +1,39 @@
-"""A real PostgreSQL server that needs no installing, for development, the demo and the tests.
+"""
+A PostgreSQL server for development, the demo and the tests that needs no installation.
 
-With no `DATABASE_URL`, `database_settings` makes this package Django's database backend. The first
-process that connects starts the server in the data folder, all processes share it, and the last
-one to leave stops it. The rules behind it: docs/decisions/0002-embedded-postgresql.md.
-
-The way of a connection: `base` (Django's backend) → `users` (who is using the server) → `server`
-(start, stop, is it up) → `cluster` (where it lives) with `binaries`, `server_user`,
-`private_folder`, `initdb`, `locks` and `address` each knowing one thing.
+Without `DATABASE_URL` this package is Django's database backend (`base`). The first process that
+connects starts the server in the data folder, all processes share it, and the last one to leave
+stops it (`usage`). The rules behind it: docs/decisions/0002-embedded-postgresql.md.
 """
 
-from newsletter_site.embedded_postgres.database_settings import database_settings, database_url
-from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
+from pathlib import Path
+from typing import Any
+
 from newsletter_site.embedded_postgres.private_folder import prepare_data_dir
+from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 __all__ = ["EmbeddedPostgresError", "database_settings", "database_url", "prepare_data_dir"]
+
+
+def database_settings(
+    data_dir: Path, *, durable: bool = True, name: str = "homing"
+) -> dict[str, Any]:
+    """
+    An entry for DATABASES: database `name` of the server in `data_dir`.
+
+    The server starts with the first connection. Without `durable` it is faster, and may lose all
+    data if the machine stops: for tests only.
+    """
+    return {
+        "ENGINE": __name__,
+        "NAME": name,
+        "EMBEDDED_POSTGRES": {"data_dir": Path(data_dir), "durable": durable, "name": name},
+    }
+
+
+def database_url(data_dir: Path, name: str = "homing") -> str:
+    """A DATABASE_URL for another process. It works while this process uses the server."""
+    # Imported late, so that settings can be read without the driver's library.
+    from newsletter_site.embedded_postgres import address, cluster
+
+    return address.url(cluster.cluster_in(Path(data_dir)).socket_dir, name)

@@ -1,42 +1,66 @@
-"""Django's database backend for the embedded PostgreSQL: Django's own, on a server of ours."""
+"""Django's PostgreSQL backend on the embedded server."""
 
+import shutil
+from collections.abc import Iterable
 from typing import Any
 
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, client
 from django.db.utils import OperationalError
 from psycopg import Connection
 from psycopg import OperationalError as ConnectionFailure
 
 from newsletter_site.embedded_postgres import address, usage
-from newsletter_site.embedded_postgres.client import DatabaseClient
-from newsletter_site.embedded_postgres.cluster_of_settings import joined_cluster
-from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
+from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
+from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
+
+
+def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
+    """Join the server of `database_settings`. Raises OperationalError if it cannot be started."""
+    wanted = settings_dict["EMBEDDED_POSTGRES"]
+    try:
+        cluster = cluster_in(wanted["data_dir"], wanted["durable"])
+        usage.join(cluster, wanted["name"])
+    except EmbeddedPostgresError as error:
+        raise OperationalError(str(error)) from error
+    return cluster
+
+
+class DatabaseClient(client.DatabaseClient):
+    """`manage.py dbshell`, with the server's own psql if the system has none."""
+
+    def runshell(self, parameters: Iterable[str]) -> None:
+        """Join the server and run psql until it ends."""
+        cluster = join_cluster(self.connection.settings_dict)
+        self.connection.settings_dict.update(
+            HOST=str(cluster.socket_dir), PORT=str(address.PORT), USER=address.SUPERUSER
+        )
+        if shutil.which(self.executable_name) is None:
+            type(self).executable_name = str(cluster.binaries / "psql")
+        super().runshell(parameters)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection that makes sure its server is up, and is one of the server's users."""
+    """A connection that starts the server if it is not running."""
 
     client_class = DatabaseClient
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Every parameter given, so that PGHOST and its friends cannot leak in."""
+        """Add the parameters of the server."""
         params = super().get_connection_params()
-        cluster = joined_cluster(self.settings_dict)
+        cluster = join_cluster(self.settings_dict)
         return address.parameters(cluster.socket_dir, params["dbname"]) | params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
-        """Connect; where the server has died meanwhile, start it again first."""
-        cluster = joined_cluster(self.settings_dict)
+        """Connect; if the server has died meanwhile, start it again first."""
         try:
-            return self.connect_once(conn_params)
+            return self._connect(conn_params)
         except ConnectionFailure as failure:
             try:
-                usage.bring_back(cluster)
+                usage.restart(join_cluster(self.settings_dict))
             except EmbeddedPostgresError as error:
                 raise OperationalError(str(error)) from failure
-            return self.connect_once(conn_params)
+            return self._connect(conn_params)
 
-    def connect_once(self, conn_params: dict[str, Any]) -> Connection[Any]:
-        """Connect as Django does."""
+    def _connect(self, conn_params: dict[str, Any]) -> Connection[Any]:
         connection: Connection[Any] = super().get_new_connection(conn_params)
         return connection

@@ -1,4 +1,4 @@
-"""The only place that decides where a server lives: its folder, its socket, its user."""
+"""Where a server lives: its folder, its socket, its user."""
 
 import os
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ LONGEST_SOCKET_PATH = 100
 
 @dataclass(frozen=True)
 class Cluster:
-    """One PostgreSQL server of ours. All its files are in `home`, which only `user` may enter."""
+    """One embedded server. All its files are in `home`, which only `user` may enter."""
 
     home: Path
     socket_dir: Path
@@ -35,26 +35,27 @@ class Cluster:
 
     @property
     def log(self) -> Path:
-        """What the server says."""
+        """The server's log file."""
         return self.home / "server.log"
 
     @property
     def gate(self) -> Path:
-        """The lock file held by whoever starts, joins, leaves or stops; only ever for a moment."""
+        """The lock file of a process that starts, joins, leaves or stops the server."""
         return self.home / "gate.lock"
 
     @property
     def users(self) -> Path:
-        """The lock file that every process which uses the server holds as long as it lives."""
+        """The lock file that every process which uses the server shares until it ends."""
         return self.home / "users.lock"
 
 
 @cache
 def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
-    """The cluster of `data_dir`, its folders made if they are missing; the server is not started.
+    """
+    The cluster of `data_dir`, with its folders created; the server is not started.
 
-    The home carries PostgreSQL's major version, because a folder of one does not open with
-    another. It stands in the data folder, or in /var/tmp where the server's user cannot enter that.
+    The home's name has PostgreSQL's major version, because another version cannot open it. It is in
+    the data folder, or in /var/tmp if the server's user cannot enter that.
     """
     data_dir = prepare_data_dir(data_dir)
     user = server_user(data_dir)
@@ -67,7 +68,7 @@ def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
 
 
 def socket_dir_for(home: Path, user: ServerUser) -> Path:
-    """Where the socket lies: in the home, or in /tmp if the path would be too long for a socket."""
+    """The folder of the socket: the home, or one in /tmp if the path would be too long."""
     if len(os.fsencode(home / f".s.PGSQL.{PORT}")) < LONGEST_SOCKET_PATH:
         return home
     return private_folder(named_for(Path("/tmp"), str(home), user), user)

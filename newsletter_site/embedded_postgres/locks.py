@@ -1,7 +1,7 @@
-"""The only place that locks files between processes.
+"""
+File locks between processes (`flock`). A process that is killed loses its locks.
 
-The locks are of the kind that belongs to an open file (`flock`): whoever dies, by kill -9 too,
-gives them back. They are polled for, not slept on, so that a frozen holder cannot freeze us.
+Waiting is polling, so a frozen holder cannot freeze us.
 """
 
 import fcntl
@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
-from newsletter_site.embedded_postgres.server_user import ServerUser
+from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, ServerUser
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 POLL_S = 0.02
 
 
 def open_lock(path: Path, user: ServerUser) -> int:
-    """Open the lock file `path`, made for `user` if it is missing; never through a link."""
+    """Open the lock file `path`, created for `user` if it is missing; never through a link."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(lock)
     if found.st_uid == os.geteuid() != user.uid and found.st_nlink == 1:
@@ -27,18 +26,17 @@ def open_lock(path: Path, user: ServerUser) -> int:
     return lock
 
 
-def shared(lock: int) -> bool:
-    """Take `lock` together with others; False if someone has it alone."""
-    return taken(lock, fcntl.LOCK_SH)
+def lock_shared(lock: int) -> bool:
+    """Take `lock` together with others; False if a process has it exclusively."""
+    return _try(lock, fcntl.LOCK_SH)
 
 
-def alone(lock: int) -> bool:
-    """Take `lock` alone; False if anyone else has it."""
-    return taken(lock, fcntl.LOCK_EX)
+def lock_exclusively(lock: int) -> bool:
+    """Take `lock` exclusively; False if another process has it."""
+    return _try(lock, fcntl.LOCK_EX)
 
 
-def taken(lock: int, how: int) -> bool:
-    """Try once to take `lock`."""
+def _try(lock: int, how: int) -> bool:
     try:
         fcntl.flock(lock, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -47,19 +45,16 @@ def taken(lock: int, how: int) -> bool:
 
 
 @contextmanager
-def held(path: Path, user: ServerUser, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Hold the lock file `path` alone for the length of a block.
-
-    Raises EmbeddedPostgresError if another process keeps it for longer than `patience_s` seconds.
-    """
+def held(path: Path, user: ServerUser, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
+    """Hold the lock file `path` exclusively. Raises EmbeddedPostgresError after `timeout_s`."""
     lock = open_lock(path, user)
     try:
-        deadline = time.monotonic() + patience_s
-        while not alone(lock):
+        deadline = time.monotonic() + timeout_s
+        while not lock_exclusively(lock):
             if time.monotonic() > deadline:
                 raise EmbeddedPostgresError(
-                    f"Another process has held {path} for {patience_s:.0f} seconds: see whether "
-                    "one is frozen (`ps` shows state T), and end it."
+                    f"Another process has held {path} for {timeout_s:.0f} seconds: see "
+                    "whether one is frozen (`ps` shows state T), and end it."
                 )
             time.sleep(POLL_S)
         yield

@@ -1,7 +1,8 @@
-"""The only place that makes folders: the data folder, and ones for a single user in public places.
+"""
+The data folder, and folders of a single user in public places.
 
-Anyone may lay out a folder or a link under a guessed name in /tmp or /var/tmp, so one that already
-stands there is trusted only after a look at its owner and mode.
+Anyone can create a folder or a link with a guessed name in /tmp or /var/tmp. One that exists is
+trusted only after a check of its owner and mode.
 """
 
 import hashlib
@@ -9,16 +10,16 @@ import os
 import stat
 from pathlib import Path
 
-from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
-from newsletter_site.embedded_postgres.server_user import ServerUser
+from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, ServerUser
 
 
 def prepare_data_dir(data_dir: Path) -> Path:
-    """Make the data folder if it is missing and return its real path.
+    """
+    Create the data folder if it is missing and return its real path.
 
-    As root, a new folder belongs to the owner of the folder it is made in, so that a checkout's
-    owner can go on using what root began; and others may pass through a new folder of root's,
-    though not look into it, because the server inside it does not run as root.
+    A folder that root creates belongs to the owner of its parent, so that the owner of a checkout
+    can use it later. Others may pass through a folder of root's own, because the server in it runs
+    as another user.
     """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
@@ -39,9 +40,10 @@ def prepare_data_dir(data_dir: Path) -> Path:
 
 
 def private_folder(folder: Path, user: ServerUser) -> Path:
-    """Make `folder`, mode 0700 and owned by `user`, or check that it is exactly that.
+    """
+    Create `folder`, mode 0700 and owned by `user`, or check that it is like that.
 
-    Raises EmbeddedPostgresError if something else stands there.
+    Raises EmbeddedPostgresError if it is anything else.
     """
     try:
         folder.mkdir(mode=0o700)
@@ -53,7 +55,7 @@ def private_folder(folder: Path, user: ServerUser) -> Path:
             "this user may write to, or set DATABASE_URL."
         ) from error
     found = folder.lstat()
-    if found.st_uid == os.geteuid() != user.uid:  # Just made by root, or by one who died here.
+    if found.st_uid == os.geteuid() != user.uid:  # New, or left by a process that was killed here.
         os.chown(folder, user.uid, user.gid, follow_symlinks=False)
         found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.uid or found.st_mode & 0o077:

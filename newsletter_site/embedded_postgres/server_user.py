@@ -1,7 +1,7 @@
-"""The only place that decides as whom the server runs, and runs programs as that user.
+"""
+The system user that runs the server, because PostgreSQL refuses to run as root.
 
-PostgreSQL refuses to run as root. Nothing here adds users or opens folders for others: if the
-chosen user cannot enter a place, another place is taken (see `cluster` and `binaries`).
+If that user cannot enter a folder, another folder is used (`cluster`, `binaries`).
 """
 
 import os
@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
-
-# Whatever the caller's environment holds (PGDATA, PGOPTIONS, LC_ALL ...), the server's is this.
+# PGDATA, PGOPTIONS, LC_ALL … of the caller must not reach the server.
 SERVER_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+class EmbeddedPostgresError(Exception):
+    """The embedded server cannot be used; the text says what was found and what to do."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,10 @@ class ServerUser:
 
 
 def server_user(data_dir: Path) -> ServerUser:
-    """Who runs the server of `data_dir`: we ourselves, or, as root, the owner of the folder.
+    """
+    The current user, or, as root, the owner of the folder.
 
-    A data folder of root's own goes to the user who already runs a server in it, else to
-    `postgres`, else to `nobody`.
+    If root owns the folder: the user of a server in it, else `postgres`, else `nobody`.
     """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
@@ -55,7 +57,7 @@ def server_user(data_dir: Path) -> ServerUser:
 
 
 def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `command` as `user` to its end, away from our terminal, folder and environment."""
+    """Run `command` as `user` until it ends, apart from our terminal, folder and environment."""
     identity: dict[str, Any] = {}
     if not user.is_us:
         identity = {"user": user.uid, "group": user.gid, "extra_groups": []}
@@ -69,7 +71,7 @@ def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProces
         errors="replace",
         check=False,
         umask=0o077,
-        start_new_session=True,  # Ctrl-C in the terminal is meant for us alone.
+        start_new_session=True,  # Ctrl-C in the terminal is not for it.
         **identity,
     )
 

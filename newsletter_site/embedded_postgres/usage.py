@@ -1,22 +1,21 @@
-"""The only place that knows which servers this process uses.
+"""
+The servers that this process uses: the first process starts one and the last one stops it.
 
-Joining starts a server and leaving as the last stops it. Two lock files order that. `users` is held
-by every using process, together, until it ends; so a killed one is gone at once. `gate` is held
-alone, for a moment, by whoever joins or leaves. The last to leave finds `users` free while it
-holds the gate, and stops the server before it lets go: a newcomer waits at the gate and then
-starts it again. One that was killed as the last leaves the server running; the next process to
-leave stops it.
+Every process that uses a server shares the lock file `users` until it ends. A process that joins
+or leaves holds `gate` exclusively for a moment. If it can then lock `users` exclusively, it is the
+last one and stops the server. A last process that was killed leaves the server running, and the
+next one to leave stops it.
 """
 
 import atexit
 import os
 import threading
 
-from newsletter_site.embedded_postgres import locks, server
+from newsletter_site.embedded_postgres import address, locks, server
 from newsletter_site.embedded_postgres.cluster import Cluster
-from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
+from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
-# How long leaving may wait at the gate: the end of a program must not hang on a frozen neighbour.
+# The end of a program must not wait longer for a frozen process.
 LEAVING_S = 30.0
 
 joined: dict[Cluster, int] = {}
@@ -24,17 +23,19 @@ guard = threading.Lock()
 
 
 def join(cluster: Cluster, database: str | None = None) -> None:
-    """Become a user of `cluster`, its server up and its `database` there; at once if we are one.
+    """
+    Use `cluster`: start its server and create its `database` where needed.
 
     Raises EmbeddedPostgresError if the server cannot be started.
     """
     with guard:
         if cluster in joined:
             return
+        address.ignore_environment()
         with locks.held(cluster.gate, cluster.user):
             lock = locks.open_lock(cluster.users, cluster.user)
             try:
-                locks.shared(lock)  # Nobody holds it alone but at the gate, where we are.
+                locks.lock_shared(lock)  # It is locked exclusively only by who holds the gate.
                 server.start(cluster)
                 if database is not None:
                     server.make_database(cluster, database)
@@ -44,17 +45,14 @@ def join(cluster: Cluster, database: str | None = None) -> None:
             joined[cluster] = lock
 
 
-def bring_back(cluster: Cluster) -> None:
-    """Start the server again if it is down, for one who is a user of it already.
-
-    Raises EmbeddedPostgresError if it cannot be started.
-    """
+def restart(cluster: Cluster) -> None:
+    """Start a server that this process uses, if it is down. Raises EmbeddedPostgresError."""
     with guard, locks.held(cluster.gate, cluster.user):
         server.start(cluster)
 
 
 def leave(cluster: Cluster) -> None:
-    """Stop being a user of `cluster`; the last one stops its server."""
+    """Stop using `cluster`; the last process stops its server."""
     with guard:
         if cluster not in joined:
             return
@@ -64,16 +62,16 @@ def leave(cluster: Cluster) -> None:
                 os.close(lock)
                 stop_if_unused(cluster)
         except (OSError, EmbeddedPostgresError):
-            # The folder was removed, or a neighbour is frozen at the gate: the next one to leave
-            # stops the server. A server whose folder is gone stops by itself.
+            # A process is frozen at the gate, or the folder was removed: the next process to leave
+            # stops the server, and a server without its folder stops on its own.
             return
 
 
 def stop_if_unused(cluster: Cluster) -> bool:
-    """Stop the server if no process uses it; the caller holds the gate. True if nobody did."""
+    """Stop the server if no process uses it, and return whether; the caller holds the gate."""
     lock = locks.open_lock(cluster.users, cluster.user)
     try:
-        unused = locks.alone(lock)
+        unused = locks.lock_exclusively(lock)
         if unused:
             server.stop(cluster)
         return unused
@@ -89,11 +87,11 @@ def leave_all() -> None:
 
 
 def forget() -> None:
-    """In a forked child: the parent's memberships are not ours. We join anew when we connect."""
+    """In a forked child: drop what the parent joined. The child joins when it connects."""
     global guard
     guard = threading.Lock()
     for lock in joined.values():
-        os.close(lock)  # Closing our copy leaves the parent's lock as it is; unlocking would not.
+        os.close(lock)  # Unlocking would also unlock the parent's.
     joined.clear()
 
 

@@ -23,7 +23,7 @@ from django.core.management import call_command
 
 from newsletter_site.embedded_postgres import address, server
 from newsletter_site.embedded_postgres.cluster import cluster_in
-from newsletter_site.embedded_postgres.initdb import make_data_directory
+from newsletter_site.embedded_postgres.server import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 from postmark_sandbox.server import SandboxServer
 from subscribers.links.unsubscribe_token import read, token_for

@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 
 from newsletter_site.embedded_postgres import address, server
 from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
-from newsletter_site.embedded_postgres.initdb import make_data_directory
+from newsletter_site.embedded_postgres.server import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 from tests.database import remove_guard
 from tests.postgres_cluster import OwnCluster, remove

