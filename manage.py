@@ -48,9 +48,9 @@ def _is_utf8(argument: bytes) -> bool:
 
 def _count() -> None:
     """Have what the command counted added to what was counted before."""
-    from newsletter_site.operations.metrics.flush_metrics import flush_at_the_end
+    from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 
-    flush_at_the_end()
+    flush_at_exit()
 
 
 if __name__ == "__main__":

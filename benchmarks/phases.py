@@ -18,7 +18,7 @@ from benchmarks.frame import Measured
 from benchmarks.site.site import Site
 from delivery.worker.phases import Phase
 
-TOOK, WORKED = "homing_phase_seconds_total", "homing_phase_work_seconds_total"
+TOOK, WORKED = "homing_worker_phase_seconds_total", "homing_worker_phase_cpu_seconds_total"
 
 
 @dataclass(frozen=True, slots=True)

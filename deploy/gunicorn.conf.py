@@ -56,6 +56,6 @@ forwarder_headers = ""
 def worker_exit(server: Any, worker: Any) -> None:
     """A process that is stopped in order adds what it has counted, when its last page is over."""
     # Not before Django is set up, which is each process's own affair.
-    from newsletter_site.operations.metrics.flush_metrics import flush_at_the_end
+    from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 
-    flush_at_the_end()
+    flush_at_exit()

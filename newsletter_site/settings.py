@@ -114,7 +114,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "newsletter_site.logs.requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
-    "newsletter_site.operations.metrics.request_metrics.RequestMetrics",
+    "newsletter_site.operations.metrics.site_metrics.RequestMetrics",
     # Around all the rest: no redirect and no page comes before it.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",

@@ -16,6 +16,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
 name_this_process("web")
 install_exception_hooks()
 application = no_body_for_head(whole_bodies(forms_in_utf8(get_wsgi_application())))
-flush_metrics.begin()
+flush_metrics.enable()
 # A web server runs no system checks; this one must not be passed over (docs/idempotency.md).
 refuse_wrong_isolation()

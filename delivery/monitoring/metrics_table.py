@@ -1,4 +1,4 @@
-"""Adds what processes counted to the table, and reads it. One statement each."""
+"""Adds what a process counted to the table of metrics, and loads them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from django.db.backends.utils import CursorWrapper
 from delivery.monitoring.metrics_buffer import MetricsBuffer, metrics_buffer
 
 
-def flush(counted: MetricsBuffer = metrics_buffer) -> None:
+def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
     """
-    Add what was counted to the table. Nothing is asked of the database where nothing was.
+    Add the counts to the table, without a statement if there are none.
 
-    Raises `django.db.Error` where it cannot be added; then it waits for the next time.
+    Raises `django.db.Error` if that fails; the counts then wait for the next flush.
     """
-    counts = counted.take()
+    counts = buffer.take()
     if not counts:
         return
     try:
         with connection.cursor() as cursor:
-            # In order, so that two processes that add at once wait and never meet crosswise.
+            # In order, so that two processes that flush at once cannot deadlock.
             cursor.execute(
                 """
                 INSERT INTO metric_value (name, labels, value)
                 SELECT * FROM unnest(%s::text[], %s::text[], %s::float8[])
                               AS counted (name, labels, value)
                 ORDER BY name, labels
-                ON CONFLICT (name, labels) DO UPDATE SET value = metric_value.value + excluded.value
+                ON CONFLICT (name, labels)
+                DO UPDATE SET value = metric_value.value + excluded.value
                 """,
                 [
                     [name for name, _ in counts],
@@ -37,12 +38,12 @@ def flush(counted: MetricsBuffer = metrics_buffer) -> None:
                 ],
             )
     except BaseException:
-        counted.give_back(counts)
+        buffer.put_back(counts)
         raise
 
 
 def load_metrics(cursor: CursorWrapper) -> dict[str, list[tuple[dict[str, str], float]]]:
-    """All tallies: by name, the values with their labels. As many rows as there are labels."""
+    """Load all stored metrics: by name, the values with their labels."""
     cursor.execute("SELECT name, labels, value FROM metric_value ORDER BY name, labels")
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for name, labels, value in cursor.fetchall():

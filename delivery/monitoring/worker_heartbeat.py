@@ -1,4 +1,4 @@
-"""Which workers there are. For people who look; nothing depends on it."""
+"""The workers' heartbeats. For operators; nothing depends on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-# A worker that was killed cannot say good-bye; its row goes after a day.
+# A killed worker leaves its row behind.
 EXPIRES_AFTER = "1 day"
 ACTIVE_WITHIN_S = 60
 ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
@@ -17,15 +17,15 @@ ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
 
 @dataclass(frozen=True, slots=True)
 class WorkerActivity:
-    """How many workers were heard from `lately`, when one was last (`at`), and how long ago."""
+    """How many workers are `active`, and when the last heartbeat was; `age_s` in seconds."""
 
-    lately: int
-    at: datetime | None
-    ago_s: float | None
+    active: int
+    last_heard_at: datetime | None
+    age_s: float | None
 
 
 def register_worker(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
-    """A worker begins, and says what it found wrong, if anything."""
+    """Record that a worker starts, and delete the rows of those silent for a day."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [EXPIRES_AFTER]
@@ -35,8 +35,9 @@ def register_worker(worker: uuid.UUID, *, host: str, pid: int, warning: str = ""
 
 def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
     """
-    A worker is there. Its row may have gone meanwhile: it was silent for a day, or a backup that
-    does not know it was put back under it.
+    Record a heartbeat.
+
+    Adds the row again if it is missing: after a day's silence, or a restored backup.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -50,7 +51,7 @@ def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
 
 
 def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
-    """What was heard of the workers, or of those of one host. A few rows, whatever was sent."""
+    """Load the activity of all workers, or of those of one host."""
     cursor.execute(
         """
         SELECT count(*) FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval),
@@ -64,7 +65,7 @@ def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
 
 
 def load_warnings() -> list[str]:
-    """What the workers that are running found wrong when they started, each thing once."""
+    """Return what active workers found wrong when they started, each thing once."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -78,6 +79,6 @@ def load_warnings() -> list[str]:
 
 
 def remove_worker(worker: uuid.UUID) -> None:
-    """A worker ends in good order."""
+    """Record that a worker has stopped."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

@@ -1,10 +1,9 @@
 """
-Keeps threads of a web process free for those who ask whether it lives.
+Keeps threads of a web process free for probes.
 
-A page waits for a database that hangs as long as that hangs, and holds its thread meanwhile. So
-fewer pages are worked at than there are threads (deploy/gunicorn.conf.py). Whoever finds no place
-waits for one, as in any rush. Once somebody waited in vain, and until a page is finished in time
-again, whoever finds no place is sent away at once: then no queue of pages stands before a probe.
+A page holds its thread while the database hangs, so fewer pages run at once than there are threads
+(deploy/gunicorn.conf.py). A request waits for a free slot. Once one has waited in vain, requests
+that find no slot are refused at once, until a page finishes in time again.
 """
 
 from __future__ import annotations
@@ -22,83 +21,78 @@ from newsletter_site.middleware.service_unavailable import come_again
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
-# Longer than pages take on a busy machine, and short enough for those who probe.
+# Longer than pages take on a busy machine, and short enough for probes.
 MAX_WAIT_S = 3.0
 
 
 class RequestSlots:
-    """So many may be in at once. Safe for any number of threads."""
+    """At most `number` requests at once. Safe for any number of threads."""
 
     def __init__(
-        self, number: int = MAX_CONCURRENT_REQUESTS, patience_s: float = MAX_WAIT_S
+        self, number: int = MAX_CONCURRENT_REQUESTS, max_wait_s: float = MAX_WAIT_S
     ) -> None:
         self._free = number
-        self._patience_s = patience_s
-        self._one_left = threading.Condition()
-        # Whether whoever finds no place is sent away at once.
+        self._max_wait_s = max_wait_s
+        self._changed = threading.Condition()
         self.is_stuck = False
 
-    def enter(self) -> bool:
-        """Take a place, or wait for one; `False` says that there is none. See `leave`."""
-        with self._one_left:
-            self._one_left.wait_for(lambda: self._free or self.is_stuck, self._patience_s)
+    def acquire(self) -> bool:
+        """Take a slot, or wait for one; return False if there is none."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._free or self.is_stuck, self._max_wait_s)
             if self._free:
                 self._free -= 1
                 return True
             if not self.is_stuck:
                 self.is_stuck = True
-                self._one_left.notify_all()
+                self._changed.notify_all()
                 logger.error(
-                    "no page was finished for %g seconds; while all places are taken, whoever asks "
-                    "for one is told to come again",
-                    self._patience_s,
+                    "no page finished for %g seconds; requests are refused while all slots are "
+                    "taken",
+                    self._max_wait_s,
                 )
             return False
 
-    def leave(self, after_s: float) -> None:
-        """Give the place back, after so many seconds."""
-        with self._one_left:
+    def release(self, held_s: float) -> None:
+        """Give the slot back, after so many seconds."""
+        with self._changed:
             self._free += 1
-            if after_s < self._patience_s:
+            if held_s < self._max_wait_s:
                 self.is_stuck = False
-            self._one_left.notify()
+            self._changed.notify()
 
 
 class LimitConcurrency:
-    """
-    Middleware before all that ask the database, and behind files and the doors of operators.
-
-    What it sends away was not begun.
-    """
+    """Middleware before all that ask the database, behind static files and health checks."""
 
     def __init__(
         self,
         get_response: Callable[[HttpRequest], HttpResponseBase],
-        places: RequestSlots | None = None,
+        slots: RequestSlots | None = None,
     ) -> None:
         self.get_response = get_response
-        self._places = places or RequestSlots()
+        self._slots = slots or RequestSlots()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not self._places.enter():
+        if not self._slots.acquire():
             return come_again(
                 request,
                 why="This site has more to do than it can do just now.",
                 was_begun=False,
             )
-        began_s = time.monotonic()
+        started_s = time.monotonic()
 
-        def leave() -> None:
-            self._places.leave(time.monotonic() - began_s)
+        def release() -> None:
+            self._slots.release(time.monotonic() - started_s)
 
         try:
             response = self.get_response(request)
         except BaseException:
-            leave()
+            release()
             raise
         if response.streaming:
             # Its rows are read while it is sent. django-stubs leaves Django's list out.
-            response._resource_closers.append(leave)  # type: ignore[attr-defined]
+            response._resource_closers.append(release)  # type: ignore[attr-defined]
         else:
-            leave()
+            release()
         return response

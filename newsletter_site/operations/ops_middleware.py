@@ -1,10 +1,8 @@
 """
 Answers operators' machines before any other middleware looks at the request.
 
-A load balancer asks by an address and not by a name, without TLS and without a cookie. So these few
-addresses are answered whatever `Host` says: ALLOWED_HOSTS is there because a name that was sent can
-end in a link, a redirect or a cache, and here it ends nowhere. Nothing is redirected, no session is
-read, and every other address goes the ordinary way, with all its checks.
+A load balancer asks by an address, without TLS or a cookie. Nothing in these answers depends on
+`Host`, so they are given whatever it says. All other addresses keep all their checks.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import Resolver404, ResolverMatch, resolve
 
-OPERATORS = "newsletter_site.operations.urls"
+OPERATIONS_URLS = "newsletter_site.operations.urls"
 
 
 class OperationsMiddleware:
@@ -24,20 +22,19 @@ class OperationsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        match = _door(request.path_info)
+        match = _match(request.path_info)
         if match is None:
-            # Not from within the `except`: a fault of the page would have it for a cause.
+            # Not from within the `except`: it would become the cause of the page's own errors.
             return self.get_response(request)
-        # For whoever writes down which route was asked for.
-        request.resolver_match = match
+        request.resolver_match = match  # for the log and the metrics
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        answer: HttpResponse = match.func(request, *match.args, **match.kwargs)
-        return answer
+        response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        return response
 
 
-def _door(path: str) -> ResolverMatch | None:
+def _match(path: str) -> ResolverMatch | None:
     try:
-        return resolve(path, urlconf=OPERATORS)
+        return resolve(path, urlconf=OPERATIONS_URLS)
     except Resolver404:
         return None

@@ -2,12 +2,11 @@
 
 from django.urls import path
 
-from newsletter_site.operations.health import health_views
-from newsletter_site.operations.metrics import metrics_view
+from newsletter_site.operations.health.checks import CHECKS
+from newsletter_site.operations.health.health_views import health
+from newsletter_site.operations.metrics.metrics_view import metrics
 
 urlpatterns = [
-    path("health/live/", health_views.live, name="health_live"),
-    path("health/ready/", health_views.ready, name="health_ready"),
-    path("health/workers/", health_views.workers, name="health_workers"),
-    path("metrics", metrics_view.metrics, name="metrics"),
+    *(path(f"health/{check}/", health, {"check": check}, f"health_{check}") for check in CHECKS),
+    path("metrics", metrics, name="metrics"),
 ]

@@ -89,10 +89,10 @@ def _drop_request_data(instance: AccessAttempt, **_: Any) -> None:
 @receiver(user_login_failed)
 def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     if getattr(request, "axes_locked_out", False):
-        site_metrics.count_sign_in(SignInResult.REFUSED)
+        site_metrics.count_sign_in(SignInResult.THROTTLED)
         logger.info("a sign-in was refused unread, after too many failures")
         return
-    site_metrics.count_sign_in(SignInResult.WRONG)
+    site_metrics.count_sign_in(SignInResult.FAILED)
     author = get_user_model().objects.filter(username=credentials.get("username")).first()
     # The typed name is not logged: it may be a password.
     _log(author, logging.WARNING, f"a sign-in {'' if author else 'with an unknown name '}failed")
@@ -100,7 +100,7 @@ def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None
 
 @receiver(user_logged_in)
 def _log_sign_in(user: Any, **_: Any) -> None:
-    site_metrics.count_sign_in(SignInResult.RIGHT)
+    site_metrics.count_sign_in(SignInResult.SUCCEEDED)
     _log(user, logging.INFO, "somebody signed in")
 
 

@@ -11,18 +11,18 @@ REFUSED_LATELY = "1 day"
 
 
 @dataclass(frozen=True, slots=True)
-class StandingImports:
+class OpenImports:
     """
     How many there are in each state that is not over, and for how long, in seconds, the one has
     lain still that nobody works on. `refused` were refused within the last day.
     """
 
     by_state: Mapping[str, int]
-    lying_still_s: float | None
+    stalled_s: float | None
     refused: int
 
 
-def standing_imports(cursor: CursorWrapper) -> StandingImports:
+def load_open_imports(cursor: CursorWrapper) -> OpenImports:
     """How imports stand now. One row a file that was ever imported: a table of some dozens."""
     cursor.execute(
         """
@@ -38,8 +38,8 @@ def standing_imports(cursor: CursorWrapper) -> StandingImports:
     )
     rows = cursor.fetchall()
     under_way = [row for row in rows if row[0] != "refused"]
-    return StandingImports(
+    return OpenImports(
         by_state={state: number for state, number, _ in under_way},
-        lying_still_s=max((age for *_, age in under_way if age is not None), default=None),
+        stalled_s=max((age for *_, age in under_way if age is not None), default=None),
         refused=sum(number for state, number, _ in rows if state == "refused"),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from delivery.models import Tally
+from delivery.models import MetricValue
 from tests.deployment.served_site import ServedSite, served_site
 
 Sites = Callable[..., ServedSite]
@@ -20,4 +20,4 @@ def sites(database_url: str, django_db_blocker: Any) -> Iterator[Sites]:
     with ExitStack() as running:
         yield lambda **settings: running.enter_context(served_site(database_url, **settings))
     with django_db_blocker.unblock():
-        Tally.objects.all().delete()
+        MetricValue.objects.all().delete()

@@ -95,7 +95,7 @@ def test_alerts_and_dashboard_ask_for_metrics_and_labels_that_there_are() -> Non
 
 def test_the_alert_for_short_lists_looks_back_over_two_tries_of_a_batch() -> None:
     """Else it would end between them, in the middle of an outage."""
-    minutes = re.findall(r"\[(\d+)m\]", RULES["HomingNoCallIsAnswered"]["expr"])
+    minutes = re.findall(r"\[(\d+)m\]", RULES["HomingNoCallAnswered"]["expr"])
     assert min(map(int, minutes)) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
 
 

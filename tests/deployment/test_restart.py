@@ -13,7 +13,7 @@ import threading
 import pytest
 import requests
 
-from delivery.models import Tally
+from delivery.models import MetricValue
 from newsletter_site.operations.metrics.site_metrics import REQUESTS
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
 
@@ -84,6 +84,7 @@ def test_what_was_counted_last_is_in_the_table(database_url: str) -> None:
     with served_site(database_url) as site:
         assert site.get("/archive/").status_code == 200
     counted = {
-        json.loads(row.labels)["route"]: row.value for row in Tally.objects.filter(name=REQUESTS)
+        json.loads(row.labels)["route"]: row.value
+        for row in MetricValue.objects.filter(name=REQUESTS)
     }
     assert counted["/archive/"] == 1

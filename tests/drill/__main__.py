@@ -18,7 +18,7 @@ from tests.faults.servers.postgres_server import FORGETFUL
 from tests.proofs.environment import clean_environment, ground, set_up
 from tests.proofs.proof import Finding, Wish, say
 
-QUICK = ("HomingDown", "HomingEventsWait")
+QUICK = ("HomingDown", "HomingProviderEventsPending")
 
 
 def run(wish: Wish, names: Sequence[str] = ()) -> Finding:

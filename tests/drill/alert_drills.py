@@ -336,7 +336,7 @@ def pages_fail(stage: Stage) -> Iterator[Values]:
     with _away(stage, "newsletter"):
         headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
         end = time.monotonic() + 60
-        while "HomingPagesFail" not in stage.firing() and time.monotonic() < end:
+        while "HomingRequestErrors" not in stage.firing() and time.monotonic() < end:
             requests.get(f"{stage.url}/", headers=headers, timeout=30)
         yield {}
     yield {}

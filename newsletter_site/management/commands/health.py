@@ -10,11 +10,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from newsletter_site.operations.health import checks
+from newsletter_site.operations.health.check_sentences import result_as_json
+from newsletter_site.operations.health.checks import CHECKS, check_workers
 
 
 class Command(BaseCommand):
-    """Asks one check, prints its verdict as one JSON line, ends with 0 or 1."""
+    """Runs one check, prints its result as one JSON line, ends with 0 or 1."""
 
     help = (
         "Say whether this Homing is well: `live` (the program and its settings), `ready` (the "
@@ -25,7 +26,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("check", choices=list(checks.CHECKS))
+        parser.add_argument("check", choices=list(CHECKS))
         parser.add_argument(
             "--here",
             action="store_true",
@@ -36,14 +37,13 @@ class Command(BaseCommand):
         check = options["check"]
         if options["here"] and check != "workers":
             raise CommandError(f"--here is for `health workers`; found `health {check}`.")
-        if options["here"]:
-            # As a worker names it (delivery/worker/process.py).
-            verdict = checks.workers_of(socket.gethostname()[:255])
-        else:
-            verdict = checks.CHECKS[check]()
-        for reason in verdict.reasons:
+        # As a worker names it (delivery/worker/process.py).
+        host = socket.gethostname()[:255]
+        result = check_workers(host) if options["here"] else CHECKS[check]()
+        found = result_as_json(result, with_details=True)
+        for reason in found["reasons"]:
             self.stderr.write(reason)
-        self.stdout.write(json.dumps(verdict.as_json(with_details=True)))
+        self.stdout.write(json.dumps(found))
         self.stdout.flush()
-        if not verdict.is_well:
+        if not result.is_healthy:
             sys.exit(1)

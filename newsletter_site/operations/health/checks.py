@@ -1,59 +1,83 @@
-"""
-The three checks: live, ready, workers. Each asks within its bound and gives a verdict.
-
-`live` asks nobody: a process that answers lives, and one that is restarted because its database is
-away only comes back to the same. `ready` says whether visitors may be sent here.
-"""
+"""The health checks: live, ready, workers. Each asks the database within a time limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
 
 from delivery.monitoring import worker_heartbeat
 from newsletter_site.operations.health import pending_migrations
-from newsletter_site.operations.health.check_result import (
-    HEALTHY,
-    CheckResult,
-    no_answer,
-    of_migrations,
-    of_workers,
-)
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
-Check = Callable[[], CheckResult]
 
-_missing_migrations = BoundedQuery(pending_migrations.find_pending)
+class Problem(Enum):
+    """Why a check fails. The comment names the parameters."""
+
+    NO_ANSWER = auto()  # error
+    MIGRATIONS_PENDING = auto()  # names
+    NO_WORKER = auto()  # host, last_heard_at
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of a check; healthy without a problem."""
+
+    problem: Problem | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether the check passed."""
+        return self.problem is None
+
+
+HEALTHY = CheckResult()
+
+_pending_migrations = BoundedQuery(pending_migrations.find_pending)
 _workers_anywhere = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor))
 
 
-def live() -> CheckResult:
-    """The process answers."""
+def check_live() -> CheckResult:
+    """The process answers. Restarting it would not bring a database back, so none is asked."""
     return HEALTHY
 
 
-def ready() -> CheckResult:
-    """The database answers, and has every migration that this code knows."""
+def check_ready() -> CheckResult:
+    """The database answers and has every migration that this code knows."""
     try:
-        return of_migrations(_missing_migrations.answer())
+        return migrations_result(_pending_migrations.answer())
     except NoAnswerError as error:
-        return no_answer(str(error))
+        return no_answer(error)
 
 
-def workers() -> CheckResult:
-    """A worker was heard from lately."""
+def check_workers(host: str = "") -> CheckResult:
+    """A worker was heard from lately, of this host where one is named."""
+    query = _workers_anywhere
+    if host:
+        query = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor, host=host))
     try:
-        return of_workers(_workers_anywhere.answer(), host="")
+        activity = query.answer()
     except NoAnswerError as error:
-        return no_answer(str(error))
+        return no_answer(error)
+    if activity.active:
+        return HEALTHY
+    return CheckResult(Problem.NO_WORKER, {"host": host, "last_heard_at": activity.last_heard_at})
 
 
-def workers_of(host: str) -> CheckResult:
-    """A worker of this host was heard from lately."""
-    try:
-        asked = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor, host=host))
-        return of_workers(asked.answer(), host)
-    except NoAnswerError as error:
-        return no_answer(str(error))
+def migrations_result(pending: tuple[str, ...]) -> CheckResult:
+    """The result where these migrations are not applied."""
+    return CheckResult(Problem.MIGRATIONS_PENDING, {"names": pending}) if pending else HEALTHY
 
 
-CHECKS: dict[str, Check] = {"live": live, "ready": ready, "workers": workers}
+def no_answer(error: NoAnswerError) -> CheckResult:
+    """The result where the database gave no answer."""
+    return CheckResult(Problem.NO_ANSWER, {"error": str(error)})
+
+
+CHECKS: dict[str, Callable[[], CheckResult]] = {
+    "live": check_live,
+    "ready": check_ready,
+    "workers": check_workers,
+}

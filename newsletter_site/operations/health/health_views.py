@@ -1,48 +1,30 @@
-"""
-The addresses that probes ask. They translate a verdict into HTTP, and look at nothing else.
-
-No sign-in, no session, no look at the name that was asked for: see `ops_middleware.py`.
-"""
+"""The addresses that probes ask, as `ops_middleware.py` answers them."""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from newsletter_site.operations.health import checks
-from newsletter_site.operations.health.check_result import CheckResult
+from newsletter_site.operations.health.check_sentences import result_as_json
+from newsletter_site.operations.health.checks import CHECKS
 
-SAMPLES = "text/plain; version=0.0.4; charset=utf-8"
-
-
-def live(request: HttpRequest) -> HttpResponse:
-    """The process answers."""
-    return _answer(request, "live", checks.live())
+PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def ready(request: HttpRequest) -> HttpResponse:
-    """Visitors may be sent here."""
-    return _answer(request, "ready", checks.ready())
-
-
-def workers(request: HttpRequest) -> HttpResponse:
-    """Somebody is at work."""
-    return _answer(request, "workers", checks.workers())
-
-
-def _answer(request: HttpRequest, check: str, verdict: CheckResult) -> HttpResponse:
-    answer: HttpResponse
-    if not verdict.is_well:
-        answer = JsonResponse(verdict.as_json(), status=503)
-    elif _is_prometheus(request):
-        # So that Prometheus can ask it like any other target, and `up` is the verdict.
-        answer = HttpResponse(f'homing_health{{check="{check}"}} 1\n', content_type=SAMPLES)
+def health(request: HttpRequest, check: str) -> HttpResponse:
+    """Answer 200, or 503 with the reasons."""
+    result = CHECKS[check]()
+    response: HttpResponse
+    if result.is_healthy and _is_prometheus(request):
+        # Prometheus asks it like any other target, and `up` is the result.
+        response = HttpResponse(
+            f'homing_health{{check="{check}"}} 1\n', content_type=PROMETHEUS_TEXT
+        )
     else:
-        answer = JsonResponse(verdict.as_json())
-    answer["Cache-Control"] = "no-store"
-    return answer
+        response = JsonResponse(result_as_json(result), status=200 if result.is_healthy else 503)
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 def _is_prometheus(request: HttpRequest) -> bool:
-    """Whether the answer is to be in Prometheus' own format."""
     accepted = request.headers.get("Accept", "")
     return "application/openmetrics-text" in accepted or "version=0.0.4" in accepted

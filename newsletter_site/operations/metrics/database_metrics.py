@@ -1,8 +1,5 @@
 """
-How the database itself does: what holds back its clearing up, and how much there is to clear up.
-
-A transaction or a snapshot that is held open for long keeps dead rows where they are; sending then
-gets slower from batch to batch. Read from PostgreSQL's own statistics, which cost next to nothing.
+PostgreSQL's own statistics: long transactions and dead rows, which slow sending down.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 
-# Whose rows are changed all the time.
+# Tables whose rows change all the time.
 HOT_TABLES = (
     "batch", "delivery", "attempt", "idempotency", "metric_value", "worker", "pace",
     "periodic_task",
@@ -22,8 +19,9 @@ HOT_TABLES = (
 @dataclass(frozen=True, slots=True)
 class DatabaseStats:
     """
-    Ages in seconds, 0 where there is none; rows by table. What other roles' sessions do is seen
-    only where this role may see it (pg_read_all_stats).
+    Ages in seconds, 0 where there is none; rows by table.
+
+    Sessions of other roles are seen only with `pg_read_all_stats`.
     """
 
     version: str
@@ -35,7 +33,7 @@ class DatabaseStats:
 
 
 def read_database_stats(cursor: CursorWrapper) -> DatabaseStats:
-    """How the database does now."""
+    """Read the statistics of this database."""
     cursor.execute(
         """
         SELECT current_setting('server_version'),

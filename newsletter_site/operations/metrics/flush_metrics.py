@@ -1,8 +1,7 @@
 """
-Adds what a process has counted to the table: a web process now and then, a command at its end.
+Adds what a process has counted to the table: a web process every few seconds, a command at its end.
 
-Workers do it by themselves, in their watch. A web process has a small thread for it, which sleeps
-while nothing is counted, and holds no connection meanwhile.
+A web process has a small thread for it, which sleeps without a connection while nothing is counted.
 """
 
 from __future__ import annotations
@@ -19,25 +18,24 @@ from delivery.monitoring.metrics_table import flush
 
 logger = logging.getLogger(__name__)
 
-EVERY_S = 5.0
+FLUSH_EVERY_S = 5.0
 
 
 class _Flusher:
-    """The thread of one process. A server forks: the thread belongs to the process it began in."""
+    """The thread of one process. After a fork the new process starts its own."""
 
     def __init__(self) -> None:
-        self.is_wanted = False
+        self.is_enabled = False
         self._lock = threading.Lock()
         self._process = 0
         self._counted = threading.Event()
 
     def wake(self) -> None:
-        """See to it that what was counted is added soon."""
         if self._process != os.getpid():
             with self._lock:
                 if self._process != os.getpid():
                     self._counted = threading.Event()
-                    threading.Thread(target=self._repeat, name="tallies", daemon=True).start()
+                    threading.Thread(target=self._repeat, name="flush metrics", daemon=True).start()
                     self._process = os.getpid()
         self._counted.set()
 
@@ -47,48 +45,41 @@ class _Flusher:
         while True:
             counted.wait()
             counted.clear()
-            time.sleep(EVERY_S)
-            try:
-                flush()
-                failed_before = False
-            except Exception as error:  # noqa: BLE001 -- counting must not end for a fault
+            time.sleep(FLUSH_EVERY_S)
+            failed = not _try_to_flush(logging.DEBUG if failed_before else logging.WARNING)
+            if failed:
                 counted.set()
-                if not failed_before:
-                    logger.warning(
-                        "what was counted could not be written down, and waits: %s",
-                        type(error).__name__,
-                    )
-                failed_before = True
-            finally:
-                _close()
+            failed_before = failed
+            try:
+                connection.close()
+            except Exception as error:  # noqa: BLE001 -- it is gone either way
+                logger.warning("closing a database connection failed: %s", type(error).__name__)
 
 
 _flusher = _Flusher()
 
 
-def begin() -> None:
-    """This is a web process: have what it counts added from now on."""
-    _flusher.is_wanted = True
+def enable() -> None:
+    """Flush in the background from now on: this is a web process."""
+    _flusher.is_enabled = True
 
 
-def something_was_counted() -> None:
-    """Cheap; nothing happens outside a web process."""
-    if _flusher.is_wanted:
+def schedule() -> None:
+    """Flush soon. Cheap; does nothing outside a web process."""
+    if _flusher.is_enabled:
         _flusher.wake()
 
 
-def flush_at_the_end() -> None:
-    """For a command: add what is left, once. A database that is away is no reason to fail."""
-    if metrics_buffer.is_empty:
-        return
+def flush_at_exit() -> None:
+    """Flush once, where something is left. A database that is away is no reason to fail."""
+    if not metrics_buffer.is_empty:
+        _try_to_flush(logging.WARNING)
+
+
+def _try_to_flush(level: int) -> bool:
     try:
         flush()
-    except Exception as error:  # noqa: BLE001 -- see above
-        logger.warning("what was counted could not be written down: %s", type(error).__name__)
-
-
-def _close() -> None:
-    try:
-        connection.close()
-    except Exception as error:  # noqa: BLE001 -- it is gone either way
-        logger.warning("closing a database connection failed: %s", type(error).__name__)
+    except Exception as error:  # noqa: BLE001 -- no error may end counting
+        logger.log(level, "metrics could not be written and wait: %s", type(error).__name__)
+        return False
+    return True

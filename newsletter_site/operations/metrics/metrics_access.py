@@ -1,4 +1,4 @@
-"""Who is shown /metrics. Pure."""
+"""Who may read /metrics. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from ipaddress import ip_address
 
-# What proxies add: a request with one of them came from elsewhere, wherever it seems to come from.
+# Headers that proxies add: a request with one of them came from elsewhere.
 ADDED_BY_PROXIES = (
     "HTTP_FORWARDED",
     "HTTP_VIA",
@@ -20,7 +20,7 @@ ADDED_BY_PROXIES = (
 
 
 class MetricsAccess(Enum):
-    """Whether, and how it is refused otherwise."""
+    """Whether a request may read them, and why not."""
 
     YES = auto()
     WRONG_TOKEN = auto()
@@ -29,27 +29,28 @@ class MetricsAccess(Enum):
 
 def check_access(meta: Mapping[str, object], token: str) -> MetricsAccess:
     """
-    Whether a request with these WSGI variables may see them.
+    Check a request by its WSGI variables.
 
-    With a token only that counts. Without one only a program on this machine that asked this
-    machine by name or address: a proxy beside the site sends requests of strangers from here, and
-    a web page can have a browser ask `127.0.0.1` under the page's own name.
+    With a token only that counts. Without one the client must be a program on this machine that
+    asked for a loopback name: a proxy beside the site passes strangers on from here, and a web page
+    can have a browser ask `127.0.0.1` under the page's own name.
     """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
-        return MetricsAccess.YES if _is(given, f"Bearer {token}") else MetricsAccess.WRONG_TOKEN
-    is_from_here = (
+        is_right = _equal(given, f"Bearer {token}")
+        return MetricsAccess.YES if is_right else MetricsAccess.WRONG_TOKEN
+    is_local = (
         _is_loopback(str(meta.get("REMOTE_ADDR", "")))
         and not any(name in meta for name in ADDED_BY_PROXIES)
         and _names_loopback(str(meta.get("HTTP_HOST", "")))
     )
-    return MetricsAccess.YES if is_from_here else MetricsAccess.NOT_FROM_HERE
+    return MetricsAccess.YES if is_local else MetricsAccess.NOT_FROM_HERE
 
 
-def _is(given: str, wanted: str) -> bool:
-    """In a time that says nothing. Hashed: the comparison is constant for equal lengths alone."""
+def _equal(given: str, expected: str) -> bool:
+    """Compare in constant time. Hashed, because `compare_digest` tells different lengths apart."""
     return hmac.compare_digest(
-        hashlib.sha256(given.encode()).digest(), hashlib.sha256(wanted.encode()).digest()
+        hashlib.sha256(given.encode()).digest(), hashlib.sha256(expected.encode()).digest()
     )
 
 
@@ -63,5 +64,4 @@ def _is_loopback(address: str) -> bool:
         found = ip_address(address)
     except ValueError:
         return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return bool((mapped or found).is_loopback)
+    return bool((getattr(found, "ipv4_mapped", None) or found).is_loopback)

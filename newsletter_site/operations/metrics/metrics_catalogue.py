@@ -1,30 +1,35 @@
 """
-Every metric of /metrics: its name, kind, labels and meaning. Pure, and the only list of them.
+Every metric of /metrics: its name, type, labels, meaning, and for a gauge where it is read. Pure.
 
-Labels take values of which there are few: no issue's id in a counter, and in a gauge only those of
-the few editions that are open. Where all values are known they are named, so that a series is there
-before the first time: an increase from nothing to one would not be seen otherwise.
+Labels take few values. Those that are known in advance are named, so that a series is there before
+its first event: Prometheus would not see an increase from nothing to one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import platform
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+import django
 
 from delivery.interface import Phase
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
-from delivery.monitoring import delivery_metrics as of_delivery
+from delivery.monitoring import delivery_metrics
 from delivery.monitoring.metrics_buffer import Histogram
-from delivery.rules.edition_state import EditionState
+from delivery.reports.queue_snapshot import QueueSnapshot
+from delivery.rules.edition_state import EditionState, state_of
 from idempotency.outcome_signal import Ended
-from newsletter_site.operations.metrics import site_metrics as of_the_site
-from newsletter_site.operations.metrics.database_metrics import HOT_TABLES
+from newsletter_site.operations.metrics import site_metrics
+from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, DatabaseStats
+from subscribers.importing.import_state import OpenImports
 
 
 class MetricType(StrEnum):
-    """What Prometheus calls it."""
+    """The types of Prometheus."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -32,11 +37,27 @@ class MetricType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Scrape:
+    """What gauges are read from."""
+
+    queue: QueueSnapshot
+    imports: OpenImports
+    database: DatabaseStats
+    pending_migrations: int
+    webhooks_configured: bool
+
+
+# One value, values by label, or None where the value is not known.
+Reading = float | Mapping[str, float] | Mapping[tuple[str, ...], float] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """
-    One metric. `labels` are its labels' names with their values, empty where those are not known
-    beforehand; `bounds_s` a histogram's buckets. `beside`, a label and its value, is at 0 beside
-    each series that there is, where it was not counted.
+    One metric. `labels` are the names of its labels with their values, empty if unknown in advance.
+
+    `bounds_s` are a histogram's buckets. `beside`, a label and its value, is a series at 0 beside
+    each series that was counted. `read` reads a gauge.
     """
 
     name: str
@@ -45,183 +66,279 @@ class Metric:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds_s: tuple[float, ...] = ()
     beside: tuple[str, str] | None = None
+    read: Callable[[Scrape], Reading] | None = None
 
 
 def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
     return Metric(name, MetricType.COUNTER, text, labels)
 
 
-def _gauge(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(name, MetricType.GAUGE, text, labels)
+def _gauge(
+    name: str, text: str, read: Callable[[Scrape], Reading], **labels: tuple[str, ...]
+) -> Metric:
+    return Metric(name, MetricType.GAUGE, text, labels, read=read)
 
 
 def _histogram(histogram: Histogram, text: str, **labels: tuple[str, ...]) -> Metric:
     return Metric(histogram.name, MetricType.HISTOGRAM, text, labels, histogram.bounds_s)
 
 
-OPEN_STATES = tuple(state for state in Batch.State.values if state != Batch.State.DONE)
-# An edition in one of the others is over, or was never begun with.
+OPEN_BATCHES = tuple(state for state in Batch.State.values if state != Batch.State.DONE)
 OPEN_EDITIONS = tuple(
     state.value
     for state in EditionState
     if state not in {EditionState.SUCCEEDED, EditionState.CLOSED}
 )
 
+
+def _editions_by_state(scrape: Scrape) -> Mapping[str, float]:
+    states = Counter(state_of(counts).value for counts in scrape.queue.editions)
+    return {state: states[state] for state in OPEN_EDITIONS}
+
+
+def _deliveries_of_newest(scrape: Scrape) -> Mapping[tuple[str, ...], float]:
+    return {
+        (str(counts.issue), str(counts.version), outcome): getattr(counts, outcome)
+        for counts in scrape.queue.newest
+        for outcome in Outcome.values
+    }
+
+
+def _build_info(scrape: Scrape) -> Mapping[tuple[str, ...], float]:
+    return {(platform.python_version(), django.get_version(), scrape.database.version): 1}
+
+
 CATALOGUE: tuple[Metric, ...] = (
-    # --- What waits ---
-    _gauge("homing_copies_waiting", "Copies that wait to be sent, in a call among them."),
-    _gauge("homing_batches", "Batches that are not done.", state=OPEN_STATES),
+    # --- The queue ---
+    _gauge(
+        "homing_deliveries_waiting",
+        "Deliveries that wait to be sent, those in a call included.",
+        lambda scrape: scrape.queue.waiting,
+    ),
+    _gauge(
+        "homing_batches",
+        "Batches that are not done.",
+        lambda scrape: scrape.queue.batches,
+        state=OPEN_BATCHES,
+    ),
     _gauge(
         "homing_oldest_due_batch_age_seconds",
-        "For how long the batch has been due that has been due longest; 0 if none is.",
+        "How long the oldest due batch has been due; 0 if none is.",
+        lambda scrape: scrape.queue.due_age_s or 0,
     ),
     _gauge(
         "homing_editions",
-        "Editions of which something is left to do, by state: at most 50, held back ones first.",
+        "Open editions by state: at most 50, paused and stopped ones first.",
+        _editions_by_state,
         state=OPEN_EDITIONS,
     ),
     _gauge(
-        "homing_edition_copies",
-        "Copies of the newest 10 issues that are open, by outcome.",
+        "homing_edition_deliveries",
+        "Deliveries of the newest 10 open issues, by outcome.",
+        _deliveries_of_newest,
         issue=(),
         version=(),
         outcome=(),
     ),
-    _gauge("homing_editions_due", "Scheduled issues whose time has come and that have not begun."),
-    _gauge("homing_editions_unreconciled", "Editions that wait for ./homing reconcile."),
-    # --- What became of copies ---
+    _gauge(
+        "homing_editions_due",
+        "Scheduled issues whose time has come and that have not started.",
+        lambda scrape: scrape.queue.editions_due,
+    ),
+    _gauge(
+        "homing_editions_unreconciled",
+        "Editions that wait for ./homing reconcile.",
+        lambda scrape: scrape.queue.unreconciled,
+    ),
+    # --- Outcomes ---
     _counter(
-        of_delivery.DELIVERIES,
-        "How often a copy came to an outcome; one that was in doubt counts again when that ends, "
-        "as waiting where a look-up did not find it. What never left is not counted as waiting.",
+        delivery_metrics.DELIVERIES,
+        "How often a delivery got an outcome. An unknown one counts again when it is settled, as "
+        "waiting if a look-up did not find it. What never left is not counted as waiting.",
         outcome=tuple(Outcome.values),
     ),
-    _gauge("homing_copies_unknown", "Copies in doubt now."),
     _gauge(
-        "homing_oldest_doubt_age_seconds", "How long the oldest doubt lasts; 0 if there is none."
+        "homing_deliveries_unknown",
+        "Deliveries whose outcome is unknown now.",
+        lambda scrape: scrape.queue.unknown,
+    ),
+    _gauge(
+        "homing_oldest_unknown_age_seconds",
+        "How long the oldest unknown attempt has been unknown; 0 if there is none.",
+        lambda scrape: scrape.queue.unknown_age_s or 0,
     ),
     _counter(
-        of_delivery.LOOKUPS,
-        "Look-ups of attempts in doubt, by what the provider answered.",
-        answer=("found", "absent", "no_information"),
+        delivery_metrics.LOOKUPS,
+        "Look-ups of unknown attempts, by result.",
+        result=("found", "absent", "no_information"),
     ),
     _counter(
-        of_delivery.ALARMS,
+        delivery_metrics.ALARMS,
         "Alarms that were raised, by kind; accepted_twice is a second copy.",
         kind=tuple(Alarm.Kind.values),
     ),
     _gauge(
         "homing_alarms_unseen",
-        "Alarms that nobody has looked at yet, by kind.",
+        "Alarms that no author or operator has seen yet, by kind.",
+        lambda scrape: scrape.queue.alarms,
         kind=tuple(Alarm.Kind.values),
     ),
     # --- Calls ---
+    _counter(delivery_metrics.CALLS, "Calls to the provider.", result=tuple(Attempt.Result.values)),
+    _histogram(delivery_metrics.CALL_SECONDS, "How long calls to the provider took."),
     _counter(
-        of_delivery.CALLS,
-        "Calls to the provider, by how they ended.",
-        result=tuple(Attempt.Result.values),
-    ),
-    _histogram(of_delivery.CALL_SECONDS, "How long calls to the provider took."),
-    _counter(
-        of_delivery.PHASE_SECONDS,
-        "Seconds that calls took, of all threads together, by phase.",
+        delivery_metrics.PHASE_SECONDS,
+        "Seconds of the workers' steps, of all threads together, by phase.",
         phase=tuple(Phase),
     ),
     _counter(
-        of_delivery.PHASE_WORK_SECONDS,
-        "Of these, the seconds of processor time of the workers themselves; the rest was waiting.",
+        delivery_metrics.PHASE_CPU_SECONDS,
+        "Of these, the CPU seconds of the workers; the rest was waiting.",
         phase=tuple(Phase),
     ),
-    _counter(of_delivery.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
-    _gauge("homing_slowed", "1 while the workers are slowed down after a 429."),
+    _counter(delivery_metrics.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
     _gauge(
-        "homing_slowed_to_copies_per_second",
-        "The pace that the slowing leaves at this moment; not there without one.",
+        "homing_rate_limited",
+        "1 while the workers are slowed down after a 429.",
+        lambda scrape: scrape.queue.slowed_to_per_s is not None,
+    ),
+    _gauge(
+        "homing_rate_limit_deliveries_per_second",
+        "The rate that is left after a 429; absent without one.",
+        lambda scrape: scrape.queue.slowed_to_per_s,
     ),
     # --- Workers ---
-    _gauge("homing_workers", "Workers that were heard from in the last 60 seconds."),
     _gauge(
-        "homing_worker_heard_age_seconds",
-        "How long ago a worker was last heard from; not there if none is known.",
+        "homing_workers",
+        "Workers with a heartbeat in the last 60 seconds.",
+        lambda scrape: scrape.queue.workers.active,
+    ),
+    _gauge(
+        "homing_last_heartbeat_age_seconds",
+        "How long ago the last heartbeat of any worker was; absent if none is known.",
+        lambda scrape: scrape.queue.workers.age_s,
     ),
     _counter(
-        of_delivery.LEASES_RECOVERED,
-        "Batches that came back from lost workers, by what those had them for.",
+        delivery_metrics.LEASES_RECOVERED,
+        "Batches recovered from crashed workers, by their state.",
         state=("claimed", "sending", "looking_up"),
     ),
-    # --- What the provider tells, and what is asked of it ---
-    _gauge("homing_events_pending", "Events of the provider that are kept and not applied yet."),
+    # --- Provider events ---
     _gauge(
-        "homing_oldest_pending_event_age_seconds",
+        "homing_provider_events_pending",
+        "Provider events that are stored and not applied yet.",
+        lambda scrape: scrape.queue.events_pending,
+    ),
+    _gauge(
+        "homing_oldest_pending_provider_event_age_seconds",
         "How long ago the oldest of them came; 0 if there is none.",
-    ),
-    _gauge("homing_events_set_aside", "Events that could not be applied and wait for a person."),
-    _gauge(
-        "homing_webhooks_set_up", "1 if webhooks have a user and a password, so that they come."
+        lambda scrape: scrape.queue.events_pending_age_s or 0,
     ),
     _gauge(
-        "homing_webhook_age_seconds",
-        "How long ago the last webhook came; not there if none is among the last events.",
+        "homing_provider_events_failed",
+        "Provider events that could not be applied and wait for an operator.",
+        lambda scrape: scrape.queue.events_failed,
     ),
     _gauge(
-        "homing_errand_failures",
-        "How often in a row an errand of the workers failed; not there once none goes on it.",
-        errand=(),
+        "homing_webhooks_configured",
+        "1 if webhooks have a user and a password.",
+        lambda scrape: scrape.webhooks_configured,
+    ),
+    _gauge(
+        "homing_last_webhook_age_seconds",
+        "How long ago the last webhook came; absent if none is among the last events.",
+        lambda scrape: scrape.queue.webhook_age_s,
+    ),
+    _gauge(
+        "homing_task_failures",
+        "Failures in a row of a periodic task; absent once no worker runs it.",
+        lambda scrape: scrape.queue.tasks,
+        task=(),
     ),
     # --- Imports ---
     _gauge(
-        "homing_imports", "Imports that are not over.", state=("checking", "waiting", "running")
+        "homing_imports",
+        "Imports that have not ended.",
+        lambda scrape: scrape.imports.by_state,
+        state=("checking", "waiting", "running"),
     ),
-    _gauge("homing_imports_refused", "Imports that were refused within the last 24 hours."),
     _gauge(
-        "homing_import_lying_still_seconds",
-        "For how long an import has lain that nobody works on; 0 if none does.",
+        "homing_imports_refused",
+        "Imports that were refused in the last 24 hours.",
+        lambda scrape: scrape.imports.refused,
     ),
-    # --- Posted forms and pages ---
+    _gauge(
+        "homing_import_stalled_seconds",
+        "How long an import has had no worker; 0 if all have one.",
+        lambda scrape: scrape.imports.stalled_s or 0,
+    ),
+    # --- Requests ---
     _counter(
-        of_the_site.FORMS,
-        "Posts under a key, of forms and of the API, by how they ended: replay is the first "
-        "answer again, busy 409, other_content 422.",
-        ended=tuple(ended.value for ended in Ended),
+        site_metrics.FORM_POSTS,
+        "Posts under a key, of forms and of the API: replay is the first answer again, busy 409, "
+        "other_content 422.",
+        result=tuple(ended.value for ended in Ended),
     ),
     _counter(
-        of_the_site.SIGN_INS,
-        "Sign-ins by how they ended, and proofs at an open session that were no use: wrong were "
-        "looked at, refused came during a wait.",
-        result=tuple(result.value for result in of_the_site.SignInResult),
+        site_metrics.SIGN_INS,
+        "Sign-ins, and failed passwords in open sessions.",
+        result=tuple(result.value for result in site_metrics.SignInResult),
     ),
-    # Else the first faults of a route would be no increase.
     Metric(
-        of_the_site.REQUESTS,
+        site_metrics.REQUESTS,
         MetricType.COUNTER,
-        "Requests by route and class of status; files and unknown addresses are (none). "
-        "503, which says come again, is not among 5xx.",
+        "Requests by route and class of status; files and unknown addresses are (none). 503 is not "
+        "among 5xx.",
         {"route": (), "status": ()},
-        beside=("status", of_the_site.SERVER_ERRORS),
+        # Otherwise the first errors of a route would be no increase.
+        beside=("status", site_metrics.SERVER_ERRORS),
     ),
-    _histogram(of_the_site.REQUEST_SECONDS, "How long requests took, by route.", route=()),
+    _histogram(site_metrics.REQUEST_SECONDS, "How long requests took, by route.", route=()),
     # --- The database ---
-    _gauge("homing_database_identity_differs", "1 if this is not the database the workers knew."),
-    _gauge("homing_migrations_pending", "Migrations that this version knows and are not applied."),
-    _gauge("homing_database_sessions", "Sessions in this database, without the one that asks."),
+    _gauge(
+        "homing_database_identity_differs",
+        "1 if this is not the database that the workers knew.",
+        lambda scrape: scrape.queue.identity_differs,
+    ),
+    _gauge(
+        "homing_migrations_pending",
+        "Migrations that this version knows and are not applied.",
+        lambda scrape: scrape.pending_migrations,
+    ),
+    _gauge(
+        "homing_database_sessions",
+        "Sessions in this database, without the one that asks.",
+        lambda scrape: scrape.database.sessions,
+    ),
     _gauge(
         "homing_database_oldest_transaction_seconds",
         "How long the oldest transaction has been open; 0 if none is.",
+        lambda scrape: scrape.database.oldest_transaction_s,
     ),
     _gauge(
         "homing_database_oldest_snapshot_seconds",
-        "How long the oldest snapshot has been held, which keeps dead rows from going.",
+        "How long the oldest snapshot has been held, which keeps dead rows.",
+        lambda scrape: scrape.database.oldest_snapshot_s,
     ),
-    _gauge("homing_database_dead_rows", "Dead rows in hot tables.", table=HOT_TABLES),
-    _gauge("homing_database_live_rows", "Live rows in hot tables.", table=HOT_TABLES),
-    # --- Which Homing ---
+    _gauge(
+        "homing_database_dead_rows",
+        "Dead rows in hot tables.",
+        lambda scrape: scrape.database.dead_rows,
+        table=HOT_TABLES,
+    ),
+    _gauge(
+        "homing_database_live_rows",
+        "Live rows in hot tables.",
+        lambda scrape: scrape.database.live_rows,
+        table=HOT_TABLES,
+    ),
+    # --- The build ---
     _gauge(
         "homing_build_info",
-        "Always 1: what this process runs on.",
+        "Always 1: the versions that this process runs on.",
+        _build_info,
         python=(),
         django=(),
         postgresql=(),
     ),
 )
-
-BY_NAME = {metric.name: metric for metric in CATALOGUE}

@@ -1,8 +1,8 @@
-"""Tallies and gauges in Prometheus' text format. Pure; the format itself is prometheus-client's."""
+"""The metrics in Prometheus' text format, which prometheus-client writes. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -15,58 +15,60 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from delivery.monitoring.metrics_buffer import BUCKET, INFINITY, SUM
-from newsletter_site.operations.metrics.gauges import Sample
-from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metric, MetricType
+from newsletter_site.operations.metrics.metrics_catalogue import (
+    CATALOGUE,
+    Metric,
+    MetricType,
+    Scrape,
+)
 
-# By name, the values with their labels: as `delivery.monitoring.metrics_table` reads them.
-Tallied = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
+# The values with their labels, by name, as `delivery.monitoring.metrics_table` loads them.
+Labelled = Sequence[tuple[Mapping[str, str], float]]
 
-
-# Tallies go back with the database that they stand in. Prometheus takes a counter that falls for
-# one that began anew, and would count all of it again: under another name it is another series.
+# Counters go back when a backup is restored. Under another name they are other series, so that
+# Prometheus does not take them for counters that began anew.
 DATABASE = "database"
 
 
-def exposition(tallied: Tallied, gauges: Iterable[Sample], *, database: str) -> bytes:
+def exposition(counters: Mapping[str, Labelled], scrape: Scrape | None, *, database: str) -> bytes:
     """
-    The whole answer. What is tallied under a name that is not in the catalogue is left out.
-    `database` is the name of the one that the tallies stand in, a label of each of them.
+    Write the whole answer. Counters that are not in the catalogue are left out.
+
+    `database` names the database that the counters are stored in.
     """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_All(tallied, list(gauges), database))
+    registry.register(_Collector(counters, scrape, database))
     return generate_latest(registry)
 
 
-class _All(Collector):
-    """The collector that prometheus-client asks."""
-
-    def __init__(self, tallied: Tallied, gauges: Sequence[Sample], database: str) -> None:
-        self._tallied = tallied
-        self._gauges = gauges
+class _Collector(Collector):
+    def __init__(
+        self, counters: Mapping[str, Labelled], scrape: Scrape | None, database: str
+    ) -> None:
+        self._counters = counters
+        self._scrape = scrape
         self._database = database
 
     def collect(self) -> Iterator[Family]:
         for metric in CATALOGUE:
             match metric.kind:
                 case MetricType.COUNTER:
-                    yield _counter(metric, self._tallied.get(metric.name, ()), self._database)
+                    yield _counter(metric, self._counters.get(metric.name, ()), self._database)
                 case MetricType.HISTOGRAM:
                     yield _histogram(
                         metric,
-                        self._tallied.get(metric.name + BUCKET, ()),
-                        self._tallied.get(metric.name + SUM, ()),
+                        self._counters.get(metric.name + BUCKET, ()),
+                        self._counters.get(metric.name + SUM, ()),
                         self._database,
                     )
                 case MetricType.GAUGE:
-                    yield _gauge(metric, [one for one in self._gauges if one.name == metric.name])
+                    yield _gauge(metric, self._scrape)
 
 
-def _counter(
-    metric: Metric, tallied: Sequence[tuple[Mapping[str, str], float]], database: str
-) -> Family:
+def _counter(metric: Metric, counted: Labelled, database: str) -> Family:
     family = CounterMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     values = dict.fromkeys(_known(metric), 0.0)
-    for labels, value in tallied:
+    for labels, value in counted:
         values[_in_order(metric, labels)] = value
         if metric.beside is not None:
             label, known = metric.beside
@@ -76,42 +78,41 @@ def _counter(
     return family
 
 
-def _gauge(metric: Metric, samples: Sequence[Sample]) -> Family:
+def _gauge(metric: Metric, scrape: Scrape | None) -> Family:
+    """Known label values of a gauge are 0 where nothing was read of them."""
     family = GaugeMetricFamily(metric.name, metric.help, labels=list(metric.labels))
-    for sample in samples:
-        family.add_metric(_in_order(metric, sample.labels), sample.value)
+    found = metric.read(scrape) if scrape and metric.read else None
+    if isinstance(found, Mapping):
+        values: dict[tuple[str, ...], float] = dict.fromkeys(_known(metric), 0.0)
+        for key, value in found.items():
+            values[(key,) if isinstance(key, str) else key] = value
+        for labels_in_order, value in values.items():
+            family.add_metric(list(labels_in_order), float(value))
+    elif found is not None:
+        family.add_metric([], float(found))
     return family
 
 
-def _histogram(
-    metric: Metric,
-    buckets: Sequence[tuple[Mapping[str, str], float]],
-    sums: Sequence[tuple[Mapping[str, str], float]],
-    database: str,
-) -> Family:
-    """Tallied is how many fell into each bucket; Prometheus wants how many were at most as long."""
+def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str) -> Family:
+    """Stored is how many fell into each bucket; Prometheus wants them added up."""
     bounds = [*(f"{bound:g}" for bound in metric.bounds_s), INFINITY]
-    fell: dict[tuple[str, ...], dict[str, float]] = {labels: {} for labels in _known(metric)}
+    counts: dict[tuple[str, ...], dict[str, float]] = {labels: {} for labels in _known(metric)}
     for labels, value in buckets:
-        fell.setdefault(_in_order(metric, labels), {})[labels.get("le", INFINITY)] = value
-    took = {_in_order(metric, labels): value for labels, value in sums}
+        counts.setdefault(_in_order(metric, labels), {})[labels.get("le", INFINITY)] = value
+    seconds = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
-    for labels_in_order, by_bound in fell.items():
-        # A bound that an earlier version had counts under the next one that there is now.
-        cumulated = [
-            (
-                bound,
-                sum(number for le, number in by_bound.items() if float(le) <= float(bound)),
-            )
+    for labels_in_order, by_bound in counts.items():
+        # A bound that an earlier version had counts under the next one of this version.
+        added_up = [
+            (bound, sum(count for le, count in by_bound.items() if float(le) <= float(bound)))
             for bound in bounds
         ]
-        took_s = took.get(labels_in_order, 0.0)
-        family.add_metric([*labels_in_order, database], cumulated, took_s)
+        family.add_metric([*labels_in_order, database], added_up, seconds.get(labels_in_order, 0.0))
     return family
 
 
 def _known(metric: Metric) -> list[tuple[str, ...]]:
-    """Every combination of labels that is named beforehand; none where one of them is not."""
+    """Every combination of the label values that are known in advance."""
     return list(product(*metric.labels.values()))
 
 

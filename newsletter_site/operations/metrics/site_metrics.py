@@ -1,45 +1,67 @@
-"""What the site itself counts: posts under a key by how they ended, sign-ins, and requests."""
+"""The counters of the site: posts under a key, sign-ins, and requests by route."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+
 from delivery.monitoring.metrics_buffer import Histogram, metrics_buffer
 from idempotency.outcome_signal import Ended
+from newsletter_site.operations.metrics import flush_metrics
 
-FORMS = "homing_forms_total"
+FORM_POSTS = "homing_form_posts_total"
 SIGN_INS = "homing_sign_ins_total"
 REQUESTS = "homing_http_requests_total"
 REQUEST_SECONDS = Histogram(
     "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
 )
-# Files, and addresses that nothing has: as many as anybody makes up.
+# Files, and addresses that nothing has: anyone can invent those without bounds.
 NO_ROUTE = "(none)"
 SERVER_ERRORS = "5xx"
 UNAVAILABLE = "503"
 
 
 class SignInResult(StrEnum):
-    """How a try to sign in ended."""
+    """How an attempt to sign in ended."""
 
-    RIGHT = "right"
-    WRONG = "wrong"
-    REFUSED = "refused"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    THROTTLED = "throttled"
 
 
 def count_form(ended: Ended, **_: Any) -> None:
     """A posted form ended; a listener of `idempotency.outcome_signal`."""
-    metrics_buffer.add(FORMS, ended=ended.value)
+    metrics_buffer.add(FORM_POSTS, result=ended.value)
 
 
 def count_sign_in(result: SignInResult) -> None:
-    """A try to sign in ended, or one to prove at an open session whose it is."""
+    """An attempt to sign in, or to confirm a password in an open session, ended."""
     metrics_buffer.add(SIGN_INS, result=result.value)
 
 
 def observe_request(route: str, status: int, seconds: float) -> None:
-    """A request was answered. 503 is said apart: it says come again, and is no fault of a page."""
-    of_a_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
-    metrics_buffer.add(REQUESTS, route=route, status=of_a_class)
+    """A request was answered. 503 has a class of its own: it is no fault of the page."""
+    status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
+    metrics_buffer.add(REQUESTS, route=route, status=status_class)
     metrics_buffer.observe(REQUEST_SECONDS, seconds, route=route)
+
+
+class RequestMetrics:
+    """Middleware right after health checks and /metrics, which are not counted."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started_s = time.perf_counter()
+        response = self.get_response(request)
+        # By route: an address may be a permission.
+        match = request.resolver_match
+        route = f"/{match.route}" if match else NO_ROUTE
+        observe_request(route, response.status_code, time.perf_counter() - started_s)
+        flush_metrics.schedule()
+        return response

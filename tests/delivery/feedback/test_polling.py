@@ -13,8 +13,8 @@ from django.db import connection
 
 from delivery.feedback import polling
 from delivery.models import Delivery, Edition, PeriodicTask
+from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.read_health import read_health
-from delivery.reports.read_queue_snapshot import read_snapshot
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import ensure_exists
 from newsletter_site.logs.format import LineFormatter

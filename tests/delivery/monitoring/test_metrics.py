@@ -93,7 +93,7 @@ def test_a_time_counts_under_the_first_bound_it_does_not_pass(seconds: float, bo
 
 
 def test_buckets_are_told_as_prometheus_wants_them_with_their_sum_and_number() -> None:
-    tallied = {
+    counters = {
         "homing_call_duration_seconds_bucket": [
             ({"le": "0.1"}, 3),
             ({"le": "5"}, 2),
@@ -103,7 +103,7 @@ def test_buckets_are_told_as_prometheus_wants_them_with_their_sum_and_number() -
         "homing_call_duration_seconds_sum": [({}, 130.5)],
         "homing_of_another_version_total": [({}, 1)],
     }
-    text = exposition(tallied, [], database="a").decode()
+    text = exposition(counters, None, database="a").decode()
     assert "another_version" not in text
     (family,) = (
         family

@@ -103,7 +103,7 @@ def test_the_server_itself_ends_what_takes_too_long() -> None:
             is_over.set()
 
     with pytest.raises(NoAnswerError):
-        BoundedQuery(long_one, within_s=0.2).answer()
+        BoundedQuery(long_one, timeout_s=0.2).answer()
 
     assert is_over.wait(PATIENCE_S)
     assert ended == ["canceling statement due to statement timeout"]
@@ -122,7 +122,7 @@ def test_probes_that_come_at_once_put_one_question() -> None:
         asks.release()
         return 7
 
-    question = BoundedQuery(slow, within_s=PATIENCE_S)
+    question = BoundedQuery(slow, timeout_s=PATIENCE_S)
     assert at_once(*[question.answer] * 5) == [7] * 5
 
 

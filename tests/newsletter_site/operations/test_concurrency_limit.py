@@ -18,42 +18,42 @@ NO_WAIT_S = float("inf")
 
 
 def test_whoever_finds_no_place_waits_for_one() -> None:
-    places = RequestSlots(number=1, patience_s=NO_WAIT_S)
-    assert places.enter()
+    slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
+    assert slots.acquire()
     with pytest.raises(OverflowError):
-        places.enter()
+        slots.acquire()
 
 
 def test_whoever_finds_no_place_gets_the_next_one() -> None:
-    places = RequestSlots(number=1, patience_s=LONG_S)
-    assert places.enter()
+    slots = RequestSlots(number=1, max_wait_s=LONG_S)
+    assert slots.acquire()
     entered: list[bool] = []
-    waits = threading.Thread(target=lambda: entered.append(places.enter()))
+    waits = threading.Thread(target=lambda: entered.append(slots.acquire()))
     waits.start()
-    places.leave(after_s=0)
+    slots.release(held_s=0)
     waits.join(LONG_S)
     assert entered == [True]
 
 
 def test_once_somebody_waited_in_vain_nobody_waits_until_a_page_is_finished_in_time() -> None:
-    places = RequestSlots(number=1, patience_s=0.01)
-    assert places.enter()
-    assert not places.is_stuck
-    assert not places.enter()
-    assert places.is_stuck
-    places.leave(after_s=60)
+    slots = RequestSlots(number=1, max_wait_s=0.01)
+    assert slots.acquire()
+    assert not slots.is_stuck
+    assert not slots.acquire()
+    assert slots.is_stuck
+    slots.release(held_s=60)
     # A page that took long says nothing: the next one may hang as well.
-    assert places.is_stuck
-    assert places.enter()
-    places.leave(after_s=0)
-    assert not places.is_stuck
+    assert slots.is_stuck
+    assert slots.acquire()
+    slots.release(held_s=0)
+    assert not slots.is_stuck
 
 
 def test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once() -> None:
-    places = RequestSlots(number=1, patience_s=NO_WAIT_S)
-    assert places.enter()
-    places.is_stuck = True
-    assert not places.enter()
+    slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
+    assert slots.acquire()
+    slots.is_stuck = True
+    assert not slots.acquire()
 
 
 # The end of an answer looks after connections.
@@ -62,7 +62,7 @@ def test_a_file_that_is_still_sent_holds_its_place(rf: RequestFactory) -> None:
     def pages(request: HttpRequest) -> HttpResponseBase:
         return StreamingHttpResponse(iter([b"row"])) if request.path == "/file" else HttpResponse()
 
-    site = LimitConcurrency(pages, RequestSlots(number=1, patience_s=0.01))
+    site = LimitConcurrency(pages, RequestSlots(number=1, max_wait_s=0.01))
     file = site(rf.get("/file"))
     assert site(rf.get("/")).status_code == 503
     file.close()
@@ -74,7 +74,7 @@ def test_a_page_that_breaks_gives_its_place_back(rf: RequestFactory) -> None:
     def broken(request: HttpRequest) -> HttpResponseBase:
         raise LookupError
 
-    site = LimitConcurrency(broken, RequestSlots(number=1, patience_s=0.01))
+    site = LimitConcurrency(broken, RequestSlots(number=1, max_wait_s=0.01))
     for _ in range(2):
         with pytest.raises(LookupError):
             site(rf.get("/"))

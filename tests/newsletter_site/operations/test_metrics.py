@@ -23,7 +23,7 @@ from delivery.monitoring import metrics_table, worker_heartbeat
 from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.metrics_buffer import INFINITY, metric_key, metrics_buffer
 from delivery.reconcile import database_identity
-from delivery.reports.read_queue_snapshot import read_snapshot
+from delivery.reports.queue_snapshot import read_snapshot
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_access import MetricsAccess, check_access
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, MetricType
@@ -89,9 +89,9 @@ def test_a_real_answer_names_every_metric_and_no_other() -> None:
     # What can be named is there before its first time, so that Prometheus sees it grow to one.
     found = scraped()
     for outcome in ("sent", "unknown", "failed"):
-        assert found["homing_copies_total", (("outcome", outcome),)] == 0
+        assert found["homing_deliveries_total", (("outcome", outcome),)] == 0
     assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
-    assert found["homing_forms_total", (("ended", "replay"),)] == 0
+    assert found["homing_form_posts_total", (("result", "replay"),)] == 0
     assert found["homing_call_duration_seconds_count", ()] == 0
 
 
@@ -114,17 +114,17 @@ def test_what_became_of_copies_and_calls_is_counted_once(
     newsroom.publish()
     newsroom.deliver_all()
     found = scraped()
-    assert found["homing_copies_total", (("outcome", "sent"),)] == 2
-    assert found["homing_copies_total", (("outcome", "failed"),)] == 1
+    assert found["homing_deliveries_total", (("outcome", "sent"),)] == 2
+    assert found["homing_deliveries_total", (("outcome", "failed"),)] == 1
     assert found["homing_calls_total", (("result", "answered"),)] == 2
     assert found["homing_call_duration_seconds_count", ()] == 2
     assert found["homing_call_duration_seconds_sum", ()] > 0
     for phase in ("claim", "render", "wait", "start", "serialise", "call", "settle"):
-        assert found["homing_phase_seconds_total", (("phase", phase),)] > 0
-        assert found["homing_phase_work_seconds_total", (("phase", phase),)] > 0
+        assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
+        assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
     # A call waits for its answer. Where nothing waits, the two clocks differ by chance.
-    took = found["homing_phase_seconds_total", (("phase", "call"),)]
-    assert found["homing_phase_work_seconds_total", (("phase", "call"),)] < took
+    took = found["homing_worker_phase_seconds_total", (("phase", "call"),)]
+    assert found["homing_worker_phase_cpu_seconds_total", (("phase", "call"),)] < took
 
 
 def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
@@ -136,15 +136,15 @@ def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
     newsroom.step()
     newsroom.let_time_pass(50)
     found = scraped()
-    assert found["homing_copies_unknown", ()] == 2
-    assert found["homing_oldest_doubt_age_seconds", ()] > 49
+    assert found["homing_deliveries_unknown", ()] == 2
+    assert found["homing_oldest_unknown_age_seconds", ()] > 49
     assert found["homing_calls_total", (("result", "unknown"),)] == 1
     newsroom.let_time_pass(1000)
     newsroom.deliver_all()
     found = scraped()
-    assert found["homing_look_ups_total", (("answer", "found"),)] == 1
-    assert found["homing_copies_total", (("outcome", "sent"),)] == 2
-    assert found["homing_oldest_doubt_age_seconds", ()] == 0
+    assert found["homing_lookups_total", (("result", "found"),)] == 1
+    assert found["homing_deliveries_total", (("outcome", "sent"),)] == 2
+    assert found["homing_oldest_unknown_age_seconds", ()] == 0
 
 
 @pytest.mark.parametrize("control", ["closed", "cancelled"])
@@ -157,10 +157,10 @@ def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
     newsroom.step()
     newsroom.let_time_pass(50)
     Batch.objects.filter(edition=edition).update(state="parked")
-    assert scraped()["homing_oldest_doubt_age_seconds", ()] > 49
+    assert scraped()["homing_oldest_unknown_age_seconds", ()] > 49
     Edition.objects.filter(pk=edition.pk).update(control=control, control_at=Now())
-    assert scraped()["homing_oldest_doubt_age_seconds", ()] == 0
-    assert scraped()["homing_copies_unknown", ()] == 0
+    assert scraped()["homing_oldest_unknown_age_seconds", ()] == 0
+    assert scraped()["homing_deliveries_unknown", ()] == 0
 
 
 def test_a_429_and_the_pace_that_follows_are_told(
@@ -172,9 +172,9 @@ def test_a_429_and_the_pace_that_follows_are_told(
     newsroom.step()
     newsroom.let_time_pass(-60)  # Otherwise the slow pace may end first, after 4 seconds.
     found = scraped()
-    assert found["homing_calls_too_fast_total", ()] == 1
-    assert found["homing_slowed", ()] == 1
-    assert found["homing_slowed_to_copies_per_second", ()] > 0
+    assert found["homing_calls_rate_limited_total", ()] == 1
+    assert found["homing_rate_limited", ()] == 1
+    assert found["homing_rate_limit_deliveries_per_second", ()] > 0
 
 
 def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_for(
@@ -231,7 +231,7 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
 ) -> None:
     edition = newsroom.publish(3, hold_s=3600)
     found = scraped()
-    assert found["homing_copies_waiting", ()] == 3
+    assert found["homing_deliveries_waiting", ()] == 3
     assert found["homing_batches", (("state", "ready"),)] == 2
     assert found["homing_oldest_due_batch_age_seconds", ()] == 0
     assert found["homing_editions", (("state", "held"),)] == 1
@@ -241,13 +241,13 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
     assert found["homing_editions", (("state", "sending"),)] == 1
     # An open issue is told by its id, and one that has ended no more.
     which = {"issue": str(edition.issue_id), "version": "1"}
-    assert value("homing_edition_copies", **which, outcome="waiting") == 3
+    assert value("homing_edition_deliveries", **which, outcome="waiting") == 3
     newsroom.deliver_all()
-    assert not [name for name, _ in scraped() if name == "homing_edition_copies"]
+    assert not [name for name, _ in scraped() if name == "homing_edition_deliveries"]
 
 
 def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
-    assert ("homing_worker_heard_age_seconds", ()) not in scraped()
+    assert ("homing_last_heartbeat_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
     worker_heartbeat.register_worker(worker, host="mail-1", pid=7)
     assert value("homing_workers") == 1
@@ -255,7 +255,7 @@ def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: No
         cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")
     found = scraped()
     assert found["homing_workers", ()] == 0
-    assert 299 < found["homing_worker_heard_age_seconds", ()] < 400
+    assert 299 < found["homing_last_heartbeat_age_seconds", ()] < 400
 
 
 def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
@@ -314,13 +314,13 @@ def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings
     counted = {
         result: after["homing_sign_ins_total", (("result", result),)]
         - before["homing_sign_ins_total", (("result", result),)]
-        for result in ("right", "wrong", "refused")
+        for result in ("succeeded", "failed", "throttled")
     }
-    assert counted == {"right": 1, "wrong": 3, "refused": 2}
+    assert counted == {"succeeded": 1, "failed": 3, "throttled": 2}
 
 
 def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
-    assert value("homing_oldest_pending_event_age_seconds") == 0
+    assert value("homing_oldest_pending_provider_event_age_seconds") == 0
     for minutes in (20, 1):
         event = event_inbox.store(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
         with connection.cursor() as cursor:
@@ -330,8 +330,8 @@ def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db:
                 [minutes, event],
             )
     found = scraped()
-    assert found["homing_events_pending", ()] == 2
-    assert 1199 < found["homing_oldest_pending_event_age_seconds", ()] < 1300
+    assert found["homing_provider_events_pending", ()] == 2
+    assert 1199 < found["homing_oldest_pending_provider_event_age_seconds", ()] < 1300
 
 
 def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:

@@ -12,16 +12,16 @@ doubt about which nothing is asked any more wakes nobody once the issue was canc
     BATCHES: control IN ('closed'«, 'cancelled'»))
     test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for
 a database that hangs hangs no probe
-    BoundedQuery.answer: if not asked.is_over.wait(«max(0.0, left_s) → 60»):
+    BoundedQuery.answer: future.result(«max(0.0, left_s) → 60»)
     test_a_database_that_hangs_hangs_no_probe
 one question is on its way at a time
-    BoundedQuery.answer: if «asked is None → True»: asked
+    BoundedQuery.answer: if «self._running is None → True»:
     test_probes_that_come_at_once_put_one_question
 the server ends a question that takes too long
-    BoundedQuery._ask: «f"{int(self._within_s * 1000)}ms" → "0"»
+    BoundedQuery._run: «f"{int(self._timeout_s * 1000)}ms" → "0"»
     test_the_server_itself_ends_what_takes_too_long
 a migration that lacks makes a site not ready
-    of_migrations: if «not missing → True»:
+    migrations_result: {"names": pending}) if «pending → False» else HEALTHY
     test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which
 a worker that fell silent does not count
     load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
@@ -40,7 +40,7 @@ a token is asked for where one is set
     check_access: if «token → False»:
     test_with_a_token_it_alone_counts_wherever_one_comes_from
 what could not be added to the tallies waits for the next time
-    flush: «counted.give_back(counts)»
+    flush: «buffer.put_back(counts)»
     test_what_could_not_be_added_waits_for_the_next_time
 what is rolled back is not counted
     add_on_commit: «transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels)) →
@@ -65,10 +65,10 @@ of many open editions those that are held back are told
     EDITIONS: ORDER BY «is_held_back DESC,» is_letter DESC, id DESC
     test_what_is_held_back_comes_before_the_newest
 a task that no worker runs any more is not reported
-    IS_OPEN: «due_at > clock_timestamp() - interval '1 hour' → true»)
+    IS_ACTIVE: «due_at > clock_timestamp() - interval '1 hour' → true»)
     test_a_task_that_no_worker_runs_any_more_is_not_reported
 the log says why the provider could not be asked
-    _poll_stream: , error«.reason», wait_s
+    running: lease.name, error«.reason», wait_s
     test_the_line_in_the_log_says_why_the_provider_could_not_be_asked
 a database that was away is told as no fault of pages
     observe_request: «UNAVAILABLE if status == 503 else»
@@ -104,13 +104,13 @@ a line that was cut is no outage
     Outage.is_why: if «_answers() → False»:
     test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage
 a page that finds no place is not begun
-    LimitConcurrency.__call__: if «not self._places.enter() → False»:
+    LimitConcurrency.__call__: if «not self._slots.acquire() → False»:
     test_a_hanging_database_leaves_room_for_probes
 where pages are stuck nobody waits for a place
-    RequestSlots.enter: lambda: self._free «or self.is_stuck», self._patience_s
+    RequestSlots.acquire: lambda: self._free «or self.is_stuck», self._max_wait_s
     test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once
 whoever comes in a rush waits for a place
-    RequestSlots.enter: lambda: self._free or self.is_stuck, «self._patience_s → 0»
+    RequestSlots.acquire: lambda: self._free or self.is_stuck, «self._max_wait_s → 0»
     test_whoever_finds_no_place_waits_for_one
 mail on request that stopped is listed for a person
     waiting_for_a_person: editions = [*load_open_newsletters()«, *load_held_transactional()»]
@@ -119,7 +119,7 @@ counters that go back with a restored database are others
     short_name: this.database«, stored.since»)::bytea
     test_counters_of_a_database_that_was_restored_are_others_than_before
 a web process that is stopped adds its last counts
-    worker_exit: «flush_at_the_end()»
+    worker_exit: «flush_at_exit()»
     test_what_was_counted_last_is_in_the_table
 a fault that follows an outage stays a fault
     iter_causes: «(None if each.__suppress_context__ else each.__context__) → each.__context__»
@@ -135,17 +135,17 @@ a name that is not the site's is a warning and no error
     LOGGING: «"django.security.DisallowedHost": {"level": "CRITICAL"},»
     test_the_log_has_one_warning_of_it_beside_the_line_of_the_request
 what cannot be measured because migrations lack is not called a database that is away
-    _read: if «verdict.is_well → True»:
+    _read: if «result.is_healthy → True»: raise
     test_where_it_cannot_be_measured_because_migrations_lack_that_is_said
 migrations that lack keep nobody from measuring what is there
-    _read: missing = pending_migrations.find_pending(cursor) «→ ¶if missing:¶    return
-        of_migrations(missing)»
+    _read: pending = pending_migrations.find_pending(cursor) «→ ¶if pending:¶    return
+        migrations_result(pending)»
     test_what_can_be_measured_without_the_migrations_that_lack_is_measured
 only migrations that lack are called that
-    _read: if «verdict.is_well → False»:
+    _read: if «result.is_healthy → False»: raise
     test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks
 a shell is told once which migrations lack
-    Command.handle: for reason in «verdict.reasons → (*verdict.reasons, *verdict.details)»:
+    Command.handle: for reason in «found["reasons"] → (*found["reasons"], *found["details"])»:
     test_a_shell_is_told_once_which_migration_lacks
 a name with a dot before it is that name too, as Django has it
     one_newsletter_address: if «not validate_host(host, allowed) → host not in allowed»:

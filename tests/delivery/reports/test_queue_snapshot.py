@@ -12,8 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from delivery.models import Batch, Edition
 from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.enqueue_transactional import request_mail
-from delivery.reports.queue_snapshot import QueueSnapshot
-from delivery.reports.read_queue_snapshot import MAX_EDITIONS, MAX_NAMED, read_snapshot
+from delivery.reports.queue_snapshot import MAX_EDITIONS, MAX_NAMED, QueueSnapshot, read_snapshot
 from delivery.rules.edition_state import EditionState, state_of
 from tests.delivery.edition_factory import Newsroom
 
@@ -99,7 +98,7 @@ def test_the_books_of_a_newsletter_under_way_are_told_whole(newsroom: Newsroom) 
     edition = newsroom.publish(3, batch_size=2)
     sent = newsroom.batches(edition)[0]
     Batch.objects.filter(pk=sent.pk).update(state="done", waiting=0, sent=sent.size)
-    [books] = now_standing().letters
+    [books] = now_standing().newest
     assert (books.audience, books.sent, books.waiting) == (3, sent.size, 3 - sent.size)
 
 
@@ -134,4 +133,4 @@ def test_what_is_held_back_comes_before_the_newest(newsroom: Newsroom) -> None:
     now = now_standing()
     assert stopped.pk in {books.edition for books in now.editions}
     # Summing up all batches of an issue is expensive, so only the newest issues are named.
-    assert {books.edition for books in now.letters} == set(letters[-MAX_NAMED:])
+    assert {books.edition for books in now.newest} == set(letters[-MAX_NAMED:])
