@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.operations import AddIndexConcurrently
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
-from django.db import DatabaseError, OperationalError, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.migrations import Migration
 
-from newsletter_site.migrating import guard
-from newsletter_site.migrating.lock_holders import Wait
-from newsletter_site.migrating.lock_timeouts import Patience
-from newsletter_site.migrating.progress import Watch
-from newsletter_site.migrating.schema_editor import (
-    DoneMeanwhile,
-    LeftBehindError,
-    UnderWay,
-    forget_second_record,
-    patient,
-)
-from newsletter_site.migrating.wait_for_database import in_one_line, may_come
+from newsletter_site.migrating.lock_waits import LockWatch
+from newsletter_site.migrating.single_run import limit_lock_wait, single_run
 
-# What may be different the next time: a lock not got in time, a build that was cut because it
-# waited, a deadlock; a server that is stopped, starts, or was lost in the middle.
-LOCKED, CUT, DEADLOCK = "55P03", "57014", "40P01"
-AWAY = frozenset({"57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01"})
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
+
+LOCK_TIMEOUT, DEADLOCK, CANCELLED = "55P03", "40P01", "57014"
+# The server stopped or was lost. A failure to connect has no code.
+CONNECTION_LOST = (None, "57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
+# Failures to connect that no waiting changes. A server says them in these words, without a code.
+PERMANENT = (
+    "authentication failed",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "no password supplied",
+    "permission denied",
+    "not permitted to log in",
+    "certificate",
+)
 
 
 def _seconds(value: str) -> float:
@@ -44,7 +44,13 @@ def _seconds(value: str) -> float:
 
 
 class Command(migrate.Command):
-    """Django's command, tried again until it gets through or patience ends."""
+    """
+    Django's command with short waits for locks, tried again until it succeeds or time is up.
+
+    Every migration runs in a transaction that also records it, and that waits for each lock for
+    `--lock-timeout` at most: other sessions queue behind a migration that waits. What is built
+    CONCURRENTLY waits up to `--patience`, because nothing queues behind it.
+    """
 
     help = (
         "Bring the tables up to date, beside workers that send. Waits for the database, gives up "
@@ -67,140 +73,118 @@ class Command(migrate.Command):
         )
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Django's checks ask the database too, so it is waited for before them."""
-        self._patience = Patience(_seconds(options["lock_timeout"]), _seconds(options["patience"]))
+        """Wait for the database first: Django's checks query it too."""
+        self._lock_s = _seconds(options["lock_timeout"])
+        self._patience_s = _seconds(options["patience"])
+        self._connection = connections[options["database"]]
         self._shown = options["verbosity"]
-        self._database = options["database"]
-        self._has_begun = self._is_in_line = False
-        self._said: object = None
-        self._got_on()
+        self._line_is_open = False
+        self._note_progress()
         self.stderr.style_func = str  # Django shows all of stderr as errors; this is news.
-        self._wait_until_it_answers(connections[self._database])
+        self._wait_for_database()
         return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["plan"] or options["check_unapplied"] or options["prune"]:
             super().handle(*args, **options)
             return
-        connection = connections[options["database"]]
-        watch = Watch(connection, self._patience.lock_s)
-        self._under_way = UnderWay(self._patience, watch, self._say_what_a_build_waits_for)
-        with closing(watch), patient(connection, self._under_way):
-            while not self._is_through(connection, *args, **options):
-                self._wait_until_it_answers(connection)
-                if self._has_begun:
-                    options["verbosity"] = 0  # What Django says before its first line was said.
+        self._watch = LockWatch(self._lock_s / 3, self._patience_s, self._say)
+        while (reason := self._try(*args, **options)) is not None:
+            self._connection.close()
+            self._pause(reason)
+            self._wait_for_database()
+            options["verbosity"] = self._verbosity_of_retry
 
-    # --- Trying ---------------------------------------------------------------------------------
-
-    def _is_through(self, connection: BaseDatabaseWrapper, *args: Any, **options: Any) -> bool:
-        """One try, from the reading of what is on record to its end; waits after a failed one."""
-        self._under_way.migration = None
+    def _try(self, *args: Any, **options: Any) -> str | None:
+        """Apply what is not on record yet. Returns what to wait for if that failed for now."""
+        self._watch.seen = ""
+        self._verbosity_of_retry = self._shown
+        waits_for = "another migrate that is at work"
         try:
-            with guard.at_work(connection, self._patience.lock_s):
-                self._has_begun = True
-                super().handle(*args, **options)
-        except DoneMeanwhile:
-            self._break_line(" done meanwhile by another run")
-            self._got_on()
-            return False
-        except LeftBehindError as error:
-            reason = f'the index "{error}", which the server still builds for a run that was cut'
+            with single_run(self._connection, self._lock_s):
+                waits_for = "a lock"
+                self._verbosity_of_retry = 0  # Django's first lines are shown once.
+                with self._watch.watching(self._connection), ExitStack() as self._transaction:
+                    super().handle(*args, **options)
         except DatabaseError as error:
-            reason = self._reason_to_wait(error)
-            if not reason:
-                raise
-        else:
-            return True
-        self._break_line(" not yet")
-        connection.close()
-        self._pause(reason)
-        return False
+            code = getattr(error.__cause__, "sqlstate", None)
+            if code in (LOCK_TIMEOUT, DEADLOCK) or (code == CANCELLED and self._watch.seen):
+                return self._watch.seen or waits_for
+            if isinstance(error, OperationalError) and code in CONNECTION_LOST:
+                return f"the database: {_in_one_line(error)}"
+            raise
+        return None
 
-    def _reason_to_wait(self, error: DatabaseError) -> str:
-        """What is waited for after this failure; empty if waiting does not help."""
-        code = getattr(error.__cause__, "sqlstate", None)
-        words = in_one_line(str(error))
-        if code == CUT and "statement timeout" in words:
-            raise CommandError(
-                "An index was not built, because this role may run no statement for so long: "
-                "ALTER ROLE … SET statement_timeout = 0 for the role that migrates, and run it "
-                "again."
-            ) from error
-        if code in (LOCKED, CUT, DEADLOCK):
-            if self._under_way.migration is None:
-                return "another migrate that is at work"
-            return str(self._under_way.watch.seen or "a lock")
-        if isinstance(error, OperationalError) and (code is None or code in AWAY):
-            return f"the database: {words}"
-        return ""
-
-    def _wait_until_it_answers(self, connection: BaseDatabaseWrapper) -> None:
+    def _wait_for_database(self) -> None:
         while True:
             try:
-                connection.ensure_connection()
+                self._connection.ensure_connection()
             except OperationalError as error:
-                words = in_one_line(str(error))
-                if "EMBEDDED_POSTGRES" in connection.settings_dict or not may_come(words):
+                words = _in_one_line(error)
+                is_embedded = "EMBEDDED_POSTGRES" in self._connection.settings_dict
+                if is_embedded or any(phrase in words for phrase in PERMANENT):
                     raise CommandError(f"The database cannot be used: {words}.") from error
                 self._pause(f"the database: {words}")
             else:
                 return
 
     def _pause(self, reason: str) -> None:
-        """Say what is waited for, and wait. Raises CommandError once it has been long enough."""
-        self._tries += 1
+        """Say what is waited for, and wait. Raises CommandError once patience has ended."""
         waited_s = time.monotonic() - self._since
-        pause_s = self._patience.pause_s(self._tries, waited_s)
-        if pause_s is None:
+        left_s = self._patience_s - waited_s
+        if left_s <= 0:
             raise CommandError(
                 f"Gave up after {waited_s:.0f} s of waiting for {reason}. What was applied stays, "
                 "nothing is half done: run migrate again once that is over, or with a longer "
                 "--patience."
             )
-        left_s = self._patience.in_all_s - waited_s
-        self.stderr.write(
+        pause_s = min(FIRST_PAUSE_S * 2.0**self._pauses, LONGEST_PAUSE_S, left_s)
+        self._pauses += 1
+        self._say(
             f"Waits for {reason}. Tries again in {pause_s:.3g} s, for {left_s:.0f} s at most."
         )
-        threading.Event().wait(pause_s)
+        time.sleep(pause_s)
 
-    def _got_on(self) -> None:
-        self._tries = 0
+    def _note_progress(self) -> None:
         self._since = time.monotonic()
+        self._pauses = 0
 
-    # --- What it says ---------------------------------------------------------------------------
+    def _say(self, sentence: str) -> None:
+        if self._line_is_open:
+            self.stdout.write("")
+            self._line_is_open = False
+        self.stderr.write(sentence)
 
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False
     ) -> None:
-        """Django tells what it does: it is noted for the schema editor, and shown."""
-        if action in ("apply_start", "unapply_start"):
-            self._under_way.migration = migration
-            self._under_way.is_forwards = action == "apply_start"
-            self._under_way.is_recorded = False
-            self._is_in_line = self._shown >= 1
-        elif action in ("apply_success", "unapply_success"):
-            if self._under_way.is_recorded:
-                forget_second_record(connections[self._database], self._under_way.names)
-            self._under_way.migration = None
-            self._under_way.watch.seen = None
-            self._is_in_line = False
-            self._got_on()
-        self.verbosity, quiet = self._shown, self.verbosity
-        try:
-            super().migration_progress_callback(action, migration, fake)
-        finally:
-            self.verbosity = quiet
+        """Begin a migration's transaction before Django starts it, and commit it afterwards."""
+        if action in ("apply_success", "unapply_success"):
+            self._transaction.close()
+            self._note_progress()
+            self._line_is_open = False
+        self.verbosity = self._shown
+        super().migration_progress_callback(action, migration, fake)
+        if migration is not None and action in ("apply_start", "unapply_start"):
+            self._line_is_open = self._shown >= 1
+            if migration.atomic:
+                self._begin_transaction()
+            elif action == "apply_start" and not fake:
+                self._drop_unfinished_indexes(migration)
 
-    def _say_what_a_build_waits_for(self, wait: Wait) -> None:
-        """Once for each thing: it is asked again and again."""
-        if (what := (wait.kind, *(holder.pid for holder in wait.holders))) != self._said:
-            self._said = what
-            self._break_line("")
-            self.stderr.write(f"Waits for {wait}. Nobody queues behind it.")
+    def _begin_transaction(self) -> None:
+        self._transaction.enter_context(transaction.atomic(using=self._connection.alias))
+        with self._connection.cursor() as cursor:
+            limit_lock_wait(cursor, self._lock_s)
 
-    def _break_line(self, ending: str) -> None:
-        """End the line of a migration that was begun and not finished."""
-        if self._is_in_line:
-            self.stdout.write(ending)
-            self._is_in_line = False
+    def _drop_unfinished_indexes(self, migration: Migration) -> None:
+        """Drop what a cut run left behind: the migration is not on record, so it has no index."""
+        for operation in migration.operations:
+            if isinstance(operation, AddIndexConcurrently):
+                name = self._connection.ops.quote_name(operation.index.name)
+                with self._connection.cursor() as cursor:
+                    cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

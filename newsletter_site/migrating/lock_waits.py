@@ -1,0 +1,130 @@
+"""
+See what a migration waits for and who holds it, from a connection of its own.
+
+Of another session the number, age and kind of work are shown. The words of its statement are not,
+because they hold addresses.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import Error
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+
+logger = logging.getLogger(__name__)
+
+# Only a change of the schema asks for these locks. A build or removal that runs CONCURRENTLY waits
+# for transactions (virtualxid) instead, and no other statement queues behind it. The migration's
+# session cannot be asked for its number: behind a pooler that changes.
+_WAITS = r"""
+    SELECT wanted.locktype = 'virtualxid',
+           CASE wanted.locktype
+               WHEN 'virtualxid' THEN 'a transaction that began before it'
+               ELSE format('a lock on table "%s"', wanted.relation::regclass)
+           END,
+           concat_ws(', ',
+               'its transaction open for '
+                   || round(extract(epoch FROM clock_timestamp() - holder.xact_start)) || ' s',
+               CASE
+                   WHEN holder.backend_type <> 'client backend' THEN holder.backend_type
+                   WHEN holder.state = 'active' THEN 'in ' || work
+                   WHEN holder.state = 'idle in transaction' THEN 'idle after ' || work
+                   WHEN holder.state = 'idle in transaction (aborted)' THEN 'idle after a failure'
+               END),
+           blocking.pid
+    FROM pg_locks AS wanted
+    JOIN pg_stat_activity AS waiting
+      ON waiting.pid = wanted.pid AND waiting.datname = current_database()
+    CROSS JOIN LATERAL (SELECT DISTINCT unnest(pg_blocking_pids(wanted.pid)) AS pid) AS blocking
+    LEFT JOIN pg_stat_activity AS holder ON holder.pid = blocking.pid
+    CROSS JOIN LATERAL (
+        SELECT coalesce(upper(substring(holder.query FROM '^\s*([A-Za-z]+)\M')), 'a statement')
+    ) AS kind (work)
+    WHERE NOT wanted.granted AND wanted.locktype IN ('virtualxid', 'relation')
+      AND wanted.mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+    ORDER BY holder.xact_start NULLS LAST, blocking.pid
+    LIMIT 5
+"""
+
+
+class LockWatch:
+    """
+    What migrations wait for. `seen` describes the last wait that was found.
+
+    It opens its connection only where a run takes longer than `every_s` seconds.
+    """
+
+    def __init__(self, every_s: float, longest_wait_s: float, say: Callable[[str], None]) -> None:
+        self.seen = ""
+        self._every_s = every_s
+        self._longest_wait_s = longest_wait_s
+        self._say = say
+
+    @contextmanager
+    def watching(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
+        """
+        Look during the block at what waits, and cancel a statement that waits too long.
+
+        A lock ends by its timeout before that. `say` gets each wait on which nobody queues.
+        """
+        onlooker = connection.copy()
+        onlooker.inc_thread_sharing()
+        has_ended = threading.Event()
+        thread = threading.Thread(
+            target=self._look, args=(connection, onlooker, has_ended), daemon=True
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            has_ended.set()
+            thread.join()
+
+    def _look(
+        self,
+        connection: BaseDatabaseWrapper,
+        onlooker: BaseDatabaseWrapper,
+        has_ended: threading.Event,
+    ) -> None:
+        since: float | None = None
+        said = ""
+        try:
+            while not has_ended.wait(self._every_s):
+                with onlooker.cursor() as cursor:
+                    wait = _read_wait(cursor)
+                if wait is None:
+                    since = None
+                    continue
+                blocks_nobody, self.seen = wait
+                since = since or time.monotonic()
+                if blocks_nobody and self.seen.split("(")[0] != said:
+                    said = self.seen.split("(")[0]
+                    self._say(f"Waits for {self.seen}. Nobody queues behind it.")
+                driver = connection.connection
+                if driver is not None and time.monotonic() - since > self._longest_wait_s:
+                    driver.cancel_safe()
+        except Error as error:
+            # The migration continues; the run cannot say what it waits for.
+            logger.debug("the watch of a migration ended: %s", type(error).__name__)
+        finally:
+            onlooker.close()
+
+
+def _read_wait(cursor: CursorWrapper) -> tuple[bool, str] | None:
+    cursor.execute(_WAITS)
+    rows = cursor.fetchall()
+    if not rows:
+        return None
+    blocks_nobody, what = rows[0][:2]
+    holders = [
+        f"session {pid}" + (f" ({work})" if work else "")
+        for *wait, work, pid in rows
+        if wait == [blocks_nobody, what]
+    ]
+    return blocks_nobody, f"{what}: {', '.join(holders)}"
