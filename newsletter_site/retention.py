@@ -24,7 +24,6 @@ from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
 from idempotency import expire
 from newsletter_site.logs.exceptions import summarise
-from publishing.drafts import unsent_forms
 from publishing.external_checks import cached_results
 from publishing.images import unused_images
 from publishing.receipts import drop_old_deliveries
@@ -110,12 +109,6 @@ def kinds() -> list[Kind]:
             asked,
             partial(expire_details.count_test_letters, of_sending),
             partial(expire_details.delete_test_letters, of_sending),
-        ),
-        _rows(
-            "kept_forms",
-            "forms that were posted signed out and never published",
-            details,
-            unsent_forms.old_forms(settings.DETAILS_KEEP_DAYS),
         ),
         Kind(
             "pictures",

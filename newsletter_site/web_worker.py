@@ -71,8 +71,8 @@ def body_length(header: bytes) -> float:
     if not lengths:
         return 0
     digits = lengths[0].strip().lstrip(b"0") or b"0"
-    is_plain = len(lengths) == 1 and digits.isdigit() and len(digits) <= _MOST_DIGITS
-    return int(digits) if is_plain else math.inf
+    is_html_form = len(lengths) == 1 and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    return int(digits) if is_html_form else math.inf
 
 
 def _plain_answer(status: str, sentence: str, *headers: str) -> bytes:

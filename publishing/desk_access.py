@@ -19,7 +19,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 
-from publishing.drafts import unsent_forms
 from publishing.permissions import (
     LOOK,
     MAY_ACT,
@@ -126,8 +125,6 @@ def _guarded(
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
         if not request.user.is_authenticated:
-            if request.method == "POST":
-                unsent_forms.keep(request)
             return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
         if permissions is not None and not any(map(request.user.has_perm, permissions)):
             raise PermissionDenied(f"{refusal} Ask an operator for it.")

@@ -8,7 +8,6 @@ from publishing.actions.reschedule_view import reschedule
 from publishing.approval.approval_view import approve_draft
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
-from publishing.composer.unsent_forms_view import delete_kept_letter
 from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import issues, issues_json, look_at_alarms
 from publishing.images.images_view import pictures
@@ -36,7 +35,6 @@ urlpatterns = [
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),
     path("pictures/", pictures, name="pictures"),
-    path("kept/delete/", delete_kept_letter, name="delete_kept"),
     path("drafts/<uuid:draft>/approve/", approve_draft, name="approve_draft"),
     path("test/", send_test_letter, name="test"),
     path("test/<int:number>/", test_letter_page, name="test_letter"),

@@ -235,46 +235,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="KeptForm",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("key", models.CharField(max_length=49)),
-                ("title", models.TextField()),
-                ("html_content", models.TextField()),
-                ("text_content", models.TextField()),
-                (
-                    "kept_at",
-                    models.DateTimeField(db_default=Now()),
-                ),
-                (
-                    "writer",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=models.CASCADE,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                ("goes_to", models.TextField(db_default="")),
-                ("issue", models.TextField(db_default="")),
-                ("version", models.TextField(db_default="")),
-                ("unlisted", models.TextField(db_default="")),
-                ("preheader", models.TextField(db_default="")),
-            ],
-            options={
-                "db_table": "kept_form",
-                "default_permissions": (),
-                "constraints": [
-                    models.UniqueConstraint(fields=("writer", "key"), name="one_kept_form_per_key")
-                ],
-            },
-        ),
-        migrations.CreateModel(
             name="UploadedImage",
             fields=[
                 (

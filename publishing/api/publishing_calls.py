@@ -131,7 +131,7 @@ def _publish(
     goes_to: str | None,
 ) -> HttpResponse:
     author = caller_of(request).id
-    content = Content.written(words.title, words.html, words.text, words.preheader)
+    content = Content.from_input(words.title, words.html, words.text, words.preheader)
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
     def ready(key: str) -> None:

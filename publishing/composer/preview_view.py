@@ -1,7 +1,7 @@
 """
-The preview of a letter: an answer of its own, under a policy of its own (docs/decisions/0020).
+Previews of a letter, in responses with a policy of their own (docs/decisions/0020).
 
-Nothing in it runs or posts, and nothing is fetched but pictures.
+Nothing in a preview runs or posts, and nothing but images is fetched.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
-from publishing.content.draft_content import build_content
-from publishing.content.render_preview import Preview, render_preview
+from publishing.content.draft_content import DraftContent, build_content
+from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import content_posted, why_too_long, written_posted
+from publishing.drafts.draft_form import length_error, parse_draft_content
 from publishing.editions.parse_edition_name import parse_issue_id
 from publishing.models import Issue
+from publishing.preflight.preflight_view import draft_at
 from publishing.script_request import wants_json
 
-# What the frame on our page allows too: its scroll is ours to keep, and a link opens a window of
-# its own. No script, no form, no plug-in.
+# The same as on the page's frame: a link opens a window of its own. No script, form or plug-in.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 
@@ -35,61 +35,52 @@ _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 @require_safe
 @xframe_options_sameorigin
 def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """A draft as it is saved: its HTML, or with `?part=text` its text."""
-    found = drafts.load_draft(draft)
-    if found is None:
-        raise Http404("There is no such draft. It was thrown away, or never saved.")
+    """Render a saved draft: its HTML, or with `?part=text` its text."""
+    found = draft_at(draft)
     slug = found.issue.slug if found.issue else ""
-    preview = render_preview(
-        build_content(drafts.content_of_draft(found)), sees_readers=sees_readers(request), slug=slug
-    )
-    return _part(request, preview, request.GET.get("part", ""))
+    return _render(request, drafts.content_of_draft(found), slug=slug)
 
 
 @may_write
 @require_safe
 @xframe_options_sameorigin
 def next_version_preview(request: HttpRequest) -> HttpResponse:
-    """The newest words of an issue (`?issue=`), with which its next version is begun."""
+    """Render the newest words of an issue (`?issue=`), with which its next version begins."""
     try:
         issue = Issue.objects.get(pk=parse_issue_id(request.GET.get("issue", "")))
-        written = drafts.wording_for_issue(issue.pk).written
+        content = drafts.fields_for_next_version(issue.pk).content
     except (ValueError, Issue.DoesNotExist) as error:
         raise Http404(str(error)) from None
-    made = render_preview(
-        build_content(written), sees_readers=sees_readers(request), slug=issue.slug
-    )
-    return _part(request, made, request.GET.get("part", ""))
+    return _render(request, content, slug=issue.slug)
 
 
 @may_write
 @require_POST
 @xframe_options_sameorigin
 def preview(request: HttpRequest) -> HttpResponse:
-    """The posted fields, of the composer or of the plain form, as they would be sent."""
-    posted = request.POST.dict()
-    if sentence := why_too_long(written_posted(posted)):
-        return _too_long(request, sentence)
-    made = render_preview(content_posted(posted), sees_readers=sees_readers(request))
-    return _part(request, made, request.POST.get("part") or request.GET.get("part", ""))
+    """Render the posted fields, of the composer or of the form for finished HTML."""
+    content = parse_draft_content(request.POST.dict())
+    if sentence := length_error(content):
+        # Rendering it would take minutes.
+        if wants_json(request):
+            return JsonResponse({"sentence": sentence}, status=400)
+        return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=400)
+    return _render(request, content)
 
 
-def _too_long(request: HttpRequest, sentence: str) -> HttpResponse:
-    """400: what could not be saved is not rendered either, which would take minutes."""
-    if wants_json(request):
-        return JsonResponse({"sentence": sentence}, status=400)
-    return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=400)
-
-
-def _part(request: HttpRequest, preview: Preview, part: str) -> HttpResponse:
+def _render(request: HttpRequest, content: DraftContent, *, slug: str = "") -> HttpResponse:
+    preview = render_preview(build_content(content), sees_readers=sees_readers(request), slug=slug)
     answer: HttpResponse
     if wants_json(request):
         facts = {"subject": preview.subject, "html": preview.html, "text": preview.text}
         answer = JsonResponse(facts)
-    elif part == "text":
+    elif (request.POST.get("part") or request.GET.get("part", "")) == "text":
         answer = HttpResponse(preview.text, content_type="text/plain; charset=utf-8")
     else:
-        answer = HttpResponse(_links_open_beside(preview.html) or _nothing_yet(preview))
+        # A link in the letter must not replace the preview.
+        html = _HEAD.sub(lambda head: f'{head[0]}<base target="_blank">', preview.html, count=1)
+        without_html = "publishing/preview_without_html.html"
+        answer = HttpResponse(html or render_to_string(without_html, {"text": preview.text}))
     answer.headers["Content-Security-Policy"] = _policy()
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["Referrer-Policy"] = "no-referrer"
@@ -97,19 +88,10 @@ def _part(request: HttpRequest, preview: Preview, part: str) -> HttpResponse:
 
 
 def _policy() -> str:
-    # Pictures of ours are written with the site's address, whichever name the desk was opened by.
+    # Images of ours have the site's address, under whichever name the desk was opened.
     site = urlsplit(settings.SITE_URL)
     return (
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"img-src 'self' https: data: {site.scheme}://{site.netloc}; "
         f"form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox {SANDBOX}"
     )
-
-
-def _links_open_beside(html: str) -> str:
-    """The same letter; a link in it does not take the place of the preview."""
-    return _HEAD.sub(lambda head: f'{head[0]}<base target="_blank">', html, count=1)
-
-
-def _nothing_yet(preview: Preview) -> str:
-    return render_to_string("publishing/preview_without_html.html", {"text": preview.text})

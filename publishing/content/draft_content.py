@@ -1,8 +1,7 @@
 """
-What an author wrote, and the content of an edition that it makes. Pure.
+The words of a draft, and the content of an edition that they make. Pure.
 
-A letter in Markdown becomes HTML here, once; preview, test mail, archive and the real mail are all
-made from that content and so cannot differ.
+Markdown becomes HTML here, once: preview, test, archive and mail use the same content.
 """
 
 from __future__ import annotations
@@ -14,18 +13,13 @@ from publishing.content.markdown import render_markdown
 from publishing.content.text_part import html_to_text
 
 MARKDOWN, HTML = "markdown", "html"
-# Markdown that is made to be slow takes seconds at this length and minutes at that of HTML. Gmail
-# cuts a mail off at less than half of it.
+# Hostile Markdown of this length takes seconds to render. Gmail clips a mail at half of it.
 LONGEST_MARKDOWN = 250_000
 
 
 @dataclass(frozen=True, slots=True)
 class DraftContent:
-    """
-    The words as they stand in the form: a letter in Markdown or HTML (`format`).
-
-    `text` is the text part in the author's own words; empty, it is made from the letter.
-    """
+    """The words in the form. `format` is that of the letter; an empty `text` is automatic."""
 
     title: str
     preheader: str
@@ -33,24 +27,19 @@ class DraftContent:
     letter: str
     text: str
 
-
-def html_part(written: DraftContent) -> str:
-    """The letter as HTML."""
-    return render_markdown(written.letter) if written.format == MARKDOWN else written.letter
-
-
-def automatic_text(written: DraftContent) -> str:
-    """The text part that is made from the letter where the author writes none."""
-    return html_to_text(html_part(written))
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was written."""
+        return not (self.title or self.preheader or self.letter or self.text)
 
 
-def build_content(written: DraftContent) -> Content:
-    """The content that these words make."""
-    html = html_part(written)
-    text = written.text if written.text.strip() else html_to_text(html)
-    return Content.written(written.title, html, text, written.preheader)
+def build_content(draft: DraftContent) -> Content:
+    """Return the content that these words make."""
+    html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
+    text = draft.text if draft.text.strip() else html_to_text(html)
+    return Content.from_input(draft.title, html, text, draft.preheader)
 
 
 def longest(part: str, written_in: str) -> int:
-    """How many characters a part may have, `letter` being in the format that is named."""
+    """Return how many characters a part may have; `written_in` is the format of `letter`."""
     return LONGEST_MARKDOWN if (part, written_in) == ("letter", MARKDOWN) else LONGEST_PART

@@ -1,4 +1,4 @@
-"""What an author wrote, made canonical. Pure: the same words always have the same hash."""
+"""The content of an edition in canonical form. Pure: equal words have equal hashes."""
 
 from __future__ import annotations
 
@@ -17,24 +17,19 @@ LONGEST_PREHEADER = 300
 LONGEST_PART = 1_000_000
 
 
-def with_plain_line_ends(text: str) -> str:
-    """Browsers post CRLF, files have LF; the words are the same."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     """
-    The words with plain line ends, and without the characters that nobody sees and no feed holds.
+    Return the words with LF line ends and without characters that XML cannot hold.
 
-    NUL stays, to be named as a flaw: it is the mark of a file that is not UTF-8 text at all.
+    NUL stays, to be reported: it shows that a file is not UTF-8 text.
     """
-    pieces = with_plain_line_ends(text).split("\x00")
-    return "\x00".join(only_xml_characters(piece) for piece in pieces)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "\x00".join(map(only_xml_characters, lines.split("\x00")))
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Title, HTML, text and preheader of an edition: the author's words, with plain line ends."""
+    """Title, HTML, text and preheader of an edition, with LF line ends."""
 
     title: str
     html: str
@@ -42,13 +37,14 @@ class Content:
     preheader: str = ""
 
     @classmethod
-    def written(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
-        """The content of what was posted or read from files."""
-        return cls(visible(title).strip(), visible(html), visible(text), visible(preheader).strip())
+    def from_input(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
+        """Return the content of what was posted or read from files."""
+        title, html, text, preheader = map(remove_invisible, (title, html, text, preheader))
+        return cls(title.strip(), html, text, preheader.strip())
 
     @property
     def sha256(self) -> bytes:
-        """The hash of title, HTML and text, and of the preheader where there is one; 32 bytes."""
+        """The hash of title, HTML, text and any preheader; 32 bytes."""
         words = [self.title, self.html, self.text, *filter(None, [self.preheader])]
         canonical = json.dumps(words, ensure_ascii=False)
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
@@ -62,76 +58,53 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class ContentProblem:
-    """Why content cannot be published: the field it is in, and one sentence."""
+    """Why content cannot be published: its field, and one sentence."""
 
     field: str
     sentence: str
 
 
 def find_problems(content: Content) -> list[ContentProblem]:
-    """Everything that stands in the way of publishing; empty if nothing does."""
-    flaws = [
-        ContentProblem(field, str(unknown))
-        for field, line in (("title", content.title), ("preheader", content.preheader))
-        for unknown in merge_fields.unknown_fields(line, merge_fields.TITLE_FIELDS)
-    ]
-    flaws += [
-        ContentProblem(field, str(unknown))
-        for field, part in (("text_content", content.text), ("html_content", content.html))
-        for unknown in merge_fields.unknown_fields(part)
+    """Return everything that prevents publishing."""
+    title, preheader = ("title", content.title), ("preheader", content.preheader)
+    parts = (("text_content", content.text), ("html_content", content.html))
+    found = [
+        *(
+            (field, str(error))
+            for field, line in (title, preheader)
+            for error in merge_fields.unknown_fields(line, merge_fields.TITLE_FIELDS)
+        ),
+        *(
+            (field, str(error))
+            for field, part in parts
+            for error in merge_fields.unknown_fields(part)
+        ),
     ]
     if not content.title:
-        flaws.append(
-            ContentProblem("title", "The title is empty; it becomes the subject of the mail.")
-        )
+        found.append(("title", "The title is empty; it becomes the subject of the mail."))
     if CONTROL_CHARACTERS.search(content.title):
-        flaws.append(
-            ContentProblem("title", "The title has more than one line; a subject has one.")
-        )
+        found.append(("title", "The title has more than one line; a subject has one."))
     if CONTROL_CHARACTERS.search(content.preheader):
-        flaws.append(
-            ContentProblem("preheader", "The preheader has more than one line; an inbox shows one.")
-        )
-    if len(content.preheader) > LONGEST_PREHEADER:
-        flaws.append(
-            ContentProblem(
-                "preheader",
-                f"The preheader has {len(content.preheader):,} characters; "
-                f"at most {LONGEST_PREHEADER} are possible.",
-            )
-        )
-    if len(content.title) > LONGEST_TITLE:
-        flaws.append(
-            ContentProblem(
-                "title",
-                f"The title has {len(content.title):,} characters; "
-                f"at most {LONGEST_TITLE} are possible.",
-            )
-        )
+        found.append(("preheader", "The preheader has more than one line; an inbox shows one."))
+    for (field, line), most in ((preheader, LONGEST_PREHEADER), (title, LONGEST_TITLE)):
+        if len(line) > most:
+            found.append((field, _too_long(f"The {field}", line, most)))
     if not content.html.strip() and not content.text.strip():
-        flaws.append(
-            ContentProblem(
-                "html_content", "Both parts are empty; write the text, the HTML, or both."
-            )
-        )
-    flaws += [
-        ContentProblem(
-            field,
-            f"This part has {len(part):,} characters; at most {LONGEST_PART:,} are possible.",
-        )
-        for field, part in (("text_content", content.text), ("html_content", content.html))
-        if len(part) > LONGEST_PART
-    ]
-    flaws += [
-        ContentProblem(
-            field, "This part holds a NUL character, which no mail can carry; remove it."
-        )
-        for field, part in (("text_content", content.text), ("html_content", content.html))
-        if "\x00" in part
-    ]
-    return flaws
+        found.append(("html_content", "Both parts are empty; write the text, the HTML, or both."))
+    for field, part in parts:
+        if len(part) > LONGEST_PART:
+            found.append((field, _too_long("This part", part, LONGEST_PART)))
+    for field, part in parts:
+        if "\x00" in part:
+            sentence = "This part holds a NUL character, which no mail can carry; remove it."
+            found.append((field, sentence))
+    return [ContentProblem(*problem) for problem in found]
+
+
+def _too_long(name: str, text: str, most: int) -> str:
+    return f"{name} has {len(text):,} characters; at most {most:,} are possible."
 
 
 def plain_title(edition: Edition) -> str:
-    """The title as a page shows it, with merge fields by their fallbacks."""
+    """Return the title as a page shows it, with merge fields by their fallbacks."""
     return Content(edition.title, "", "").plain_title

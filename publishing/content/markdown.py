@@ -1,8 +1,7 @@
 """
-From Markdown to the HTML of a letter. Pure.
+Render Markdown as the HTML of a letter. Pure.
 
-CommonMark with tables and strikethrough. Merge fields come through as they are wherever they stand:
-in words, in code, in a table, in the address of a link.
+CommonMark with tables and strikethrough. Merge fields stay as they are, also in code and addresses.
 """
 
 from __future__ import annotations
@@ -15,45 +14,45 @@ from markdown_it.token import Token
 from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.merge_fields import FieldTemplate
 
-# HTML within Markdown stays text: who wants HTML writes HTML.
+# HTML within Markdown stays text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 _ADDRESSES = ("href", "src")
 
 
 def render_markdown(markdown: str) -> str:
-    """The letter as a fragment of HTML."""
-    stand_ins = FieldPlaceholders(markdown)
-    tokens = _MARKDOWN.parse(stand_ins.text)
-    # Into the tokens and not into what is made of them: so a field is escaped for where it stands.
-    _finish(tokens, stand_ins)
+    """Return the letter as a fragment of HTML."""
+    placeholders = FieldPlaceholders(markdown)
+    tokens = _MARKDOWN.parse(placeholders.text)
+    # Fields go back into the tokens, so the renderer escapes them for their context.
+    _restore_fields(tokens, placeholders)
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
 
-def _finish(tokens: Iterable[Token], stand_ins: FieldPlaceholders) -> None:
+def _restore_fields(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
-        token.content = stand_ins.restore(token.content)
-        # The language of code: mail shows none, and half a field in a class would be no field.
+        token.content = placeholders.restore(token.content)
+        # Mail shows no language of code, and a class could cut a field in two.
         token.info = ""
         if token.attrs:
             token.attrs = {
-                name: stand_ins.restore(value) if isinstance(value, str) else value
+                name: placeholders.restore(value) if isinstance(value, str) else value
                 for name, value in token.attrs.items()
-                if name not in _ADDRESSES or _may_be_linked(stand_ins.restore(str(value)))
+                if name not in _ADDRESSES or _is_safe_address(placeholders.restore(str(value)))
             }
         if token.type in ("th_open", "td_open"):
-            _dress_cell(token)
+            _mark_up_cell(token)
         if token.children:
-            _finish(token.children, stand_ins)
+            _restore_fields(token.children, placeholders)
 
 
-def _may_be_linked(address: str) -> bool:
-    """Whether no harm comes of the address, also where a field leaves its fallback there."""
+def _is_safe_address(address: str) -> bool:
+    """Whether the address is harmless, also once a field has become its fallback."""
     return _MARKDOWN.validateLink(FieldTemplate(address, html=False).fill({}).strip())
 
 
-def _dress_cell(token: Token) -> None:
-    """Headers say that they head a column; figures, which stand at the right, are a class."""
+def _mark_up_cell(token: Token) -> None:
+    """Give header cells a scope, and right-aligned cells the class for figures."""
     align = str(token.attrs.pop("style", ""))
     if token.type == "th_open":
         token.attrs["scope"] = "col"

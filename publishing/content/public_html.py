@@ -1,8 +1,7 @@
 """
-A letter as everybody may read it: without merge fields, and with nothing in it that could act.
+Render a letter for the public archive: without merge fields, and sanitised.
 
-What an author writes goes into readers' mail as it is. On our own site it would run with the rights
-of the site, so only what a letter needs comes through.
+On our own site an author's HTML would run with the rights of the site.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ ATTRIBUTES = {
     "th": {"colspan", "rowspan", "scope"},
     "time": {"datetime"},
 }
-# The classes that the letter's own dress knows; any other would borrow the dress of the desk.
+# The classes of the letter's own stylesheet; others could match those of the desk.
 CLASSES = {"p": {"open"}, "td": {"num"}, "th": {"num"}}
-# Their words are not part of the letter.
+# Removed with their content.
 DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg",
                  "math", "textarea", "select"}  # fmt: skip
 SCHEMES = {"http", "https", "mailto", "tel", "data"}
 IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
 
-# Smaller pictures are ornaments, or count readers.
-SMALLEST_PICTURE_PX = 100
+# Smaller images are ornaments, or count readers.
+SMALLEST_IMAGE_PX = 100
 
-_PICTURE = re.compile(r"<img\b[^>]*>")
+_IMAGE = re.compile(r"<img\b[^>]*>")
 _ATTRIBUTE = re.compile(r'\b(src|width|height)="([^"]*)"')
 _HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
 _H1 = re.compile(r"<(/?)h1\b")
@@ -55,7 +54,7 @@ _H1 = re.compile(r"<(/?)h1\b")
 
 @dataclass(frozen=True, slots=True)
 class PublicIssue:
-    """The title, and the body as HTML that is safe to show."""
+    """The title and the body, as HTML that is safe to show."""
 
     title: str
     body: SafeString
@@ -65,12 +64,11 @@ def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, archive_url: str
 ) -> PublicIssue:
     """
-    The letter for nobody in particular: fields become their fallbacks.
+    Render a letter for no reader in particular: fields become their fallbacks.
 
-    `title` is plain. Where there is HTML it is shown, sanitised; a letter of text alone is shown
-    in paragraphs, its addresses as links.
+    A letter without HTML is shown in paragraphs, its addresses as links. `leave_url` leads to the
+    page that mails an unsubscribe link.
     """
-    # No reader is known here, so this link leads to the page that mails an unsubscribe link.
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = FieldTemplate(html, html=True).fill(values)
@@ -81,15 +79,11 @@ def render_public_issue(
 
 
 def first_image(body: str, site_url: str) -> str:
-    """
-    The absolute address of the first picture worth showing beside a link; empty if there is none.
-
-    `body` is sanitised, so its attributes stand in double quotes.
-    """
-    for picture in _PICTURE.findall(body):
-        facts = {name: unescape(value) for name, value in _ATTRIBUTE.findall(picture)}
+    """Return the absolute address of the first image in a sanitised body that is no ornament."""
+    for image in _IMAGE.findall(body):
+        facts = {name: unescape(value) for name, value in _ATTRIBUTE.findall(image)}
         sizes = [facts[side] for side in ("width", "height") if facts.get(side, "").isdecimal()]
-        if any(int(size[:9]) < SMALLEST_PICTURE_PX for size in sizes):
+        if any(int(size[:9]) < SMALLEST_IMAGE_PX for size in sizes):
             continue
         address = facts.get("src", "").strip()
         if address.startswith("https://"):
@@ -101,14 +95,14 @@ def first_image(body: str, site_url: str) -> str:
 
 def sanitise_html(html: str) -> str:
     """
-    HTML with nothing but what a letter needs: no script, no style, no form, no frame.
+    Return HTML without scripts, styles, forms and frames.
 
-    And no character that a feed cannot hold, also where it was written as an entity (`&#11;`).
+    Characters that a feed cannot hold are removed, also as entities (`&#11;`).
     """
-    # Sound first: a parser of HTML crawls through elements that nest without bound.
+    # Normalise first: parsing elements that nest without bound takes quadratic time.
     clean = _clean(normalise(html))
     legal = only_xml_characters(clean)
-    # An address may have passed as harmless only because of a character that is now gone.
+    # An address may have passed as harmless only because of a removed character.
     return clean if legal == clean else _clean(legal)
 
 
@@ -126,7 +120,7 @@ def _clean(html: str) -> str:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Keep an attribute, or drop it. Pictures come over https, from this site, or with the page."""
+    """Return the attribute or None. Images come over https, from this site, or as data."""
     if name not in {"src", "href"}:
         return value
     address = urlsplit(value.strip())
@@ -138,12 +132,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _under_title(title: str, body: str) -> str:
-    """
-    The body below the page's own heading, which is the title.
-
-    A heading of the letter that says the same is left out; any other of the first rank takes the
-    second. The body is sanitised, so its tags are well-formed.
-    """
+    """Drop the heading of a sanitised body that repeats the title; make other `h1` into `h2`."""
     first = _HEADING.search(body)
     if first and _words(strip_tags(first[1])) == _words(title):
         body = body[: first.start()] + body[first.end() :]

@@ -1,7 +1,7 @@
 """
-A letter as one reader will get it, made by the code that sends: content, mail, message.
+Render a letter as one reader will get it, through the code that sends.
 
-Nothing in it acts on that reader: its link to unsubscribe leads to a page that knows nobody.
+Its unsubscribe link has a token that belongs to no reader.
 """
 
 from __future__ import annotations
@@ -15,28 +15,23 @@ import orjson
 from django.conf import settings
 from django.urls import reverse
 
-from delivery.mail.compose import compose
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
 from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
+from publishing.content.compose_content import compose_content
 from publishing.content.edition_content import Content
 from subscribers.audience import confirmed
 
 ADA = Recipient(
     0, "ada.whitlock@posthouse.example", tuple(field.example for field in READER_FIELDS)
 )
-# A token that was never given out; the page there says so and offers nothing to press.
-NOBODYS_TOKEN = "preview"  # noqa: S105
+INVALID_TOKEN = "preview"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """
-    What the inbox shows, and the HTML and text parts; either may be empty.
-
-    `size` is that of the mail in bytes before merge fields are filled, as on the check sheet.
-    """
+    """What the inbox shows, both parts, and the mail's size in bytes before fields are filled."""
 
     sender: str
     reader: str
@@ -48,27 +43,16 @@ class Preview:
 
 
 def sample_reader(*, sees_readers: bool) -> Recipient:
-    """
-    The reader whose copy is shown: the first confirmed one, or an invented Ada.
-
-    Ada is shown if nobody is confirmed, and to an author who may not see readers.
-    """
+    """Return the first confirmed reader; an invented one if there is none or none may be seen."""
     first = confirmed().order_by("id").first() if sees_readers else None
     return ADA if first is None else Recipient(first[0], first[1], first[2:])
 
 
 def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
-    """The letter as the sample reader will get it; `slug` is its place in the archive, if any."""
+    """Render the letter for the sample reader; `slug` is its address in the archive, if any."""
     newsletter = Newsletter.objects.the_one()
     reader = sample_reader(sees_readers=sees_readers)
-    mail = compose(
-        content.title,
-        content.html,
-        content.text,
-        newsletter=newsletter,
-        site_url=settings.SITE_URL,
-        preheader=content.preheader,
-    )
+    mail = compose_content(content)
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
     renderer = NewsletterRenderer(
         Envelope(
@@ -84,7 +68,7 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         title=content.title,
         html_mail=mail.html,
         text_mail=mail.text,
-        unsubscribe_urls=_nobodys_links,
+        unsubscribe_urls=_invalid_links,
     )
     message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
     return Preview(
@@ -98,6 +82,6 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
     )
 
 
-def _nobodys_links(recipients: Sequence[int]) -> list[str]:
-    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[NOBODYS_TOKEN])
+def _invalid_links(recipients: Sequence[int]) -> list[str]:
+    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[INVALID_TOKEN])
     return [link] * len(recipients)

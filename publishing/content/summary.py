@@ -1,8 +1,4 @@
-"""
-What a letter is about, in a line or two: its preheader or its own first words. Pure.
-
-For the list of letters and for what a search engine or a chat shows of a page.
-"""
+"""A summary of a letter for lists and link previews: its preheader or its first words. Pure."""
 
 from __future__ import annotations
 
@@ -26,19 +22,18 @@ _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 def summarise(html_content: str, text_content: str, preheader: str = "") -> str:
     """
-    The preheader, which its author wrote for this; without one the first words of the letter that
-    say something, as plain text. Empty if it has none.
+    Return the preheader, or the first paragraph that is more than a greeting, as plain text.
 
-    Of a letter in HTML its HTML counts, as on its page. At most `LONGEST` characters, to the end
-    of a sentence where there is one. The parts may be cut off: their beginnings are enough.
+    At most `LONGEST` characters, up to the end of a sentence if possible. The beginnings of the
+    parts are enough.
     """
-    written = " ".join(FieldTemplate(preheader, html=False).fill({}).split())
-    if written:
-        return written
+    own = " ".join(FieldTemplate(preheader, html=False).fill({}).split())
+    if own:
+        return own
     paragraphs = _of_html(html_content) if html_content.strip() else []
     paragraphs = paragraphs or _of_text(text_content)
-    said = next((words for words in paragraphs if len(words) >= ENOUGH), " ".join(paragraphs))
-    return _cut(said)
+    long_ones = (words for words in paragraphs if len(words) >= ENOUGH)
+    return _cut(next(long_ones, " ".join(paragraphs)))
 
 
 def _of_html(content: str) -> list[str]:

@@ -1,9 +1,8 @@
 """
-The text part of a letter, made from its HTML. Pure, and linear in its length.
+Make the text part of a letter from its HTML. Pure, and linear in its length.
 
-For readers whose mail shows no HTML, and for spam filters: every word, the addresses of its links,
-and its shape as far as plain text has one. Paragraphs are one line each; a mail program breaks them
-where its window ends.
+It has every word, the addresses of links, and the shape of lists, quotes and tables. A paragraph is
+one line: mail programs wrap it.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import nh3
 from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
-# Wider tables would be broken by the window, and columns with them.
+# Mail programs would wrap wider tables.
 WIDEST_TABLE = 78
-# What stands deeper than this is not moved in further.
+# Deeper levels are not indented further.
 DEEPEST = 4
 
 _HEADINGS = {"h1": "=", "h2": "-"}
@@ -41,7 +40,6 @@ _ATTRIBUTES = {
     "th": {"class", "align"},
 }
 _SCHEMES = {"http", "https", "mailto", "tel", "sms", "ftp", "webcal", "geo", "xmpp", "whatsapp"}
-# Marks of their own keep what would be lost with the look.
 _MARKS = {"del": ("~~", "~~"), "s": ("~~", "~~"), "strike": ("~~", "~~"), "q": ("“", "”")}
 
 _TAG_OR_COMMENT = re.compile(
@@ -52,35 +50,34 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.
 
 
 def html_to_text(html: str) -> str:
-    """The words of a letter in HTML, a fragment or a whole document, as plain text."""
-    stand_ins = FieldPlaceholders(html)
+    """Return the words of a letter in HTML, a fragment or a whole document, as plain text."""
+    placeholders = FieldPlaceholders(html)
     clean = nh3.clean(
-        _TAG_OR_COMMENT.sub(_known, normalise(stand_ins.text)),
+        _TAG_OR_COMMENT.sub(_keep_shaping_tag, normalise(placeholders.text)),
         tags=_BLOCKS | _INLINE,
         clean_content_tags={"script", "style", "title"},
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,
         link_rel=None,
     )
-    writer = _Writer(stand_ins)
+    writer = _Writer(placeholders)
     for words, tag, rest in split_tags(clean):
         writer.take(words, tag, rest)
-    return stand_ins.restore(writer.text(), _in_text)
+    return placeholders.restore(writer.text(), _in_text)
 
 
-def _known(tag: re.Match[str]) -> str:
+def _keep_shaping_tag(tag: re.Match[str]) -> str:
     """
-    The tag, if it shapes the text. The words within all others stay.
+    Return the tag if it shapes the text; the words within others stay.
 
-    Left in, a drawing or a formula would make other tags of those within it, which are dropped with
-    their words. A comment is taken whole: a quote that nothing closes there would reach into the
-    words after it.
+    nh3 would drop the words within SVG or MathML. Comments match whole, because an unclosed quote
+    in one would reach into the words after it.
     """
     return tag[0] if tag[1] in _SHAPING else ""
 
 
 def _in_text(placeholder: str) -> str:
-    """A merge field as text has it: its fallback is HTML, and becomes words."""
+    """Return a merge field whose fallback, which is HTML, has become words."""
     name, bar, fallback = placeholder.partition("|")
     if not bar or not ("<" in fallback or "&" in fallback):
         return placeholder
@@ -90,7 +87,7 @@ def _in_text(placeholder: str) -> str:
 
 @dataclass(slots=True)
 class _Container:
-    """What stands before the lines of a quote or of an item of a list."""
+    """A quote or list item: the prefix of its first line and of the rest."""
 
     first: str
     rest: str
@@ -98,14 +95,14 @@ class _Container:
 
 @dataclass(slots=True)
 class _Page:
-    """Lines, and what the next one stands in."""
+    """The lines so far, and the containers of the next one."""
 
     lines: list[str] = field(default_factory=list)
     containers: list[_Container] = field(default_factory=list)
     gap: bool = False
     """Whether a blank line comes before the next block."""
     shared: int = 0
-    """How many containers have stood around everything since the last block."""
+    """How many containers the blocks since then have in common."""
 
     def put(self, block: list[str]) -> None:
         if self.lines and self.gap:
@@ -139,17 +136,17 @@ class _Cell:
 
 @dataclass(slots=True)
 class _List:
-    """The number of the next item, or None where items have none."""
+    """A list, with the number of its next item; None for bullets."""
 
     number: int | None
     begun: bool = False
 
 
 class _Writer:
-    """Goes over well-formed HTML once."""
+    """Collect the text of well-formed HTML in one pass."""
 
-    def __init__(self, stand_ins: FieldPlaceholders) -> None:
-        self._stand_ins = stand_ins
+    def __init__(self, placeholders: FieldPlaceholders) -> None:
+        self._placeholders = placeholders
         self._pages = [_Page()]
         self._words: list[list[str]] = [[]]
         self._lists: list[_List] = []
@@ -166,7 +163,7 @@ class _Writer:
     # --- words ----------------------------------------------------------------------------------
 
     def take(self, words: str, tag: str, rest: str) -> None:
-        """Some words, and the tag after them."""
+        """Take some words, and the tag after them."""
         if words and not self._hidden:
             self._words[-1].append(words)
         if tag.startswith("/"):
@@ -175,20 +172,19 @@ class _Writer:
             self._tag_begins(tag, parse_attributes(rest) if rest else {})
 
     def _block_ends(self) -> None:
-        """What was read since the last block is a paragraph of its own, if it is anything."""
+        """End the paragraph that was read since the last block, if any."""
+        self._blocks += 1
         if self._words == [[]]:
-            self._blocks += 1
             return
         raw = ["".join(words) for words in self._words]
         self._words = [[]]
-        self._blocks += 1
         if self._kept_as_is:
             lines = [f"    {line}" for part in raw for line in part.strip("\n").split("\n")]
         else:
             lines = [_one_line(part) for part in raw]
-        said = [place for place, line in enumerate(lines) if line.strip()]
-        if said:
-            self._pages[-1].put(lines[said[0] : said[-1] + 1])
+        filled = [place for place, line in enumerate(lines) if line.strip()]
+        if filled:
+            self._pages[-1].put(lines[filled[0] : filled[-1] + 1])
 
     # --- tags -----------------------------------------------------------------------------------
 
@@ -248,10 +244,9 @@ class _Writer:
         if not address:
             return
         whole = blocks == self._blocks and len(self._words[-1]) >= mark
-        said = _one_line("".join(self._words[-1][mark:])) if whole else ""
-        if _same(self._stand_ins.restore(said), self._stand_ins.restore(address)) or (
-            whole and not said
-        ):
+        label = _one_line("".join(self._words[-1][mark:])) if whole else ""
+        shown, target = map(self._placeholders.restore, (label, address))
+        if _strip_scheme(shown) == _strip_scheme(target) or (whole and not label):
             self._words[-1][mark:] = [address.removeprefix("mailto:")]
         else:
             self._words[-1].append(f" ({address})")
@@ -268,8 +263,7 @@ class _Writer:
         self._pages[-1].gap = False
         self._pages[-1].enter("    ", "    ")
 
-    def _end_dd(self) -> None:
-        self._pages[-1].leave()
+    _end_dd = _end_blockquote
 
     def _begin_ul(self, _: dict[str, str]) -> None:
         self._begin_list(None)
@@ -299,8 +293,7 @@ class _Writer:
             here.number += 1
         self._pages[-1].enter(sign, " " * len(sign))
 
-    def _end_li(self) -> None:
-        self._pages[-1].leave()
+    _end_li = _end_blockquote
 
     # --- tables ---------------------------------------------------------------------------------
 
@@ -330,26 +323,26 @@ class _Writer:
 
     def _end_table(self) -> None:
         rows = [row for row in self._tables.pop() if row] if self._tables else []
-        for block in self._laid_out(rows):
+        for block in self._lay_out(rows):
             self._pages[-1].put(block)
 
-    def _laid_out(self, rows: list[list[_Cell]]) -> list[list[str]]:
-        """Columns where there are some and they fit; otherwise cell after cell."""
+    def _lay_out(self, rows: list[list[_Cell]]) -> list[list[str]]:
+        """Return columns if they fit, otherwise one cell after the other."""
         columns = max(map(len, rows), default=0)
         cells = [cell for row in rows for cell in row]
         if columns < 2 or any(len(cell.lines) > 1 for cell in cells):
             return [cell.lines for cell in cells if cell.lines]
-        said = [["".join(cell.lines) for cell in row] for row in rows]
+        texts = [["".join(cell.lines) for cell in row] for row in rows]
         widths = [
-            max(self._width(row[column]) for row in said if column < len(row))
+            max(self._width(row[column]) for row in texts if column < len(row))
             for column in range(columns)
         ]
         if sum(widths) + 2 * (columns - 1) > WIDEST_TABLE:
             if not any(cell.heads for cell in cells):
                 return [cell.lines for cell in cells if cell.lines]
-            return [[" | ".join(words for words in row if words) for row in said]]
+            return [[" | ".join(words for words in row if words) for row in texts]]
         lines = []
-        for place, (row, words) in enumerate(zip(rows, said, strict=True)):
+        for place, (row, words) in enumerate(zip(rows, texts, strict=True)):
             lines.append(
                 "  ".join(
                     _padded(word, width - self._width(word), right=cell.right)
@@ -361,7 +354,7 @@ class _Writer:
         return [lines]
 
     def _width(self, words: str) -> int:
-        return len(self._stand_ins.restore(words))
+        return len(self._placeholders.restore(words))
 
 
 def _one_line(words: str) -> str:
@@ -372,12 +365,7 @@ def _padded(words: str, missing: int, *, right: bool) -> str:
     return " " * missing + words if right else words + " " * missing
 
 
-def _same(words: str, address: str) -> bool:
-    """Whether the words of a link are its address, as one would write it."""
-    return _bare(words) == _bare(address)
-
-
-def _bare(address: str) -> str:
+def _strip_scheme(address: str) -> str:
     for scheme in ("mailto:", "https://", "http://"):
         address = address.removeprefix(scheme)
     return address.removesuffix("/").casefold()

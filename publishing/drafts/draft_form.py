@@ -1,7 +1,7 @@
 """
-The composer's form, as it is posted: the words of a draft and what they were made from.
+Read the fields of a posted draft, from the composer or from the form for finished HTML.
 
-The plain form's fields are read too, so that a preview or a test letter takes either.
+Previews and test letters take either.
 """
 
 from __future__ import annotations
@@ -9,74 +9,100 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
+from django.http import HttpRequest
+
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content, longest
-from publishing.content.edition_content import Content, visible
+from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, longest
+from publishing.content.edition_content import remove_invisible
 from publishing.drafts.drafts import DraftFields
-from publishing.editions.versions import EVERYONE
+from publishing.editions.versions import EVERYONE, versions_of
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
-_CALLED = {"title": "title", "preheader": "preheader", "letter": "letter", "text": "text part"}
+_LABELS = {"title": "title", "preheader": "preheader", "letter": "letter", "text": "text part"}
 
 
-def is_plain(posted: Mapping[str, str]) -> bool:
-    """Whether the plain form's fields were posted and not the composer's: there is no `letter`."""
+def is_html_form(posted: Mapping[str, str]) -> bool:
+    """Whether the form for finished HTML was posted: only the composer has `letter`."""
     return "letter" not in posted
 
 
-def content_posted(posted: Mapping[str, str]) -> Content:
-    """What would be sent of the fields of either form."""
-    return build_content(written_posted(posted))
-
-
-def written_posted(posted: Mapping[str, str]) -> DraftContent:
-    """The words of the composer's fields, or of the plain form's (`html_content` alone)."""
+def parse_draft_content(posted: Mapping[str, str]) -> DraftContent:
+    """Return the words in the fields of either form."""
 
     def words(field: str) -> str:
-        # No text of the database holds NUL, and nobody sees one.
-        return visible(posted.get(field, "")).replace("\x00", "")
+        # PostgreSQL stores no NUL.
+        return remove_invisible(posted.get(field, "")).replace("\x00", "")
 
-    plain = is_plain(posted)
-    said = posted.get("format", "")
-    kind = HTML if plain else said if said in (MARKDOWN, HTML) else MARKDOWN
+    if is_html_form(posted):
+        written_in, letter = HTML, "html_content"
+    else:
+        written_in, letter = HTML if posted.get("format") == HTML else MARKDOWN, "letter"
     return DraftContent(
-        words("title"),
-        words("preheader"),
-        kind,
-        words("html_content" if plain else "letter"),
-        words("text_content"),
+        words("title"), words("preheader"), written_in, words(letter), words("text_content")
     )
 
 
-def wording_posted(posted: Mapping[str, str]) -> DraftFields:
-    """All that a save holds. What nobody could have chosen is taken for what is usual."""
-    whom = posted.get("goes_to", "")
+def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
+    """Return all that a save holds. An impossible choice becomes the default."""
+    goes_to = posted.get("goes_to", "")
     return DraftFields(
-        written_posted(posted),
-        whom if whom in AUDIENCE_WORDS else EVERYONE.value,
+        parse_draft_content(posted),
+        goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
         unlisted=posted.get("unlisted", "") == "on",
     )
 
 
-def revision_posted(posted: Mapping[str, str]) -> int:
-    """The revision that the words were made from; 0, which no draft has, where none is named."""
-    said = posted.get("revision", "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
+def form_values(fields: DraftFields) -> dict[str, str]:
+    """Return the values by the names of the composer's fields."""
+    content = fields.content
+    values = (
+        content.title,
+        content.preheader,
+        content.format,
+        content.letter,
+        content.text,
+        fields.goes_to,
+        "on" if fields.unlisted else "",
+    )
+    return dict(zip(FIELDS, values, strict=True))
 
 
-def issue_posted(posted: Mapping[str, str]) -> uuid.UUID | None:
-    """The issue whose next version is written. Raises `ValueError` if it is no id."""
-    said = posted.get("issue", "")
-    return uuid.UUID(said) if said else None
+def fields_to_compare(fields: DraftFields) -> dict[str, str]:
+    """Return the values as the page that compares two drafts names them."""
+    content = fields.content
+    return {
+        "Title": content.title,
+        "Preheader": content.preheader,
+        "Written in": "HTML" if content.format == HTML else "Markdown",
+        "Letter": content.letter,
+        "Text part": content.text or "made from the letter",
+        "Goes to": AUDIENCE_WORDS[fields.goes_to],
+        "Listing": "unlisted" if fields.unlisted else "listed",
+    }
 
 
-def why_too_long(written: DraftContent) -> str:
-    """One sentence where a part is longer than any letter may be; empty if none is."""
-    for name, called in _CALLED.items():
-        length, most = len(getattr(written, name)), longest(name, written.format)
+def parse_revision(posted: Mapping[str, str]) -> int:
+    """Return the revision that the words were made from; 0, which no draft has, if none."""
+    text = posted.get("revision", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def issue_posted(request: HttpRequest) -> uuid.UUID | None:
+    """Return the issue that the form names, if something of it was published."""
+    try:
+        issue = uuid.UUID(request.POST.get("issue", ""))
+    except ValueError:
+        return None
+    return issue if versions_of(issue).exists() else None
+
+
+def length_error(content: DraftContent) -> str:
+    """Return a sentence about a part that is longer than any letter may be; empty if none is."""
+    for name, label in _LABELS.items():
+        length, most = len(getattr(content, name)), longest(name, content.format)
         if length > most:
             return (
-                f"The {called} has {length:,} characters; at most {most:,} are possible. "
+                f"The {label} has {length:,} characters; at most {most:,} are possible. "
                 "Nothing was saved; your words are still here."
             )
     return ""

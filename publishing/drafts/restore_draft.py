@@ -1,8 +1,4 @@
-"""
-An issue that was taken back before anybody got it is a draft again, with every word in it.
-
-Nobody should have to look for words that nobody has read yet.
-"""
+"""Make an issue that was withdrawn before anybody got it a draft again."""
 
 from __future__ import annotations
 
@@ -23,23 +19,22 @@ HAS_A_DRAFT = (
 
 
 def reached_nobody(edition: int) -> bool:
-    """Whether an edition is over and no copy of it went out, or may have."""
-    books = load_status(edition).books
-    is_over = books.control == "cancelled" and not books.is_transactional
-    return is_over and not (books.sent or books.unknown or books.waiting)
+    """Whether an edition was cancelled and no copy of it went out, or may have."""
+    counts = load_status(edition).books
+    is_cancelled = counts.control == "cancelled" and not counts.is_transactional
+    return is_cancelled and not (counts.sent or counts.unknown or counts.waiting)
 
 
 def restore_draft(edition: Edition) -> str:
     """
-    See to it that the issue of an edition that reached nobody has an open draft; what to say of it.
+    Open a draft with the words of an edition that reached nobody; return what to say about it.
 
-    Empty, and nothing is done, if it reached somebody or there is a newer version. What somebody is
-    writing already is left as it is. The draft goes to whom the edition was to go.
+    Does nothing if it reached somebody or is not the newest version. An open draft stays as it is.
     """
     if not reached_nobody(edition.pk):
         return ""
     with transaction.atomic():
-        # Of two at once the second finds the draft of the first.
+        # The lock lets a second caller find the draft of the first.
         Issue.objects.select_for_update(no_key=True).get(pk=edition.issue_id)
         newest = versions_of(edition.issue_id).first()
         if newest is None or newest.pk != edition.pk:

@@ -1,10 +1,11 @@
-"""Which edition an address names."""
+"""The editions that addresses name."""
 
 from __future__ import annotations
 
 import uuid
 
 from django.http import Http404, HttpRequest
+from django.urls import reverse
 
 from delivery.models import Edition
 from publishing.editions.parse_edition_name import parse_version
@@ -16,8 +17,13 @@ from publishing.editions.status import (
 )
 
 
+def progress_url(edition: Edition) -> str:
+    """Return the address of an edition's progress page."""
+    return f"{reverse('desk:progress', args=[edition.issue_id])}?version={edition.version}"
+
+
 def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
-    """The edition that an address names, by issue and `?version=`. Raises `Http404`."""
+    """Return the edition that an address names, by issue and `?version=`. Raises `Http404`."""
     try:
         return load_edition(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
@@ -27,7 +33,7 @@ def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
 def statuses_from_url(
     request: HttpRequest, issue: uuid.UUID
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """The status of that edition, and of all versions of its issue. Raises `Http404`."""
+    """Return the status of that edition, and of all versions of its issue. Raises `Http404`."""
     try:
         return load_statuses_by_name(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:

@@ -210,7 +210,7 @@ def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VersionPlan:
     """
     Which version of which issue a form is for, and what its author has to know.
 
@@ -251,7 +251,7 @@ class Place:
         return otherwise.get(goes_to, self.everyone)
 
 
-def plan_version(issue: uuid.UUID, version: int | None = None) -> Place | None:
+def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | None:
     """The place of a version, the next one unless named; None where there is no such issue."""
     newest = versions_of(issue).first()
     if newest is None:
@@ -265,7 +265,7 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> Place | None:
     def count(goes_to: str) -> int:
         return 0 if unknown_reached else select_audience(issue, version, goes_to).count()
 
-    return Place(
+    return VersionPlan(
         newest=newest,
         version=version,
         published=versions_of(issue).filter(version=version).select_related("author").first(),
@@ -280,7 +280,7 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> Place | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AudienceChoice:
     """One answer to the question who gets a version, with its number of readers."""
 
     goes_to: str
@@ -291,10 +291,10 @@ class Choice:
 _LATER = "Readers who are sent an earlier version only from now on are not among them."
 
 
-def audience_choices(place: Place | None, everyone: int) -> list[Choice]:
+def audience_choices(place: VersionPlan | None, everyone: int) -> list[AudienceChoice]:
     """Whom this version can go to; without a place the first one of a new issue."""
-    to_everyone = Choice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
-    to_nobody = Choice(
+    to_everyone = AudienceChoice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
+    to_nobody = AudienceChoice(
         NOBODY, "Nobody: archive only", "Nothing is mailed. The page, the archive and RSS change."
     )
     if place is None or not place.offers_reached:
@@ -306,12 +306,12 @@ def audience_choices(place: Place | None, everyone: int) -> list[Choice]:
 
     return [
         replace(to_everyone, hint="Also those who never had an earlier version."),
-        Choice(
+        AudienceChoice(
             REACHED,
             f"Only those who were sent an earlier version: {number(place.reached)}",
             f"{unknown} {_LATER if place.going else ''} Readers who left since get nothing more.",
         ),
-        Choice(
+        AudienceChoice(
             UNREACHED,
             f"Only those whom no version has reached: {number(place.unreached)}",
             unknown or "Readers with a copy, or whose copy is in doubt, get nothing more.",

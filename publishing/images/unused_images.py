@@ -26,7 +26,6 @@ _IN_USE = """
     SELECT DISTINCT lower(found[1])::uuid FROM (
         SELECT letter FROM draft UNION ALL SELECT text FROM draft
         UNION ALL SELECT html_content FROM edition UNION ALL SELECT text_content FROM edition
-        UNION ALL SELECT html_content FROM kept_form UNION ALL SELECT text_content FROM kept_form
     ) AS written (words), LATERAL regexp_matches(
         words, '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})', 'gi'
     ) AS found

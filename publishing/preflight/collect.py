@@ -21,7 +21,7 @@ from publishing.content.edition_content import Content
 from publishing.drafts.drafts import content_of_draft
 from publishing.editions import versions
 from publishing.editions.listing import archive_sentence
-from publishing.editions.versions import EVERYONE, NOBODY, Place, plan_version
+from publishing.editions.versions import EVERYONE, NOBODY, VersionPlan, plan_version
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import Looked
 from publishing.external_checks.domain_records import domain_of
@@ -56,7 +56,7 @@ class Checked:
     content: Content
     facts: Facts
     findings: Findings
-    place: Place | None
+    place: VersionPlan | None
     readers: int
     everyone: int
     change: str
@@ -99,7 +99,7 @@ def outside_of(letter: Letter) -> tuple[str, list[str]]:
     return ("" if is_for_examples(domain) else domain), links
 
 
-def is_to_be_unlisted(draft: Draft, place: Place | None) -> bool:
+def is_to_be_unlisted(draft: Draft, place: VersionPlan | None) -> bool:
     """Whether the issue will be unlisted: chosen in the draft, or for an earlier version."""
     return draft.unlisted or (place is not None and place.newest.issue.unlisted)
 
@@ -139,7 +139,7 @@ def _is_looked_at(facts: Facts, domain: str, links: list[str]) -> bool:
 
 
 def _rules(
-    draft: Draft, content: Content, place: Place | None, publisher: uuid.UUID
+    draft: Draft, content: Content, place: VersionPlan | None, publisher: uuid.UUID
 ) -> list[Finding]:
     """What stops it whatever its words are."""
     found = []
@@ -157,7 +157,7 @@ def _facts(
     draft: Draft,
     content: Content,
     letter: Letter,
-    place: Place | None,
+    place: VersionPlan | None,
     readers: int,
     outside: Looked,
 ) -> Facts:

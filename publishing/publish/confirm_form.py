@@ -1,4 +1,4 @@
-"""What is posted by the sheet before publishing: what its reader saw, and when it is to go out."""
+"""The form of the confirmation page: what the author saw, and when the issue goes out."""
 
 from __future__ import annotations
 
@@ -7,69 +7,63 @@ from typing import Any
 
 from django import forms
 
-from publishing.publish.publish_draft import CHANGED, Agreed
+from publishing.drafts.draft_form import parse_revision
+from publishing.publish.publish_draft import CHANGED, Confirmation
 from publishing.scheduling.schedule_form import ScheduleForm
 
-NO_VERSION = 0
 
-
-class PublishSheetForm(forms.Form):
+class ConfirmForm(forms.Form):
     """
-    Valid if a draft may be published as its reader saw it; then `agreed` says as what.
+    Valid if the draft is still as the author saw it; then `confirmed` is what to publish.
 
-    `stands` is the revision, the hash and the version that the draft has now; None if it was
-    published already: then whatever was seen is looked at beside the edition, and not here.
-    `stopped` is why it may not be published at all, if it may not.
+    `current` is the draft's present revision, content hash and version; None if it was published
+    already, and then the confirmation is compared with the edition. `refusal` says why the draft
+    must not be published, if it must not.
     """
 
-    # As they were posted: what is none of these is simply not what stands.
     revision = forms.Field(required=False)
     content = forms.Field(required=False)
     version = forms.Field(required=False)
 
-    agreed: Agreed
+    confirmed: Confirmation
 
     def __init__(
         self,
         *args: Any,
-        stands: tuple[int, bytes, int] | None,
-        stopped: str,
+        current: tuple[int, bytes, int] | None,
+        refusal: str,
         own_zone: str,
         now: datetime | None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._stands, self._stopped = stands, stopped
+        self._current, self._refusal = current, refusal
         self.when = ScheduleForm(self.data, own_zone=own_zone, now=now)
 
     def clean(self) -> dict[str, Any]:
-        """One sentence where it may not be published; nothing is said twice."""
+        """Add at most one error."""
+        posted = {name: str(self.cleaned_data[name] or "") for name in self.fields}
         seen = (
-            _number(self.cleaned_data["revision"] or ""),
-            _hash(self.cleaned_data["content"] or ""),
-            _number(self.cleaned_data["version"] or ""),
+            parse_revision(posted),
+            _parse_hash(posted["content"]),
+            parse_revision({"revision": posted["version"]}),
         )
-        is_understood = self.when.is_valid()
-        self.agreed = Agreed(*seen, self.when.moment)
-        if self._stands is None:
+        time_is_valid = self.when.is_valid()
+        self.confirmed = Confirmation(*seen, self.when.moment)
+        if self._current is None:
             return self.cleaned_data
-        if seen != self._stands:
+        if seen != self._current:
             self.add_error(None, CHANGED)
-        elif self._stopped:
-            self.add_error(None, self._stopped)
-        elif not is_understood:
-            self.add_error(
-                None, next(str(error) for errors in self.when.errors.values() for error in errors)
-            )
+        elif self._refusal:
+            self.add_error(None, self._refusal)
+        elif not time_is_valid:
+            errors = (error for errors in self.when.errors.values() for error in errors)
+            self.add_error(None, str(next(errors)))
         return self.cleaned_data
 
 
-def _number(said: str) -> int:
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else NO_VERSION
-
-
-def _hash(said: str) -> bytes:
+def _parse_hash(text: str) -> bytes:
     try:
-        return bytes.fromhex(said)
+        return bytes.fromhex(text)
     except ValueError:
         return b""

@@ -1,8 +1,8 @@
 """
-When a form comes without the token that belongs to its session, most often after signing in anew.
+Answer a form whose CSRF token belongs to an older session, most often after a new sign-in.
 
-Nothing was done, and the words of an author or a reader stand on the page in a form that can be
-posted, or are kept for an author who is signed out.
+Nothing is done. The page has the words in a form that can be posted; those of an author who is
+signed out become a draft.
 """
 
 from __future__ import annotations
@@ -11,53 +11,43 @@ import time
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from publishing.composer import composer_view
 from publishing.permissions import MAY_WRITE, PUBLISH
-from publishing.publish.html_form_view import form_again
+from publishing.publish import html_form_view
 from publishing.test_letters import test_letter_view
 from subscribers.signup import confirm_view, signup_form, signup_view
 
 OLDER = (
-    "This form was older than your present session, and nothing was saved. "
+    "This form was older than your present session, and nothing was {}. "
     "Your words are here, word for word; press again."
 )
-
-
-KEEP_WORDS = {"desk:publish", "desk:test", "desk:drafts", "desk:draft"}
-OLDER_TEST = (
-    "This form was older than your present session, and nothing was sent. "
-    "Your words are here, word for word; press again."
+OTHER_FORM = (
+    "This form is older than your present session. Nothing was changed. "
+    "Go back, load the page again, and press once more."
 )
+COMPOSER = {"desk:drafts", "desk:draft"}
 
 
 def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's CSRF_FAILURE_VIEW."""
     match = request.resolver_match
-    if match and match.view_name in KEEP_WORDS and not request.user.is_authenticated:
-        # These views keep the words for the writer in the signed note, and lead to the login page.
+    name = match.view_name if match else ""
+    may_write = any(map(request.user.has_perm, MAY_WRITE))
+    if name in {"desk:publish", "desk:test", *COMPOSER} and not request.user.is_authenticated:
+        # These views store the words as a draft and lead to the login page.
+        assert match is not None  # noqa: S101
         kept: HttpResponse = match.func(request, *match.args, **match.kwargs)
         return kept
-    if request.path == reverse("desk:publish") and request.user.has_perm(PUBLISH):
-        return form_again(request, notice="csrf", status=403)
-    may_write = any(map(request.user.has_perm, MAY_WRITE))
-    if request.path == reverse("desk:test") and may_write:
-        return test_letter_view.form_again(request, OLDER_TEST, status=403)
-    if _is_composer(request) and may_write:
-        return composer_view.form_again(request, notice=OLDER, status=403)
-    if request.path == reverse("subscribers:sign_up"):
+    if name == "desk:publish" and request.user.has_perm(PUBLISH):
+        return html_form_view.form_again(request, notice="csrf", status=403)
+    if name == "desk:test" and may_write:
+        return test_letter_view.form_again(request, OLDER.format("sent"), status=403)
+    if name in COMPOSER and may_write:
+        return composer_view.form_again(request, notice=OLDER.format("saved"), status=403)
+    if name == "subscribers:sign_up":
         form = signup_form.sent(request.POST.dict(), time.time())
         return signup_view.form_page(request, form, notice="csrf", status=403)
-    if request.path == reverse("subscribers:confirm"):
+    if name == "subscribers:confirm":
         return confirm_view.form_again(request, status=403)
-    sentence = (
-        "This form is older than your present session. Nothing was changed. "
-        "Go back, load the page again, and press once more."
-    )
-    return render(request, "403.html", {"exception": sentence}, status=403)
-
-
-def _is_composer(request: HttpRequest) -> bool:
-    match = request.resolver_match
-    return match is not None and match.view_name in {"desk:drafts", "desk:draft"}
+    return render(request, "403.html", {"exception": OTHER_FORM}, status=403)

@@ -1,4 +1,4 @@
-"""The form for finished HTML: what may be posted, and what is wrong with it."""
+"""The form for finished HTML: its fields and their errors."""
 
 from __future__ import annotations
 
@@ -11,82 +11,96 @@ from django.forms.boundfield import BoundField
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.edition_content import Content, find_problems
-from publishing.drafts.unsent_forms import WORDS
 from publishing.editions.listing import parse_unlisted
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.versions import EVERYONE, NOBODY, version_refusal
+from publishing.publish.publish import PublishRequest
+
+WRITTEN_FIELDS = ("title", "preheader", "html_content", "text_content")
+# These make two forms the same.
+FIELDS = (*WRITTEN_FIELDS, "issue", "version", "goes_to", "unlisted")
 
 
-class PublishForm(forms.Form):
+def _text(label: str, help_text: str, widget: forms.Widget) -> forms.CharField:
+    return forms.CharField(
+        required=False, strip=False, label=label, help_text=help_text, widget=widget
+    )
+
+
+def _hidden() -> forms.CharField:
+    return forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class HtmlForm(forms.Form):
     """
     Title, preheader, text and HTML of a new issue, or of the next version of one.
 
-    Once it is valid its `content` is canonical, and `named_issue`, `named_version` and `whom` say
-    as what it is published: None, None and everyone where it is a new issue. `to_be_unlisted` says
-    whether the issue is kept out of the archive's lists.
+    Once it is valid, `publish_request` is what it asks for.
     """
 
-    title = forms.CharField(
-        required=False,
-        strip=False,
-        label="Title and subject",
-        widget=forms.TextInput(attrs={"class": "title-in"}),
-        help_text=f"You can use {TITLE_FIELDS_SHOWN}.",
+    title = _text(
+        "Title and subject",
+        f"You can use {TITLE_FIELDS_SHOWN}.",
+        forms.TextInput(attrs={"class": "title-in"}),
     )
-    preheader = forms.CharField(
-        required=False,
-        strip=False,
-        label="Preheader",
-        help_text="What an inbox shows beside the subject; empty: the letter’s first words.",
+    preheader = _text(
+        "Preheader",
+        "What an inbox shows beside the subject; empty: the letter’s first words.",
+        forms.TextInput(),
     )
-    html_content = forms.CharField(
-        required=False,
-        strip=False,
-        label="HTML",
-        widget=forms.Textarea(attrs={"class": "code", "spellcheck": "true"}),
-        help_text="What most readers see. A fragment gets the letter’s frame; a whole document is "
-        "kept as it is.",
+    html_content = _text(
+        "HTML",
+        "What most readers see. A fragment gets the letter’s frame; a whole document is kept as it "
+        "is.",
+        forms.Textarea(attrs={"class": "code", "spellcheck": "true"}),
     )
-    text_content = forms.CharField(
-        required=False,
-        strip=False,
-        label="Plain text",
-        widget=forms.Textarea(attrs={"spellcheck": "true"}),
-        help_text="For readers whose mail shows no HTML, and for spam filters. Left empty, it is "
-        "made from the HTML.",
+    text_content = _text(
+        "Plain text",
+        "For readers whose mail shows no HTML, and for spam filters. Left empty, it is made from "
+        "the HTML.",
+        forms.Textarea(attrs={"spellcheck": "true"}),
     )
+    issue = _hidden()
+    version = _hidden()
+    goes_to = _hidden()
+    unlisted = _hidden()
 
-    issue = forms.CharField(required=False, widget=forms.HiddenInput)
-    version = forms.CharField(required=False, widget=forms.HiddenInput)
-    goes_to = forms.CharField(required=False, widget=forms.HiddenInput)
-    unlisted = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    content: Content
-    named_issue: uuid.UUID | None = None
-    named_version: int | None = None
-    whom: str | None = EVERYONE
-    to_be_unlisted: bool = False
+    publish_request: PublishRequest
 
     def words(self) -> list[BoundField]:
-        """The fields that an author writes in."""
-        return [self[name] for name in WORDS]
+        """Return the fields that an author writes in."""
+        return [self[name] for name in WRITTEN_FIELDS]
 
     def clean(self) -> dict[str, Any]:
-        """Every flaw stands at its field; none of the author's words is changed or lost."""
-        self.content = Content.written(
-            self.cleaned_data.get("title", ""),
-            self.cleaned_data.get("html_content", ""),
-            self.cleaned_data.get("text_content", ""),
-            self.cleaned_data.get("preheader", ""),
+        """Add each problem at its field, without changing the author's words."""
+        posted = {name: self.cleaned_data.get(name, "") for name in FIELDS}
+        content = Content.from_input(
+            posted["title"], posted["html_content"], posted["text_content"], posted["preheader"]
         )
-        for flaw in find_problems(self.content):
-            if flaw.field not in self.errors or flaw.field in self.cleaned_data:
-                self.add_error(flaw.field, flaw.sentence)
-        for read in (self._read_place, self._read_listing):
-            try:
-                read()
-            except ValueError as error:
-                self.add_error(None, str(error))
+        for problem in find_problems(content):
+            if problem.field not in self.errors:
+                self.add_error(problem.field, problem.sentence)
+        issue: uuid.UUID | None = None
+        version: int | None = None
+        goes_to: str | None = EVERYONE.value
+        unlisted = False
+        try:
+            if posted["issue"]:
+                issue = parse_issue_id(posted["issue"])
+                version = parse_version(posted["version"] or None)
+                goes_to = _parse_goes_to(posted["goes_to"])
+                refusal = version_refusal(issue, version, goes_to)
+                if refusal:
+                    self.add_error(None, refusal)
+            elif posted["goes_to"] == NOBODY:
+                goes_to = NOBODY.value
+        except ValueError as error:
+            self.add_error(None, str(error))
+        try:
+            unlisted = parse_unlisted(posted["unlisted"])
+        except ValueError as error:
+            self.add_error(None, str(error))
+        self.publish_request = PublishRequest(content, issue, version, goes_to, unlisted)
         return self.cleaned_data
 
     @property
@@ -95,23 +109,10 @@ class PublishForm(forms.Form):
         try:
             return parse_unlisted(str(self["unlisted"].value() or ""))
         except ValueError:
-            return True  # whatever was meant, it was not said to be for everybody
+            return True  # an unreadable value must not make the issue public
 
-    def _read_listing(self) -> None:
-        self.to_be_unlisted = parse_unlisted(self.cleaned_data.get("unlisted", ""))
 
-    def _read_place(self) -> None:
-        """Read which version of which issue it is. Raises `ValueError` with one sentence."""
-        named = self.cleaned_data.get("issue", "")
-        if not named:
-            # A new issue, whatever else is said.
-            self.whom = NOBODY if self.cleaned_data.get("goes_to") == NOBODY else EVERYONE
-            return
-        self.named_issue = parse_issue_id(named)
-        self.named_version = parse_version(self.cleaned_data.get("version") or None)
-        self.whom = self.cleaned_data.get("goes_to") or None
-        if self.whom and self.whom not in AUDIENCE_WORDS:
-            raise ValueError(f"{self.whom[:40]!r} is not whom a version goes to; choose one below.")
-        refusal = version_refusal(self.named_issue, self.named_version, self.whom)
-        if refusal:
-            raise ValueError(refusal)
+def _parse_goes_to(text: str) -> str | None:
+    if text and text not in AUDIENCE_WORDS:
+        raise ValueError(f"{text[:40]!r} is not whom a version goes to; choose one below.")
+    return text or None

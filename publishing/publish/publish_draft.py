@@ -1,9 +1,8 @@
 """
-From a draft to an edition: the words that somebody agreed to, once, under the one key of the draft.
+Publish a draft: the content that an author confirmed, once, under the draft's key.
 
-Whoever presses names what they saw: the revision, the hash of the words, the version it will be and
-when it goes out. The draft is held while it becomes an edition, so nobody saves in between; and
-once it is one, every further press meets that edition, whoever presses.
+The confirmation names the revision, the content hash, the version and the time. The draft is locked
+while it becomes an edition. Every later confirmation finds that edition.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
 from publishing.drafts.drafts import content_of_draft, fields_of_draft
 from publishing.editions.status import load_status
-from publishing.editions.versions import VersionRefusedError
+from publishing.editions.versions import VersionRefusedError, default_goes_to
 from publishing.models import Draft
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
-    edition_by_key,
+    PublishRequest,
     is_scheduled_for,
     publish,
 )
 from publishing.scheduling.local_time import Moment
 
-THROWN_AWAY = "The draft was thrown away meanwhile. Nothing was published."
+DELETED = "The draft was thrown away meanwhile. Nothing was published."
 CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
-    """What somebody saw when they pressed. `moment` is None for now."""
+class Confirmation:
+    """What the author saw and confirmed. `moment` is None for now."""
 
     revision: int
     content_hash: bytes
@@ -42,16 +41,16 @@ class Agreed:
     moment: Moment | None
 
 
-class ChangedMeanwhileError(Exception):
-    """The draft, or what is around it, is no longer what somebody agreed to; one sentence."""
+class DraftChangedError(Exception):
+    """The draft, or what surrounds it, is no longer what the author confirmed."""
 
 
-class PublishedOtherwiseError(Exception):
-    """The same person published under the draft's key before, and not what they agree to now."""
+class PublishedDifferentlyError(Exception):
+    """The author published something else under the draft's key before."""
 
 
-class PublishedBySomebodyElseError(Exception):
-    """The draft was published or scheduled before, by somebody else; nothing more is done."""
+class PublishedByOtherError(Exception):
+    """Somebody else published or scheduled the draft before."""
 
     def __init__(self, edition: Edition) -> None:
         super().__init__(
@@ -61,18 +60,14 @@ class PublishedBySomebodyElseError(Exception):
         self.edition = edition
 
 
-def content_if_of(
-    draft: Draft, posted: Content, *, issue: uuid.UUID | None, goes_to: str, unlisted: bool
-) -> Content | None:
-    """
-    The content of a draft if the form for finished HTML posts exactly this draft, otherwise None.
-
-    The form may hold the text part that is made from the HTML, or none.
-    """
-    wording = fields_of_draft(draft)
-    if (draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to, unlisted):
+def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
+    """Return the draft's content if the form for finished HTML posts exactly this draft."""
+    fields, posted = fields_of_draft(draft), asked.content
+    goes_to = asked.goes_to or default_goes_to(asked.issue)
+    if (draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to, asked.unlisted):
         return None
-    content = build_content(wording.written)
+    content = build_content(fields.content)
+    # The form may hold the automatic text part, or none.
     completed = build_content(
         DraftContent(posted.title, posted.preheader, HTML, posted.html, posted.text)
     )
@@ -82,7 +77,7 @@ def content_if_of(
 def publish_draft(
     author: uuid.UUID,
     draft: uuid.UUID,
-    agreed: Agreed,
+    confirmed: Confirmation,
     *,
     hold_s: float,
     content: Content | None = None,
@@ -90,60 +85,54 @@ def publish_draft(
     """
     Make the edition of a draft, or return the one that was made of it before.
 
-    `content` is what the words of the agreed revision make, where the caller has made it already:
-    it is not made again while the draft is held. In the caller's transaction. Raises one of the
-    errors above, and then nothing was changed.
+    `content` is that of the confirmed revision, if the caller has built it already. Runs in the
+    caller's transaction. Raises one of the errors above, and then nothing was changed.
     """
-    held = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
-    if held is None:
-        raise ChangedMeanwhileError(THROWN_AWAY)
-    made = held.edition
-    if made is None and held.created_by_id is not None:
-        # A key was used without its draft until drafts were linked to what their key makes.
-        made = edition_by_key(held.created_by_id, held.key)
-    if made is not None:
-        return _standing(author, made, agreed)
-    content = content or build_content(content_of_draft(held))
-    if (held.revision, content.sha256) != (agreed.revision, agreed.content_hash):
-        raise ChangedMeanwhileError(CHANGED)
-    approval = approval_of(held, content)
+    locked = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
+    if locked is None:
+        raise DraftChangedError(DELETED)
+    if locked.edition is not None:
+        return _check_same(author, locked.edition, confirmed)
+    content = content or build_content(content_of_draft(locked))
+    if (locked.revision, content.sha256) != (confirmed.revision, confirmed.content_hash):
+        raise DraftChangedError(CHANGED)
+    approval = approval_of(locked, content)
     try:
-        published = publish(
+        edition = publish(
             author,
-            held.key,
+            locked.key,
             content,
             hold_s=hold_s,
-            issue=held.issue_id,
-            version=agreed.version if held.issue_id else None,
-            goes_to=held.goes_to,
-            unlisted=held.unlisted,
+            issue=locked.issue_id,
+            version=confirmed.version if locked.issue_id else None,
+            goes_to=locked.goes_to,
+            unlisted=locked.unlisted,
             approved_by=approval.by if approval else None,
-            at=agreed.moment,
-            draft=held,
-        )
+            at=confirmed.moment,
+            draft=locked,
+        ).edition
     except (NeedsApprovalError, VersionRefusedError) as error:
-        raise ChangedMeanwhileError(str(error)) from None
+        raise DraftChangedError(str(error)) from None
     except KeyUsedForOtherContentError:
-        # In the plain form, by whoever took the key of the draft for it.
-        raise PublishedOtherwiseError from None
-    edition = published.edition
-    if (edition.author_id, edition.idempotency_key) != (author, held.key):
+        # The author published under the draft's key in another form.
+        raise PublishedDifferentlyError from None
+    if (edition.author_id, edition.idempotency_key) != (author, locked.key):
         done = load_status(edition.pk).was_done
-        raise ChangedMeanwhileError(
+        raise DraftChangedError(
             f"Version {edition.version} of this issue was {done} meanwhile by "
             f"{named(edition.author_id)}. Nothing was published now; look again."
         )
     return edition
 
 
-def _standing(author: uuid.UUID, edition: Edition, agreed: Agreed) -> Edition:
+def _check_same(author: uuid.UUID, edition: Edition, confirmed: Confirmation) -> Edition:
     if edition.author_id != author:
-        raise PublishedBySomebodyElseError(edition)
+        raise PublishedByOtherError(edition)
     same = (
-        bytes(edition.content_hash) == agreed.content_hash
-        and edition.version == agreed.version
-        and is_scheduled_for(edition, agreed.moment)
+        bytes(edition.content_hash) == confirmed.content_hash
+        and edition.version == confirmed.version
+        and is_scheduled_for(edition, confirmed.moment)
     )
     if not same:
-        raise PublishedOtherwiseError
+        raise PublishedDifferentlyError
     return edition

@@ -8,7 +8,7 @@ from django import forms
 
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content, longest
 from publishing.content.edition_content import Content, find_problems
-from publishing.drafts.draft_form import is_plain
+from publishing.drafts.draft_form import is_html_form
 from subscribers.address import Refusal, read_address
 
 EMAIL = "test_email"
@@ -33,7 +33,7 @@ class SendTestForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Every flaw stands at its field, in the words of the publishing form."""
         said = {name: self.data.get(name, "") for name in FIELDS}
-        plain = is_plain(self.data)
+        plain = is_html_form(self.data)
         kind = HTML if plain else said["format"] or MARKDOWN
         if kind not in (MARKDOWN, HTML):
             self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")

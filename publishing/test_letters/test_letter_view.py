@@ -22,8 +22,7 @@ from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import safe_to_retry
 from publishing.desk_access import author_of, desk_page, may_write
 from publishing.drafts import drafts
-from publishing.drafts.keep_signed_out import kept_when_signed_out
-from publishing.drafts.unsent_forms import PLACE, signed_writer
+from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
 from publishing.script_request import wants_json
@@ -38,11 +37,11 @@ from subscribers.links.see_other import see_other
 
 NEXT, DRAFT = "next", "draft"
 # What no test letter says, and is kept with its words where its author was signed out meanwhile.
-BESIDE = (*PLACE, "unlisted")
+BESIDE = ("issue", "version", "goes_to", "unlisted")
 ON_ITS_WAY = "The test letter is on its way."
 
 
-@kept_when_signed_out
+@keep_when_signed_out
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_test_letter(request: HttpRequest) -> HttpResponse:
@@ -131,7 +130,7 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
             "to": request.POST.get(EMAIL, ""),
             "next": _where_from(request),
             "key": fresh_key() if isinstance(key, BadKey) else key,
-            "writer": signed_writer(request.user),
+            "writer": sign_writer(request.user),
         },
         status=status,
     )

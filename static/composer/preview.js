@@ -35,8 +35,8 @@ export class Preview {
   }
 
   say(facts) {
-    for (const element of this.paper.querySelectorAll("[data-beside]")) {
-      element.textContent = facts[element.dataset.beside];
+    for (const element of this.paper.querySelectorAll("[data-stat]")) {
+      element.textContent = facts[element.dataset.stat];
     }
   }
 

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from delivery.models import Delivery, Edition
 from idempotency.claim import seats
 from publishing.content.edition_content import Content
-from publishing.drafts.unsent_forms import WORDS
-from publishing.models import Draft, KeptForm
+from publishing.models import Draft
+from publishing.publish.html_form import WRITTEN_FIELDS
 from publishing.publish.publish import publish
 from tests.browser.author_session import (
     ACCEPTED,
@@ -135,20 +135,8 @@ def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_ke
 
     back_to_the_form(page)
 
-    words = [page.locator(f"[name={name}]").input_value() for name in WORDS]
+    words = [page.locator(f"[name={name}]").input_value() for name in WRITTEN_FIELDS]
     assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
-
-
-def test_a_kept_letter_never_stands_beside_the_key_of_a_form_that_was_open_before(form, author):
-    form.reload()
-    KeptForm.objects.create(
-        writer=author, key="its-own-key", title=TITLE, html_content="", text_content="Kept."
-    )
-
-    form.reload()
-
-    expect(form.get_by_label("Plain text")).to_have_value("Kept.")
-    expect(form.locator("form[data-once] [name=idempotency_key]")).to_have_value("its-own-key")
 
 
 def test_a_letter_survives_a_reload_and_leaving_its_page_for_which_the_author_is_asked(form):
@@ -214,7 +202,7 @@ def test_a_test_letter_is_watched_in_a_window_of_its_own_and_the_words_stay(form
 
 
 def test_a_letter_keeps_its_rule_in_the_dark_and_its_table_on_the_smallest_phone(new_page, author):
-    letter = Content.written(TITLE, WIDE, "a" * 500)
+    letter = Content.from_input(TITLE, WIDE, "a" * 500)
     published = publish(author.pk, "key", letter, hold_s=0).edition
     page = new_page(color_scheme="dark", viewport=NARROWEST)
     page.set_content(published.html_mail)

@@ -33,7 +33,7 @@ from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
 from tests.delivery.edition_factory import Newsroom, steady_dice
 
-LETTER = Content.written("Swifts", "<p>Dear {{ name|reader }}</p>", "")
+LETTER = Content.from_input("Swifts", "<p>Dear {{ name|reader }}</p>", "")
 KEY = "the-author-pressed-once"
 
 

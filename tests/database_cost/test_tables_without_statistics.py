@@ -66,7 +66,7 @@ def correct(edition: Edition, goes_to: str, at: Moment | None = None) -> Edition
     return publish(
         edition.author_id,
         uuid.uuid4().hex,
-        Content.written("Corrected", "<p>Words</p>", ""),
+        Content.from_input("Corrected", "<p>Words</p>", ""),
         hold_s=0,
         issue=edition.issue_id,
         version=2,

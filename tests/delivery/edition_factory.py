@@ -85,7 +85,7 @@ class Newsroom:
         """An edition, to `readers` new readers and those there were."""
         if readers:
             self.confirm(readers, start=Subscriber.objects.count())
-        content = Content.written(title, html, "")
+        content = Content.from_input(title, html, "")
         size = batch_size or settings.DELIVERY_BATCH_SIZE
         with override_settings(DELIVERY_BATCH_SIZE=size):
             return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition

@@ -9,4 +9,4 @@ def letter(
     text: str = "Dear {{ name|reader }}, they have gone.",
 ) -> Content:
     """The content of a letter."""
-    return Content.written(title, html, text)
+    return Content.from_input(title, html, text)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from delivery.models import Edition, ProviderEvent
 from postmark_sandbox.server import SandboxServer
-from publishing.models import ExternalCheck, KeptForm
+from publishing.models import ExternalCheck, UploadedImage
 from tests.delivery.conftest import newsroom, provider, small_batches
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.conftest import author, new_author, window
@@ -30,7 +30,6 @@ AGES = {
     "edition": ("published_at", "held_until", "control_at"),
     "periodic_task": ("due_at",),
     "idempotency": ("created_at",),
-    "kept_form": ("kept_at",),
     "external_check": ("looked_at",),
     "uploaded_image": ("uploaded_at", "unused_since"),
     "provider_event": ("received_at",),
@@ -41,10 +40,16 @@ AGES = {
 
 
 def one_of_three_kinds(newsroom: Newsroom) -> None:
-    """An event that was applied, a kept form and a look at a link."""
+    """An event that was applied, an unused image and a look at a link."""
     ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=timezone.now())
-    KeptForm.objects.create(
-        writer=newsroom.author, key="a-key", title="Swifts", html_content="", text_content=""
+    UploadedImage.objects.create(
+        sha256=b"1",
+        name="Swifts",
+        content_type="image/png",
+        width=1,
+        height=1,
+        content=b"1",
+        unused_since=timezone.now(),
     )
     ExternalCheck.objects.create(kind="link", subject="https://example.net/", found={})
 

@@ -285,7 +285,7 @@ class TestTheNewestIssue:
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
     ) -> None:
         first = Edition.objects.get(title="Lately")
-        content = Content.written("Lately, put right", "<p>Words</p>", "")
+        content = Content.from_input("Lately, put right", "<p>Words</p>", "")
         publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
         newsroom.deliver_all()
         make_older(100, "edition", "attempt", "delivery")
@@ -381,7 +381,7 @@ class TestCorrections:
         self, newsroom: Newsroom, old: Edition
     ) -> None:
         drop(old)
-        content = Content.written("Long ago, put right", "<p>Words</p>", "")
+        content = Content.from_input("Long ago, put right", "<p>Words</p>", "")
         version_2: dict[str, Any] = {"hold_s": 0, "issue": old.issue_id, "version": 2}
 
         with pytest.raises(VersionRefusedError, match="Who was sent version 1 is not kept any"):

@@ -29,7 +29,7 @@ from newsletter_site.models.api_token import ApiToken
 from newsletter_site.retention import kinds, prune, would_go
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
-from publishing.models import ExternalCheck, KeptForm, UploadedImage
+from publishing.models import ExternalCheck, UploadedImage
 from publishing.test_letters.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.edition_factory import Newsroom
@@ -64,7 +64,7 @@ def one_of_each(newsroom: Newsroom) -> None:
             scopes=["read"],
             expires_at=Now() + timedelta(days=after),
         )
-    send_test(author.pk, Content.written("A test", "<p>Words</p>", ""), "me@example.net")
+    send_test(author.pk, Content.from_input("A test", "<p>Words</p>", ""), "me@example.net")
     newsroom.publish(readers=2)
     newsroom.deliver_all()
 
@@ -111,7 +111,6 @@ class TestWhatGoes:
         others = (
             PostedForm,
             ProviderEvent,
-            KeptForm,
             ExternalCheck,
             Session,
             Worker,
@@ -126,7 +125,7 @@ class TestWhatGoes:
         self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", failures=5)
-        send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
+        send_test(newsroom.author.pk, Content.from_input("A", "<p>Words</p>", ""), "me@example.net")
         make_older(400)
         assert set(gone().values()) == {0}
         # A test letter that has ended goes whole.
@@ -235,7 +234,7 @@ class TestBesideOthers:
         assert left.value.code == 1
         counts = json.loads(out.getvalue().splitlines()[-1])
         assert counts["events"] == 0
-        assert counts["kept_forms"] == 1
+        assert counts["pictures"] == 1
         assert gone()["events"] == 1
 
     def test_it_does_not_work_inside_somebodys_transaction(self, newsroom: Newsroom) -> None:
@@ -351,8 +350,8 @@ def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
 
     assert left.value.code == 1
     counts = json.loads(out.getvalue().splitlines()[-1])
-    assert (counts["events"], counts["kept_forms"], counts["looks"]) == (0, 1, 0)
-    assert not KeptForm.objects.exists()
+    assert (counts["events"], counts["pictures"], counts["looks"]) == (0, 1, 0)
+    assert not UploadedImage.objects.exists()
     said = [line for line in err.getvalue().splitlines() if "stay for now" in line]
     assert [line.partition(" (")[0] for line in said] == [
         "Some what Postmark's webhooks told, and was applied stay for now: it broke off",
@@ -367,7 +366,7 @@ def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -
     assert task.failures == 1
     assert "webhooks told" in task.last_error
     assert "looks at domains" in task.last_error
-    assert not KeptForm.objects.exists()
+    assert not UploadedImage.objects.exists()
 
 
 def test_every_table_is_walked_along_an_index_of_its_own() -> None:

@@ -62,13 +62,13 @@ def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
     one_of_three_kinds(newsroom)
     make_older(400)
     with onlooker.transaction():
-        onlooker.execute("LOCK TABLE kept_form IN ACCESS EXCLUSIVE MODE")
+        onlooker.execute("LOCK TABLE uploaded_image IN ACCESS EXCLUSIVE MODE")
         process = start()
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="kept_form")
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="uploaded_image")
         kill(process)
 
     left = gone()
-    assert (left["events"], left["kept_forms"], left["looks"]) == (0, 1, 1)
+    assert (left["events"], left["pictures"], left["looks"]) == (0, 1, 1)
 
 
 def test_killed_after_it_said_that_copies_are_dropped_another_run_takes_all_of_them(

@@ -14,7 +14,7 @@ from PIL import Image
 from delivery.models import Edition
 from newsletter_site.retention import prune, would_go
 from publishing.images.images import address_of, in_html, in_markdown, store_image
-from publishing.models import Draft, KeptForm, UploadedImage
+from publishing.models import Draft, UploadedImage
 from tests.delivery.edition_factory import Newsroom
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,9 +83,6 @@ SHOWN_IN: dict[str, Callable[[Newsroom, UploadedImage], object]] = {
     "one that was called back": lambda newsroom, picture: Edition.objects.filter(
         pk=newsroom.publish(1, html=in_html(picture, "Swifts")).pk
     ).update(control="cancelled"),
-    "a form that is kept": lambda newsroom, picture: KeptForm.objects.create(
-        writer=newsroom.author, key="k", html_content=in_html(picture, "")
-    ),
 }
 
 

@@ -24,7 +24,7 @@ from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.versions import EVERYONE, NOBODY, VersionRefusedError, overlap_warnings
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
-    Published,
+    PublishResult,
     edition_by_key,
     has_content,
     publish,
@@ -104,7 +104,7 @@ class Command(BaseCommand):
         parser.add_argument("--first", action="store_true", help="the first of them")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        content = Content.written(
+        content = Content.from_input(
             _utf8("--title", options["title"]),
             _read(options["html_file"]),
             _read(options["text_file"]),
@@ -147,7 +147,7 @@ class Command(BaseCommand):
 
 
 def _worth_knowing(
-    published: Published, content: Content, goes_to: str | None, *, unlisted: bool
+    published: PublishResult, content: Content, goes_to: str | None, *, unlisted: bool
 ) -> list[str]:
     """What the numbers alone do not say, a sentence each."""
     edition = published.edition

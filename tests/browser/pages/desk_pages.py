@@ -57,7 +57,7 @@ FAULTY = DraftContent(
 
 
 def begun(author: Any, words: DraftContent = PLAIN) -> Draft:
-    return drafts.begin(author.pk, fresh_key(), DraftFields(words)).draft
+    return drafts.create(author.pk, fresh_key(), DraftFields(words)).draft
 
 
 def published(

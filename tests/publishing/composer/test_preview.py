@@ -35,7 +35,7 @@ WORDS = DraftContent(
 
 def preview(author, words: DraftContent = WORDS) -> str:
     """The address of the preview of a draft with these words."""
-    draft = drafts.begin(author.pk, fresh_key(), DraftFields(words)).draft
+    draft = drafts.create(author.pk, fresh_key(), DraftFields(words)).draft
     return f"/admin/newsletters/drafts/{draft.pk}/preview/"
 
 

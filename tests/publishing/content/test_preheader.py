@@ -7,7 +7,6 @@ import pytest
 from delivery.models import Edition
 from publishing.archive.archived_editions import latest_letters
 from publishing.content.edition_content import LONGEST_PREHEADER, Content
-from publishing.content.version_diff import compare
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
 
@@ -63,15 +62,6 @@ def test_what_is_wrong_with_it_is_said_at_the_field(window, three_readers):
         assert 'href="#id_preheader"' in page.html
         assert page.form_with("title").fields["preheader"] == preheader
     assert not Edition.objects.exists()
-
-
-def test_where_it_differs_is_shown_and_only_where_there_is_one():
-    plain, told = Content("T", "", "x"), Content("T", "", "x", WORDS)
-
-    assert [line.field for line in compare(plain, plain)] == ["Title", "HTML", "Text"]
-    _, preheader, *_ = compare(plain, told)
-    assert preheader.field == "Preheader"
-    assert (preheader.earlier.length, preheader.now.length) == (0, len(WORDS))
 
 
 def test_the_archive_tells_a_letter_by_it(author, three_readers):

@@ -11,7 +11,6 @@ from publishing.content.draft_content import (
     HTML,
     MARKDOWN,
     DraftContent,
-    automatic_text,
     build_content,
 )
 from publishing.content.edition_content import Content, find_problems
@@ -194,7 +193,6 @@ def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
     form: str, letter: str
 ) -> None:
     written = DraftContent("T", "", form, letter, " \n")
-    assert automatic_text(written) == "Hi you"
     assert build_content(written).text == "Hi you"
     assert (
         build_content(DraftContent("T", "", form, letter, "In *my* words\n")).text
@@ -203,7 +201,7 @@ def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
 
 
 def test_stored_words_have_plain_line_ends_and_no_control_characters() -> None:
-    written = Content.written(
+    written = Content.from_input(
         "On\x07 herons", "<p>a\r\nb</p>", "one\x0btwo\x0cthree\rfour", " Qui\x1bte "
     )
     assert written == Content("On herons", "<p>a\nb</p>", "one\ntwo\nthree\nfour", "Quite")
@@ -218,7 +216,7 @@ def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
     for field in ("title", "preheader"):
         words = {"title": "Swifts", "preheader": "", field: f"Swifts{sign}gone"}
         [flaw] = find_problems(
-            Content.written(words["title"], "", "They have gone.", words["preheader"])
+            Content.from_input(words["title"], "", "They have gone.", words["preheader"])
         )
         assert (flaw.field, "more than one line" in flaw.sentence) == (field, True)
 
@@ -228,4 +226,4 @@ def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
     ["Мауэрзеглер", "خبر\u200cنامه", "שלום \u2068Homing\u2069", "👩\u200d🌾 in May", "A\xa0B"],
 )
 def test_a_title_may_be_of_any_script(title: str) -> None:
-    assert find_problems(Content.written(title, "", "They have gone.")) == []
+    assert find_problems(Content.from_input(title, "", "They have gone.")) == []

@@ -70,7 +70,7 @@ def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, 
 
 
 def _draft(author, written: DraftContent):
-    return drafts.begin(author.pk, fresh_key(), DraftFields(written)).draft
+    return drafts.create(author.pk, fresh_key(), DraftFields(written)).draft
 
 
 def _counted(window, author, written: DraftContent) -> tuple[int, int | None]:

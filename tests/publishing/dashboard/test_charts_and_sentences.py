@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.humanise import duration, enumerated, ordinal
-from publishing.content.edition_content import Content
-from publishing.content.version_diff import compare
 from publishing.dashboard.dashboard_headline import Standing, sentence_of
 from publishing.dashboard.readers_chart import Chart, Point, Scale, chart_of, scale_of
 from publishing.dashboard.undelivered_chart import NotSent, strips_of
@@ -163,34 +161,6 @@ def test_a_bar_is_full_its_parts_join_and_none_of_them_is_too_narrow_to_see(coun
         assert width >= NARROWEST - 0.01 if counts[part.outcome] else width == 0
         x += width
     assert x == pytest.approx(100 if any(counts.values()) else 0, abs=0.05)
-
-
-def test_where_two_letters_differ_is_shown_with_the_words_around_it():
-    earlier = Content("Swifts", "", "They came in May, nine of them and then forty, screaming.")
-    now = Content("Swifts", "", "They came in May, nine of them and then fourteen, screaming.")
-
-    title, html, text = compare(earlier, now)
-
-    assert title.earlier is html.earlier is None
-    assert text.earlier.before.endswith("of them and then ")
-    assert (text.earlier.own, text.now.own) == ("forty", "fourteen")
-    assert text.earlier.after.startswith(", screaming.")
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_the_three_parts_of_a_short_difference_are_the_two_letters(one, other):
-    (line,) = [
-        c for c in compare(Content("", "", one), Content("", "", other)) if c.field == "Text"
-    ]
-
-    if one == other:
-        assert line.earlier is line.now is None
-    else:
-        assert line.earlier.before == line.now.before
-        assert line.earlier.own != line.now.own
-        assert line.earlier.length == len(one)
-        assert line.earlier.before.removeprefix("…") + line.earlier.own in one
-        assert line.now.before.removeprefix("…") + line.now.own in other
 
 
 NEXT = {"next_title": "Notes from a wet orchard", "next_when": "Thu 24 Sep 2026, 07:00 UTC"}

@@ -42,7 +42,7 @@ def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
 
 def begun(author, letter: str = "They have gone.", **words: str) -> Draft:
     """A draft that was saved once."""
-    return drafts.begin(author.pk, fresh_key(), wording(letter, **words)).draft
+    return drafts.create(author.pk, fresh_key(), wording(letter, **words)).draft
 
 
 def as_json(window, address: str, **fields: str):
@@ -54,9 +54,9 @@ class TestBeginning:
     def test_the_first_save_makes_a_draft_and_the_same_again_no_second(self, author):
         key = fresh_key()
 
-        first = drafts.begin(author.pk, key, wording())
-        again = drafts.begin(author.pk, key, wording())
-        other = drafts.begin(author.pk, key, wording("Two."))
+        first = drafts.create(author.pk, key, wording())
+        again = drafts.create(author.pk, key, wording())
+        other = drafts.create(author.pk, key, wording("Two."))
 
         assert (first.changed, again.changed) == (True, False)
         assert first.draft.pk == again.draft.pk
@@ -118,7 +118,7 @@ class TestTheNextVersionOfAnIssue:
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
         drafts.open_for_issue(author.pk, issue)
 
-        answer = drafts.begin(author.pk, fresh_key(), wording("Mine."), issue=issue)
+        answer = drafts.create(author.pk, fresh_key(), wording("Mine."), issue=issue)
 
         assert isinstance(answer, Conflict)
         assert Draft.objects.count() == 1
@@ -157,8 +157,8 @@ class TestAtTheSameMoment:
         key = fresh_key()
 
         with transaction.atomic():
-            drafts.begin(author.pk, key, wording("Mine."))
-            other = beside(lambda: drafts.begin(author.pk, key, wording("Theirs.")))
+            drafts.create(author.pk, key, wording("Mine."))
+            other = beside(lambda: drafts.create(author.pk, key, wording("Theirs.")))
             wait_until_somebody_waits()
 
         assert isinstance(other.result(PATIENCE_S), Conflict)
@@ -184,7 +184,7 @@ class TestAtTheSameMoment:
             other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
             wait_until_somebody_waits()
 
-        assert other.result(PATIENCE_S) == drafts.Gone()
+        assert other.result(PATIENCE_S) == drafts.Deleted()
         assert not Draft.objects.exists()
 
 
@@ -349,7 +349,7 @@ class TestThePages:
     def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
         form = window.get(WRITE).form_with("letter")
         key = form.fields["idempotency_key"]
-        draft = drafts.begin(author.pk, key, wording()).draft
+        draft = drafts.create(author.pk, key, wording()).draft
         publish(author.pk, key, letter(), hold_s=0, draft=draft)
         window.client.logout()
 

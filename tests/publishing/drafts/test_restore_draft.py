@@ -32,7 +32,7 @@ def published(author, hold_s: float = 60, **otherwise) -> Edition:
 def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
     """An edition that was written as a draft and published from its sheet."""
     issue = otherwise.pop("issue", None)
-    draft = drafts.begin(
+    draft = drafts.create(
         author.pk, fresh_key(), DraftFields(written, **otherwise), issue=issue
     ).draft
     address = f"/admin/newsletters/drafts/{draft.pk}/publish/"
@@ -111,7 +111,7 @@ def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
 def test_what_somebody_is_writing_already_is_left_as_it_is(window, author, three_readers):
     edition = published(author)
     other = DraftFields(DraftContent("Other words", "", "markdown", "Other.", ""))
-    drafts.begin(author.pk, fresh_key(), other, issue=edition.issue_id)
+    drafts.create(author.pk, fresh_key(), other, issue=edition.issue_id)
 
     take_back(window, edition)
 

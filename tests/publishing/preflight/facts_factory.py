@@ -35,7 +35,7 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
     text = otherwise.pop("text", "They came, and they have gone.")
     preheader = otherwise.pop("preheader", "Where they are now")
     well: dict[str, Any] = {
-        "content": Content.written(title, letter, text, preheader),
+        "content": Content.from_input(title, letter, text, preheader),
         "letter": read_letter(letter),
         "is_markdown": False,
         "own_text": False,

@@ -25,7 +25,12 @@ from publishing.editions.versions import (
     plan_version,
 )
 from publishing.models import Issue
-from publishing.publish.publish import KeyUsedForOtherContentError, Published, has_content, publish
+from publishing.publish.publish import (
+    KeyUsedForOtherContentError,
+    PublishResult,
+    has_content,
+    publish,
+)
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.worker_steps import Call
@@ -280,7 +285,7 @@ def test_replay_without_a_choice_is_answered_after_the_default_changed(correct, 
     cancelled(first)
     cancelled(second)
 
-    assert correct() == Published(second, created=False)
+    assert correct() == PublishResult(second, created=False)
 
 
 def in_a_call(edition):

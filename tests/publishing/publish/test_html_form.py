@@ -16,7 +16,7 @@ from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields, content_of_draft, lock_by_key
 from publishing.models import Draft, Issue
 from publishing.publish.publish import publish
-from publishing.publish.publish_draft import Agreed, publish_draft
+from publishing.publish.publish_draft import Confirmation, publish_draft
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import FORM, LETTER, Page, WindowOf
 from tests.publishing.content_factory import letter
@@ -301,7 +301,9 @@ def test_script_waits_for_a_colleague_and_publishes_nothing(
 ):
     fields, _ = to_the_check_sheet(window, text_content="")
     tomas, draft = new_author("tomas"), Draft.objects.get()
-    agreed = Agreed(draft.revision, build_content(content_of_draft(draft)).sha256, 1, moment=None)
+    agreed = Confirmation(
+        draft.revision, build_content(content_of_draft(draft)).sha256, 1, moment=None
+    )
     with transaction.atomic():
         publish_draft(tomas.pk, draft.pk, agreed, hold_s=0)
         script = beside(lambda: window.post(**{**fields, "text_content": text}))

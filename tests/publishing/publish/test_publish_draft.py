@@ -47,7 +47,7 @@ SWIFTS = DraftContent("Swifts leave", "Where they are now", "markdown", LETTER, 
 def begun(author, written=SWIFTS, **otherwise) -> Draft:
     """A draft that somebody has saved."""
     issue = otherwise.pop("issue", None)
-    answer = drafts.begin(author.pk, fresh_key(), DraftFields(written, **otherwise), issue=issue)
+    answer = drafts.create(author.pk, fresh_key(), DraftFields(written, **otherwise), issue=issue)
     return answer.draft
 
 

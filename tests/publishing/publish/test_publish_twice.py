@@ -127,7 +127,7 @@ def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothi
     assert page.form_with("title").enctype == "multipart/form-data"
     issue = written().get()
     assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
-    assert "<del>" in page.html
+    assert "<mark>" in page.html
     assert "<b>back" not in page.html
     fresh = page.form_with("title").fields
     assert fresh["text_content"] == changed["text_content"]

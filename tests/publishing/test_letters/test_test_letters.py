@@ -25,7 +25,7 @@ from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import content_posted
+from publishing.drafts.draft_form import parse_draft_content
 from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.progress.issue_list import held_back_on_request, newest_editions
@@ -334,7 +334,7 @@ def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
     test = SendTestForm({**posted, "test_email": TO})
 
     assert test.is_valid()
-    assert test.content == content_posted(posted)
+    assert test.content == build_content(parse_draft_content(posted))
 
 
 def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
@@ -347,7 +347,7 @@ def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
 @pytest.mark.parametrize("is_a_script", [True, False])
 def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_script):
     words = DraftFields(DraftContent("Swifts", "", MARKDOWN, "They have gone.", ""))
-    draft = drafts.begin(author.pk, fresh_key(), words).draft
+    draft = drafts.create(author.pk, fresh_key(), words).draft
     composer = f"{FORM}drafts/{draft.pk}/"
     posted = form(next=composer)
     if is_a_script:

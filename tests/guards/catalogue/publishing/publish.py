@@ -188,10 +188,10 @@ a draft whose words a script publishes cannot be published again
     _posted: if «content is not None → False» or revision:
     test_draft_published_by_a_script_stays_published
 the words of a script are its draft's without the automatic text part
-    content_if_of: «completed → posted».sha256 == content.sha256
+    matching_content: «completed → posted».sha256 == content.sha256
     test_draft_published_by_a_script_stays_published
 the question's fields are the draft's
-    content_if_of: if «(draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to,
+    matching_content: if «(draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to,
         unlisted) → False»:
     test_question_answered_with_other_fields_publishes_nothing[goes to]
 an edition under the key of a draft closes the draft

@@ -1,0 +1,61 @@
+"""Compare two states of a letter, field by field and line by line. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import starmap, zip_longest
+
+# Equal lines shown around a difference.
+CONTEXT = 2
+# Comparing costs the product of the lines; longer texts are shown as one difference.
+MOST_LINES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class LinePair:
+    """One row: the line on either side, or None where that side has no such line."""
+
+    other: str | None
+    mine: str | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the sides differ here."""
+        return self.other != self.mine
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDiff:
+    """One field that differs. A row of None stands for lines left out."""
+
+    name: str
+    lines: list[LinePair | None]
+
+
+def diff_fields(other: Mapping[str, str], mine: Mapping[str, str]) -> list[FieldDiff]:
+    """Return the fields that differ. Both sides have the same names in the same order."""
+    return [
+        FieldDiff(name, diff_lines(text, mine[name]))
+        for name, text in other.items()
+        if text != mine[name]
+    ]
+
+
+def diff_lines(other: str, mine: str) -> list[LinePair | None]:
+    """Return the lines of both; equal lines far from any difference are left out."""
+    one, two = other.split("\n"), mine.split("\n")
+    if max(len(one), len(two)) > MOST_LINES:
+        return list(starmap(LinePair, zip_longest(one, two)))
+    blocks = difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    rows: list[LinePair | None] = []
+    for number, (tag, start, end, begin, stop) in enumerate(blocks):
+        left = one[start:end]
+        pairs: list[LinePair | None] = list(starmap(LinePair, zip_longest(left, two[begin:stop])))
+        head = CONTEXT if number else 0
+        tail = CONTEXT if number < len(blocks) - 1 else 0
+        if tag == "equal" and head + tail < len(left):
+            pairs[head : len(left) - tail] = [None]
+        rows += pairs
+    return rows
