@@ -43,7 +43,7 @@ def one_of_three_kinds(newsroom: Newsroom) -> None:
     """An event that was applied, an unused image and a look at a link."""
     ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=timezone.now())
     UploadedImage.objects.create(
-        sha256=b"1",
+        sha256=b"unused",
         name="Swifts",
         content_type="image/png",
         width=1,

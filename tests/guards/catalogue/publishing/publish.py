@@ -37,7 +37,7 @@ an issue that may have reached a reader is no draft again
     restore_draft: if «not reached_nobody(edition.pk) → False»:
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[sent]
 an issue whose copies are in doubt is no draft again
-    reached_nobody: (books.sent «or books.unknown» or books.waiting)
+    reached_nobody: (counts.sent «or counts.unknown» or counts.waiting)
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[doubt]
 a body that breaks off is not taken for a shorter one
     WholeBody.read: if «len(came) < wanted → False»:
@@ -191,11 +191,11 @@ the words of a script are its draft's without the automatic text part
     matching_content: «completed → posted».sha256 == content.sha256
     test_draft_published_by_a_script_stays_published
 the question's fields are the draft's
-    matching_content: if «(draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to,
-        unlisted) → False»:
+    matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to,
+        asked.unlisted) → False»:
     test_question_answered_with_other_fields_publishes_nothing[goes to]
 an edition under the key of a draft closes the draft
-    publish: «drafts.close(closing, edition, copy_for=None if draft else author) → pass»
+    publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
     test_other_words_under_a_drafts_key_close_it
 a draft is locked while its key publishes
     lock_by_key: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
