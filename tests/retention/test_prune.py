@@ -234,7 +234,7 @@ class TestBesideOthers:
         assert left.value.code == 1
         counts = json.loads(out.getvalue().splitlines()[-1])
         assert counts["events"] == 0
-        assert counts["pictures"] == 1
+        assert counts["pictures"] == 2
         assert gone()["events"] == 1
 
     def test_it_does_not_work_inside_somebodys_transaction(self, newsroom: Newsroom) -> None:

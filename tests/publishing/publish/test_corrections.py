@@ -15,7 +15,7 @@ from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.reconcile import database_identity
 from delivery.rules.call_results import CallUnanswered, NotSent
-from delivery.rules.settlement import Sent
+from delivery.rules.outcomes import Sent
 from publishing.activity.activity_sentences import sentence_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import (

@@ -191,8 +191,8 @@ the words of a script are its draft's without the automatic text part
     matching_content: «completed → posted».sha256 == content.sha256
     test_draft_published_by_a_script_stays_published
 the question's fields are the draft's
-    matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to,
-        asked.unlisted) → False»:
+    matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue,
+        goes_to, asked.unlisted) → False»:
     test_question_answered_with_other_fields_publishes_nothing[goes to]
 an edition under the key of a draft closes the draft
     publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
