@@ -15,4 +15,4 @@ class NewsletterSiteConfig(AppConfig):
         from newsletter_site.sign_in import throttle  # noqa: F401 -- it listens to signals
 
         wiring.join()
-        requests.listen()
+        requests.connect_signals()

@@ -1,9 +1,8 @@
 """
-A fault as it may stand in the log: of which kind it was and where, and never in its own words.
+What the log may say of an error: its type and where it was raised, never its message.
 
-A database repeats in its words what it was given, a web client the address that it asked for: an
-address may be a person's, and a link is a permission. The kind, the server's own code, the name of
-a constraint and the lines of our code say as much to whoever mends it, and nothing of anybody.
+A message may repeat an address or a link. The type, the server's code, the name of a constraint and
+the lines of code are enough to find the cause.
 """
 
 from __future__ import annotations
@@ -14,46 +13,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Causes may go round in a circle.
-MOST_CAUSES = 10
-# The first and the last places are the ones that tell something.
-MOST_PLACES = 40
+MAX_CAUSES = 10  # causes may form a circle
+MAX_FRAMES = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorSummary:
-    """The kind of a fault and those of its causes, and where it passed through, outermost first."""
+    """The types of an error and its causes, and its frames, outermost first."""
 
-    kinds: tuple[str, ...]
-    places: tuple[str, ...]
+    types: tuple[str, ...]
+    frames: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """Its kinds as one text."""
-        return ", from ".join(self.kinds)
+        """The types as one text."""
+        return ", from ".join(self.types)
 
 
 def summarise(error: BaseException) -> ErrorSummary:
-    """What may be said of an error."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{_short(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
-    if len(places) > MOST_PLACES:
-        half = MOST_PLACES // 2
-        places[half:-half] = [f"… {len(places) - MOST_PLACES} more …"]
-    return ErrorSummary(tuple(describe_type(each) for each in iter_causes(error)), tuple(places))
+    """Summarise an error without its message."""
+    frames = [
+        f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
+    if len(frames) > MAX_FRAMES:
+        half = MAX_FRAMES // 2
+        frames[half:-half] = [f"… {len(frames) - MAX_FRAMES} more …"]
+    return ErrorSummary(tuple(describe_type(each) for each in iter_causes(error)), tuple(frames))
 
 
 def describe_type(error: BaseException) -> str:
-    """The kind of one error; of the database's also its code and the constraint, if it has them."""
+    """The type of an error; of the database's also its code and the constraint."""
     diagnostics = getattr(error, "diag", None)
-    told = (getattr(error, "sqlstate", None), getattr(diagnostics, "constraint_name", None))
-    return " ".join([type(error).__qualname__, *(str(each) for each in told if each)])
+    more = (getattr(error, "sqlstate", None), getattr(diagnostics, "constraint_name", None))
+    return " ".join([type(error).__qualname__, *(str(each) for each in more if each)])
 
 
 def iter_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it came from, the nearest first; not what it was raised in spite of."""
+    """Yield an error and its causes, the nearest first, without suppressed contexts."""
     each = error
-    for _ in range(MOST_CAUSES):
+    for _ in range(MAX_CAUSES):
         if each is None:
             return
         yield each
@@ -61,10 +60,8 @@ def iter_causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _short(filename: str) -> str:
-    """The file from where it can be found again: our own below the checkout, others by package."""
+    """Our files from the checkout's root, others from their package."""
     path = Path(filename)
-    if path.is_relative_to(ROOT) and "site-packages" not in path.parts:
-        return str(path.relative_to(ROOT))
     if "site-packages" in path.parts:
         return "/".join(path.parts[path.parts.index("site-packages") + 1 :])
-    return path.name
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name

@@ -1,11 +1,8 @@
 """
-What a line of the log looks like: the only place that makes one, whoever logged it.
+The format of a log line, JSON or text, whoever logged it. docs/logs.md lists the fields.
 
-Our own modules and every library log by `logging`, as Python has it. `LineFormatter` makes a line
-of JSON of that, or one for people, with the ids that are bound (`delivery/log_context.py`), without
-the
-words of a fault (`faults.py`), with routes for the addresses of pages, and through the net
-(`redact.py`). docs/logs.md lists the fields.
+A line has the bound ids (`delivery/log_context.py`), routes instead of paths, and neither messages
+of exceptions nor what `redact.py` finds.
 """
 
 from __future__ import annotations
@@ -15,12 +12,10 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
-
-from structlog.stdlib import ProcessorFormatter
 
 from delivery import log_context
 from newsletter_site.logs.exceptions import describe_type, summarise
@@ -29,111 +24,88 @@ from newsletter_site.logs.redact import Redactor
 from newsletter_site.logs.routes import hide_paths
 
 ALWAYS = ("at", "level", "logger", "event", "process", "host", "pid")
-# What the line of a request says besides (requests.py).
+# The line of a request (requests.py).
 OF_A_REQUEST = ("method", "route", "status", "ms", "bytes")
-OF_A_FAULT = ("fault", "places")
-FIELDS = (*ALWAYS, *log_context.IDS, *OF_A_REQUEST, *OF_A_FAULT)
+OF_AN_ERROR = ("error", "frames")
+FIELDS = (*ALWAYS, *log_context.IDS, *OF_A_REQUEST, *OF_AN_ERROR)
 
 HOST = socket.gethostname()
 
-Line = MutableMapping[str, Any]
 
-
-class LineFormatter(ProcessorFormatter):
+class LineFormatter(logging.Formatter):
     """
-    Makes a line of a record. `shape` is `json` or `lines`; `secrets` are taken out of every text.
+    Formats a record as one line. `shape` is `json` or `lines`; `secrets` are redacted.
 
-    With `words` faults keep their own words and their whole traceback, as far as the net lets them:
-    for development alone.
+    With `words`, for development, exceptions keep their messages and tracebacks, redacted.
     """
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
-        self._words = words
-        self._net = Redactor(secrets)
-        self._render = as_json if shape == "json" else as_text
-        super().__init__(
-            foreign_pre_chain=[],
-            processors=[self._with_fields, self._as_one_text],
-        )
+        super().__init__()
+        self._with_messages = words
+        self._redactor = Redactor(secrets)
+        self._render = _as_json if shape == "json" else _as_text
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
         record = logging.makeLogRecord(record.__dict__)
         hide_paths(record)
-        if not self._words:
-            _tell_no_words(record)
-        return super().format(record)
-
-    def _with_fields(self, logger: Any, name: str, line: Line) -> Line:
-        record: logging.LogRecord = line["_record"]
-        made: dict[str, Any] = {
-            "at": moment_of(record),
+        if not self._with_messages:
+            _hide_messages(record)
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {
+            "at": at.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": self._net.through(str(line["event"])),
+            "event": self._redactor.redact(record.getMessage()),
             "process": process_name(),
             "host": HOST,
             "pid": os.getpid(),
             **log_context.bound(),
         }
-        # Of what else a record carries nothing is written: libraries hang whole requests on it.
-        made |= {name: record.__dict__[name] for name in OF_A_REQUEST if name in record.__dict__}
-        error = (line.get("exc_info") or (None, None))[1]
+        # Libraries attach whole requests to their records: nothing else of a record is written.
+        line |= {name: record.__dict__[name] for name in OF_A_REQUEST if name in record.__dict__}
+        error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            self._add_fault(made, error)
-        return made
-
-    def _as_one_text(self, logger: Any, name: str, line: Line) -> str:
+            line["error"] = summarise(error).sentence
+            line["frames"] = self._frames(error)
         return self._render(line)
 
-    def _add_fault(self, made: Line, error: BaseException) -> None:
-        fault = summarise(error)
-        made["fault"] = fault.sentence
-        if self._words:
-            traceback = logging.Formatter().formatException(
-                (type(error), error, error.__traceback__)
-            )
-            # Line by line: what a line quotes, or begins to, is taken out to the end of the text.
-            made["places"] = "\n".join(map(self._net.through, traceback.splitlines()))
-        else:
-            made["places"] = list(fault.places)
+    def _frames(self, error: BaseException) -> str | list[str]:
+        if not self._with_messages:
+            return list(summarise(error).frames)
+        traceback = self.formatException((type(error), error, error.__traceback__))
+        # Line by line: a quotation that a line begins is redacted to the end of the text.
+        return "\n".join(map(self._redactor.redact, traceback.splitlines()))
 
 
-def moment_of(record: logging.LogRecord) -> str:
-    """When it was logged, in UTC, to the thousandth of a second."""
-    at = datetime.fromtimestamp(record.created, UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def as_json(line: Line) -> str:
-    """One object on one line."""
+def _as_json(line: Mapping[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
-def as_text(line: Line) -> str:
-    """A line for people: the sentence first, then what is bound to it."""
+def _as_text(line: Mapping[str, Any]) -> str:
+    """A line for people: the sentence first, then the ids."""
     head = f"{line['at']} {line['level'].upper()} {line['logger']}: {line['event']}"
-    rest = {name: line[name] for name in line if name not in (*ALWAYS, *OF_A_FAULT)}
+    rest = {name: line[name] for name in line if name not in (*ALWAYS, *OF_AN_ERROR)}
     if rest:
         head += "  " + " ".join(f"{name}={value}" for name, value in rest.items())
-    if "fault" in line:
-        places = line["places"]
-        head += f"\nbecause of {line['fault']}\n"
-        head += places if isinstance(places, str) else "\n".join(f"  {place}" for place in places)
+    if "error" in line:
+        frames = line["frames"]
+        head += f"\nbecause of {line['error']}\n"
+        head += frames if isinstance(frames, str) else "\n".join(f"  {frame}" for frame in frames)
     return head
 
 
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     """
-    Writes lines to stderr. Of a line that cannot be made it writes that, and no more.
+    Writes lines to stderr. If a line cannot be formatted, it writes where that happened.
 
-    Left to itself `logging` then prints the message and what was to stand in it, as they are.
+    `logging` itself would print the message with its arguments as they are.
     """
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
-        """Say which line it was and what was wrong with it."""
+        """Write which line failed, and the type of the error."""
         error = sys.exc_info()[1]
-        kind = describe_type(error) if error is not None else "a fault"
+        kind = describe_type(error) if error is not None else "an error"
         instead = logging.LogRecord(
             record.name,
             logging.ERROR,
@@ -149,26 +121,26 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
 
 
 class HasException(logging.Filter):
-    """Only what broke: that a request was refused or put off stands on its own line."""
+    """Only records with an exception: refused requests have their own line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record has a fault."""
+        """Whether the record has an exception."""
         return bool(record.exc_info)
 
 
-def _tell_no_words(record: logging.LogRecord) -> None:
-    """Of every error that a record speaks of tell the kind; its words may be the message itself."""
+def _hide_messages(record: logging.LogRecord) -> None:
+    """Replace every error in a record by its type; its message may be the record's own."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and record.msg == str(error):
         record.msg, record.args = summarise(error).sentence, ()
-    record.msg, record.args = _without_words(record.msg), _without_words(record.args)
+    record.msg, record.args = _without_messages(record.msg), _without_messages(record.args)
 
 
-def _without_words(value: Any) -> Any:
+def _without_messages(value: Any) -> Any:
     if isinstance(value, BaseException):
         return summarise(value).sentence
     if isinstance(value, tuple):
-        return tuple(_without_words(each) for each in value)
+        return tuple(_without_messages(each) for each in value)
     if isinstance(value, Mapping):
-        return {name: _without_words(each) for name, each in value.items()}
+        return {name: _without_messages(each) for name, each in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""Which process writes: the only place that names it."""
+"""The name of this process on log lines."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# Commands that are known by what they are, not by how they are started.
-_CALLED = {"deliver": "worker", "runserver": "web"}
+_ROLE_OF_COMMAND = {"deliver": "worker", "runserver": "web"}
 
 _given: list[str] = []
 
 
 def name_this_process(name: str) -> None:
-    """Called by what cannot be told from its arguments: a web server names itself `web`."""
+    """Name a process whose arguments do not tell: a web server calls itself `web`."""
     _given[:] = [name]
 
 
@@ -26,5 +25,5 @@ def name_from(arguments: Sequence[str]) -> str:
     """The name of a process that was started with these arguments."""
     program, *rest = arguments or [""]
     if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):
-        return _CALLED.get(rest[0], rest[0])
+        return _ROLE_OF_COMMAND.get(rest[0], rest[0])
     return Path(program).stem or "python"

@@ -1,8 +1,7 @@
 """
-One line of the log for each request, and the ids on all lines of it: the only place for both.
+One log line for each request, and the ids on all of its lines.
 
-Of an address its route is written and never the address: that of a page for readers holds the
-permission to open it. Nor where it came from: docs/logs.md says why.
+It names the route, never the path or the client's address (docs/logs.md says why).
 """
 
 from __future__ import annotations
@@ -31,105 +30,102 @@ logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Asked for every few seconds by machines; only their failing is worth a line.
+# Machines ask these every few seconds; only their failures are logged.
 _QUIET = ("/health/", "/metrics")
 
 
 @dataclass
-class _Going:
-    """A request that is being answered."""
-
+class _RequestInProgress:
     request: HttpRequest
     response: HttpResponseBase
-    began_s: float
+    started_s: float
     sent_bytes: int = 0
 
 
-_going: ContextVar[_Going | None] = ContextVar("_going", default=None)
+_in_progress: ContextVar[_RequestInProgress | None] = ContextVar("_in_progress", default=None)
 
 
 class RequestLogging:
     """
-    Middleware, the outermost: the id of a request, and its line once it is answered.
+    Middleware, the outermost: binds the id of a request, and logs it once it is answered.
 
-    The ids stay until the answer has gone: Django still logs after the last middleware. Then they
-    end, as the thread goes on to what somebody else sends, which may be no request at all.
+    The ids are bound until the response is sent, because Django logs after the last middleware.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        began_s = time.monotonic()
-        clear_contextvars()  # A server may have left an answer without its end.
+        started_s = time.monotonic()
+        clear_contextvars()  # A server may have left a response unfinished.
         request_id = id_of(request)
         log_context.bind(request=request_id)
         response = self.get_response(request)
         response.headers[HEADER] = request_id
-        going = _Going(request, response, began_s)
+        current = _RequestInProgress(request, response, started_s)
         if isinstance(response, HttpResponse):
-            going.sent_bytes = len(response.content)
+            current.sent_bytes = len(response.content)
         elif isinstance(response, FileResponse):
-            # Left as it is: the web server has the kernel send the file.
-            going.sent_bytes = int(response.headers.get("Content-Length", 0))
+            # Not wrapped: the web server has the kernel send the file.
+            current.sent_bytes = int(response.headers.get("Content-Length", 0))
         elif isinstance(response, StreamingHttpResponse):
-            response.streaming_content = _counted(iter(response), going)
-        _going.set(going)
+            response.streaming_content = _count_bytes(iter(response), current)
+        _in_progress.set(current)
         return response
 
     def process_view(
-        self, request: HttpRequest, view: Callable[..., Any], _: Any, parts: dict[str, Any]
+        self, request: HttpRequest, view: Callable[..., Any], _: Any, kwargs: dict[str, Any]
     ) -> None:
-        """The ids that stand in the address of the page."""
-        if isinstance(parts.get("issue"), uuid.UUID):
-            log_context.bind(issue=parts["issue"])
-        if isinstance(parts.get("import_id"), int):
-            log_context.bind(**{"import": parts["import_id"]})
+        """Bind the ids in the page's address."""
+        if isinstance(kwargs.get("issue"), uuid.UUID):
+            log_context.bind(issue=kwargs["issue"])
+        if isinstance(kwargs.get("import_id"), int):
+            log_context.bind(**{"import": kwargs["import_id"]})
 
 
 class BindAuthor:
-    """Middleware after the one that reads the session: the id of whoever is signed in."""
+    """Middleware after the one that reads the session: binds the id of the signed-in user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        asked_for = request.user
+        user = request.user
 
-        def signed_in() -> Any:
-            # Only once somebody asks who it is: that costs a query, and most pages do not.
-            if asked_for.is_authenticated:
-                log_context.bind(author=asked_for.pk)
-            return asked_for
+        def bind_and_return() -> Any:
+            # Only once the page asks for the user: that costs a query, and most pages do not.
+            if user.is_authenticated:
+                log_context.bind(author=user.pk)
+            return user
 
-        request.user = SimpleLazyObject(signed_in)  # type: ignore[assignment]
+        request.user = SimpleLazyObject(bind_and_return)  # type: ignore[assignment]
         return self.get_response(request)
 
 
 def id_of(request: HttpRequest) -> str:
-    """The id that the proxy in front gave the request, where one is believed; else a new one."""
-    told = request.headers.get(HEADER, "") if settings.TRUST_PROXY else ""
-    return told if _ID.fullmatch(told) else uuid.uuid4().hex
+    """The id that a trusted proxy gave the request, or a new one."""
+    given = request.headers.get(HEADER, "") if settings.TRUST_PROXY else ""
+    return given if _ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _counted(content: Iterable[bytes], going: _Going) -> Iterator[bytes]:
-    for piece in content:
-        going.sent_bytes += len(piece)
-        yield piece
+def _count_bytes(content: Iterable[bytes], current: _RequestInProgress) -> Iterator[bytes]:
+    for chunk in content:
+        current.sent_bytes += len(chunk)
+        yield chunk
 
 
 def _end(**_: Any) -> None:
-    """This thread has answered a request to its end: its line is the last that bears its ids."""
+    """The request is answered: its line is the last that has its ids."""
     _log_request()
     clear_contextvars()
 
 
 def _log_request() -> None:
-    going = _going.get()
-    if going is None:
+    current = _in_progress.get()
+    if current is None:
         return
-    _going.set(None)
-    request, status = going.request, going.response.status_code
+    _in_progress.set(None)
+    request, status = current.request, current.response.status_code
     logger.log(
         _level(request, status),
         "%s %s was answered %d",
@@ -140,8 +136,8 @@ def _log_request() -> None:
             "method": request.method,
             "route": route_of(request),
             "status": status,
-            "ms": round((time.monotonic() - going.began_s) * 1000, 1),
-            "bytes": going.sent_bytes,
+            "ms": round((time.monotonic() - current.started_s) * 1000, 1),
+            "bytes": current.sent_bytes,
         },
     )
 
@@ -149,16 +145,15 @@ def _log_request() -> None:
 def _level(request: HttpRequest, status: int) -> int:
     if status >= 500:
         return logging.WARNING
-    is_static = request.path.startswith(settings.STATIC_URL)
-    is_quiet = status < 400 and (is_static or request.path.startswith(_QUIET))
-    return logging.DEBUG if is_quiet else logging.INFO
+    is_quiet = request.path.startswith((settings.STATIC_URL, *_QUIET))
+    return logging.DEBUG if is_quiet and status < 400 else logging.INFO
 
 
 def _bind_author(*, user: Any, **_: Any) -> None:
     log_context.bind(author=user.pk)
 
 
-def listen() -> None:
-    """Have a line written at the end of each request, and signing in name the author."""
-    request_finished.connect(_end, dispatch_uid="the line of a request")
-    user_logged_in.connect(_bind_author, dispatch_uid="the author on the log")
+def connect_signals() -> None:
+    """Log the end of each request, and bind the author who signs in."""
+    request_finished.connect(_end, dispatch_uid="log the request")
+    user_logged_in.connect(_bind_author, dispatch_uid="bind the author")

@@ -1,7 +1,5 @@
 """
-The route of a request in place of its address: that of a page for readers is the permission to it.
-
-The only place that knows how Django and gunicorn write addresses into their lines.
+Routes in place of paths on log lines: the path of a reader's page is a permission.
 """
 
 from __future__ import annotations
@@ -11,18 +9,18 @@ from typing import Any
 
 from django.urls import Resolver404, ResolverMatch, resolve
 
-# gunicorn puts the visitor's address and what they sent into the sentence itself.
+# gunicorn puts the visitor's address and what they sent into the message itself.
 _REFUSED_BY_GUNICORN = "Invalid request from ip="
 
 
 def route_of(request: Any) -> str:
-    """The pattern of the address that was asked for, with a name for each part of it."""
+    """The URL pattern of a request."""
     match = getattr(request, "resolver_match", None) or _match_of(request)
     return f"/{match.route}" if match else "an unknown page"
 
 
 def _match_of(request: Any) -> ResolverMatch | None:
-    """Of a request that was answered before Django looked which page it is for."""
+    """Resolve a request that was answered before Django did."""
     try:
         return resolve(request.path_info)
     except (AttributeError, Resolver404):
@@ -30,34 +28,26 @@ def _match_of(request: Any) -> ResolverMatch | None:
 
 
 def hide_paths(record: logging.LogRecord) -> None:
-    """Change the record of a library, so that it tells which page was asked for by its route."""
+    """Replace the paths in a record of Django or gunicorn."""
+    request = getattr(record, "request", None)
     if record.name == "gunicorn.error":
-        _of_gunicorn(record)
-    elif getattr(record, "request", None) is not None:
-        _of_django(record, record.__dict__["request"])
+        if isinstance(record.msg, str) and record.msg.startswith(_REFUSED_BY_GUNICORN):
+            record.msg, record.args = "a request was refused that is none by HTTP's rules", ()
+        elif isinstance(record.args, tuple):
+            record.args = tuple(
+                "/…" if isinstance(each, str) and each.startswith("/") else each
+                for each in record.args
+            )
+    elif getattr(request, "path", None) is not None and isinstance(record.args, tuple):
+        _hide_path_of(record, request, record.args)
 
 
-def _of_gunicorn(record: logging.LogRecord) -> None:
-    if isinstance(record.msg, str) and record.msg.startswith(_REFUSED_BY_GUNICORN):
-        record.msg, record.args = "a request was refused that is none by HTTP's rules", ()
-    elif isinstance(record.args, tuple):
-        record.args = tuple(
-            "/…" if isinstance(each, str) and each.startswith("/") else each for each in record.args
-        )
-
-
-def _of_django(record: logging.LogRecord, request: Any) -> None:
-    path = getattr(request, "path", None)
-    if path is None or not isinstance(record.args, tuple):
-        return
-    addresses = {path, request.get_full_path()} if hasattr(request, "get_full_path") else {path}
-    # Django writes a letter beyond ASCII as an escape.
-    addresses |= {_escaped(address) for address in addresses}
+def _hide_path_of(record: logging.LogRecord, request: Any, args: tuple[object, ...]) -> None:
+    paths = {request.path}
+    if hasattr(request, "get_full_path"):
+        paths.add(request.get_full_path())
+    # Django escapes letters beyond ASCII.
+    paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}
     record.args = tuple(
-        route_of(request) if isinstance(each, str) and each in addresses else each
-        for each in record.args
+        route_of(request) if isinstance(each, str) and each in paths else each for each in args
     )
-
-
-def _escaped(address: str) -> str:
-    return address.encode("unicode_escape").decode("ascii")

@@ -1,8 +1,5 @@
 """
-What nothing catches is logged like every other fault: outside debug without its words.
-
-Python itself would print them, to the same place as the log, and with them whatever the database
-or a library repeats of what it was given.
+Logs uncaught exceptions, outside debug without their messages, which Python would print.
 """
 
 from __future__ import annotations
@@ -18,40 +15,37 @@ logger = logging.getLogger(__name__)
 
 
 def install_exception_hooks() -> None:
-    """Take over from Python where it would print a traceback or a warning."""
+    """Log what Python would print: uncaught exceptions and warnings."""
     logging.captureWarnings(capture=True)
-    sys.excepthook = _ends_the_process
-    threading.excepthook = _ends_a_thread
-    sys.unraisablehook = _cannot_be_raised
+    sys.excepthook = _log_end_of_process
+    threading.excepthook = _log_end_of_thread
+    sys.unraisablehook = _log_unraisable
 
 
-def _is_for_a_developer() -> bool:
+def _is_in_debug() -> bool:
     return not settings.configured or bool(settings.DEBUG)
 
 
-def _ends_the_process(
-    kind: type[BaseException], error: BaseException, places: TracebackType | None
+def _log_end_of_process(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
 ) -> None:
-    if _is_for_a_developer() or not isinstance(error, Exception):
-        sys.__excepthook__(kind, error, places)
-        return
-    logger.critical("the process ends by a fault", exc_info=(kind, error, places))
+    if _is_in_debug() or not isinstance(error, Exception):
+        sys.__excepthook__(kind, error, traceback)
+    else:
+        logger.critical("the process ends by an error", exc_info=(kind, error, traceback))
 
 
-def _ends_a_thread(told: threading.ExceptHookArgs) -> None:
-    if _is_for_a_developer() or told.exc_value is None:
-        threading.__excepthook__(told)
-        return
-    logger.critical(
-        "a thread ends by a fault", exc_info=(told.exc_type, told.exc_value, told.exc_traceback)
-    )
+def _log_end_of_thread(args: threading.ExceptHookArgs) -> None:
+    if _is_in_debug() or args.exc_value is None:
+        threading.__excepthook__(args)
+    else:
+        exc_info = (args.exc_type, args.exc_value, args.exc_traceback)
+        logger.critical("a thread ends by an error", exc_info=exc_info)
 
 
-def _cannot_be_raised(told: sys.UnraisableHookArgs) -> None:
-    if _is_for_a_developer() or told.exc_value is None:
-        sys.__unraisablehook__(told)
-        return
-    logger.error(
-        "a fault where none can be raised",
-        exc_info=(told.exc_type, told.exc_value, told.exc_traceback),
-    )
+def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
+    if _is_in_debug() or args.exc_value is None:
+        sys.__unraisablehook__(args)
+    else:
+        exc_info = (args.exc_type, args.exc_value, args.exc_traceback)
+        logger.error("an error where none can be raised", exc_info=exc_info)

@@ -25,7 +25,7 @@ PATIENCE_S = 180.0
 LOOK_EVERY_S = 0.05
 LAST_WORDS = 40
 # A fault in a log. "The database is away" is expected while PostgreSQL restarts.
-FAULT = re.compile(r'"status": 500|Traceback|^(?!.*the database is away).*"fault": ')
+FAULT = re.compile(r'"status": 500|Traceback|^(?!.*the database is away).*"error": ')
 
 
 def free_port() -> int:

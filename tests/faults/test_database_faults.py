@@ -243,7 +243,7 @@ def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Sta
 
     said = [line for line in lines(worker) if line["level"] == "error"]
     assert [AWAY in line["event"] for line in said] == [True, True]
-    assert all("OperationalError" in line["fault"] for line in said)
+    assert all("OperationalError" in line["error"] for line in said)
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 

@@ -486,7 +486,7 @@ def test_every_line_of_a_service_is_an_object_with_fields_that_are_listed(homing
         assert line.startswith("{"), f"{name} wrote a line that is no JSON: {line}"
         assert set(json.loads(line)) <= set(FIELDS), line
     assert {line["process"] for line in logged(homing)} >= {"web", "worker", "publish"}
-    faults = {line["fault"] for line in logged(homing) if "fault" in line}
+    faults = {line["error"] for line in logged(homing) if "error" in line}
     assert "IntegrityError, from CheckViolation 23514 closed" in faults
     assert any("OperationalError" in fault for fault in faults)
     by_process = {line["process"] for line in logged(homing) if "CheckViolation" in str(line)}

@@ -156,5 +156,5 @@ def test_the_line_of_a_broken_step_names_its_call(newsroom: Newsroom, lines: Lin
 
     line = next(line for line in lines() if "a step failed" in line["event"])
     assert (ids_of(newsroom, edition) | {"worker": worker.id.hex}).items() <= line.items()
-    assert line["fault"].endswith("CheckViolation 23514 closed")
-    assert "reader" not in line["fault"]
+    assert line["error"].endswith("CheckViolation 23514 closed")
+    assert "reader" not in line["error"]

@@ -67,10 +67,10 @@ def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(
     *_, fault, answered = map(json.loads, said.splitlines())
     assert fault["level"] == "error"
     assert fault["event"] == "the database is away"
-    assert fault["fault"].startswith("OperationalError, from OperationalError")
+    assert fault["error"].startswith("OperationalError, from OperationalError")
     assert any(
         place.startswith("subscribers/data_requests/data_request_view.py:")
-        for place in fault["places"]
+        for place in fault["frames"]
     )
     assert (answered["route"], answered["status"]) == ("/record/<str:token>/", 503)
     assert fault["request"] == answered["request"]
@@ -100,7 +100,7 @@ def test_what_nothing_catches_is_a_line_without_its_words(tmp_path: Path) -> Non
     ended = run(tmp_path, UNCAUGHT)
     assert ended.returncode == 1
     lines = [json.loads(line) for line in ended.stderr.splitlines()]
-    assert [line["fault"] for line in lines if "fault" in line] == [
+    assert [line["error"] for line in lines if "error" in line] == [
         "ValueError",
         "KeyError",
         "RuntimeError",

@@ -117,8 +117,8 @@ def test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words() -
     except ValueError:
         said = line("It broke.", fault=sys.exc_info())
     made = json.loads(said)
-    assert made["fault"] == "ValueError, from KeyError"
-    (place,) = made["places"]
+    assert made["error"] == "ValueError, from KeyError"
+    (place,) = made["frames"]
     assert place.startswith("tests/newsletter_site/logs/test_log_format.py:")
     assert "Lovelace" not in said
     assert "example.org" not in said
@@ -134,7 +134,7 @@ def test_of_a_fault_of_the_database_its_code_and_its_constraint_are_written() ->
         except Error:
             said = line("It broke.", fault=sys.exc_info())
         cursor.execute("DROP TABLE person")
-    assert json.loads(said)["fault"] == ("IntegrityError, from UniqueViolation 23505 one_address")
+    assert json.loads(said)["error"] == ("IntegrityError, from UniqueViolation 23505 one_address")
     assert "example.org" not in said
 
 
@@ -165,7 +165,7 @@ def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
     one, two = ValueError(), KeyError()
     one.__cause__, two.__cause__ = two, one
     made = json.loads(line("It broke.", fault=(ValueError, one, None)))
-    assert made["fault"].count("from") == 9
+    assert made["error"].count("from") == 9
 
 
 def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
@@ -223,7 +223,7 @@ def test_secrets_addresses_and_tokens_are_taken_out() -> None:
 
 def test_a_text_without_spaces_is_gone_through_however_long_it_is() -> None:
     """Its time must not grow with the square of its length: then this would take minutes."""
-    assert Redactor([]).through("x" * 200_000 + " ada@example.org").endswith("x [address]")
+    assert Redactor([]).redact("x" * 200_000 + " ada@example.org").endswith("x [address]")
 
 
 def test_words_names_and_ids_stay() -> None:

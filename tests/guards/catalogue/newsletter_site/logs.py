@@ -22,46 +22,47 @@ the log tells of a fault its kind and not its words
     describe_type: [«type(error).__qualname__ → repr(error)», *(
     test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words
 the log tells a fault by its kind where it is an argument
-    _without_words: if «isinstance(value, BaseException) → False»:
+    _without_messages: if «isinstance(value, BaseException) → False»:
     test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
 the log tells a fault by its kind where its words are the message
-    _tell_no_words: if «error is not None and record.msg == str(error) → False»:
+    _hide_messages: if «error is not None and record.msg == str(error) → False»:
     test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
 a line of the log that cannot be made is not printed as it is
     StderrHandler.handleError: def «handleError → not_called»(self, record
     test_of_a_line_that_cannot_be_made_only_where_it_was_is_written
 what nothing catches is logged without its words
-    install_exception_hooks: «sys.excepthook = _ends_the_process»
+    install_exception_hooks: «sys.excepthook = _log_end_of_process»
     test_what_nothing_catches_is_a_line_without_its_words
 what ends a thread is logged without its words
-    install_exception_hooks: «threading.excepthook = _ends_a_thread»
+    install_exception_hooks: «threading.excepthook = _log_end_of_thread»
     test_what_nothing_catches_is_a_line_without_its_words
 a warning of a library is a line of the log
     install_exception_hooks: «logging.captureWarnings(capture=True)»
     test_what_nothing_catches_is_a_line_without_its_words
 secrets of the settings are taken out of every line of the log
-    Redactor.through: «text = self._secrets.sub(SECRET, text) → pass»
+    Redactor.redact: «text = self._secrets.sub(SECRET, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 addresses are taken out of every line of the log
-    Redactor.through: «text = _ADDRESS.sub(ADDRESS, text) → pass»
+    Redactor.redact: «text = _ADDRESS.sub(ADDRESS, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 tokens are taken out of every line of the log
-    Redactor.through: return «_RUN.sub(_unless_harmless, text) → text»
+    Redactor.redact: return «_RUN.sub(lambda run: TOKEN if looks_random(run[0]) else run[0], text)
+        → text»
     test_secrets_addresses_and_tokens_are_taken_out
 of a link the log has the host alone
-    Redactor.through: «text = _LINK.sub(r"\1/…", text) → pass»
+    Redactor.redact: «text = _LINK.sub(r"\1/…", text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 what somebody else said is not in the log
-    Redactor.through: «text = _QUOTED.sub("“…”", text) → pass»
+    Redactor.redact: «text = _QUOTED.sub("“…”", text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 ids stay in the log, which is searched for them
     looks_random: «if _ID.fullmatch(text): return False»
     test_words_names_and_ids_stay
 the log has the route of a page where Django tells its address
-    _of_django: «route_of(request) if isinstance(each, str) and each in addresses else» each
+    _hide_path_of: «route_of(request) if isinstance(each, str) and each in paths else» each
     test_no_line_has_the_address_that_was_asked_for
 the log has no address with a letter beyond ASCII
-    _of_django: «addresses |= {_escaped(address) for address in addresses}»
+    _hide_path_of: «paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}»
     test_no_line_has_the_address_that_was_asked_for
 the log has neither address nor visitor where gunicorn tells them
     hide_paths: if «record.name == "gunicorn.error" → False»:
@@ -70,7 +71,7 @@ only a trusted proxy gives a request its id
     id_of: request.headers.get(HEADER, "") «if settings.TRUST_PROXY else ""»
     test_nobody_but_a_trusted_proxy_gives_an_id
 what is no id of a request is not taken for one
-    id_of: return told «if _ID.fullmatch(told) else → or» uuid.uuid4().hex
+    id_of: return given «if _ID.fullmatch(given) else → or» uuid.uuid4().hex
     test_what_is_no_id_is_not_taken_for_one
 nothing of a request stands on the lines of the next
     why: the ids end with a request, and once more before the next begins
@@ -84,7 +85,7 @@ an id ends with what it names
     scope: «clear_contextvars() bind_contextvars(**before) → pass»
     test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back
 a thread logs under the ids of whoever began it
-    inherited.in_a_thread: «context.copy().run(work, *arguments, **named) → work(*arguments,
+    inherited.in_thread: «context.copy().run(work, *arguments, **named) → work(*arguments,
         **named)»
     test_a_thread_of_a_request_logs_with_the_ids_of_the_request
 the log says only of what was committed that it was published
@@ -104,7 +105,7 @@ what is answered before its page is looked up has its route too
     route_of: getattr(request, "resolver_match", None) «or _match_of(request)»
     test_no_line_has_the_address_that_was_asked_for
 what is written of a fault in debug goes through the net too
-    LineFormatter._add_fault: «"\n".join(map(self._net.through, traceback.splitlines())) →
+    LineFormatter._frames: «"\n".join(map(self._redactor.redact, traceback.splitlines())) →
         traceback»
     test_in_development_the_words_of_a_fault_go_through_the_net_too
 """)
