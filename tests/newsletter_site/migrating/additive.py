@@ -1,9 +1,9 @@
 """
-What a migration may do while workers and pages of the release before go on: only add.
+Find what a migration must not do beside workers of the release before: it may only add.
 
-Pure functions of migrations and the state before them. Old code goes on reading and writing every
-table there was, so nothing of it may go, change its name or its meaning, or be refused to it; and
-no statement may keep a table from others for longer than its catalogue entry takes.
+Old code reads and writes every table of its release. So no part of these may be removed, renamed,
+given another meaning or refused to old code. And no statement may hold a table for longer than a
+change of the catalogue takes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WHAT_TO_DO: Mapping[type[Operation], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class UnsafeOperation:
     """Something that old code or busy tables would feel, and what to do instead."""
 
     migration: str
@@ -61,41 +61,41 @@ class Fault:
         return f"{self.migration}: {self.operation}: {self.instead}"
 
 
-# Why it may stand: (migration, operation) as in a Fault → reason. A line that excuses nothing any
-# more fails the test.
+# (migration, operation) as in an UnsafeOperation → why it is allowed. A line that excuses nothing
+# fails the test.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {}
 
 
-def faults_of_all(
+def unsafe_operations(
     plan: Iterable[Migration], before: ProjectState, ours: Iterable[str]
-) -> list[Fault]:
+) -> list[UnsafeOperation]:
     """
-    The faults of every migration of `ours` in `plan`, in order, from the state `before` on.
+    The unsafe operations of every migration of `ours` in `plan`, in order, from the state `before` on.
 
     A table that is made on the way is nobody's yet: with it anything may be done.
     """
     fresh: set[tuple[str, str]] = set()
-    faults: list[Fault] = []
+    unsafe: list[UnsafeOperation] = []
     state = before.clone()
     known = set(ours)
     for migration in plan:
         if migration.app_label in known:
-            faults += faults_of(migration, state, fresh)
+            unsafe += unsafe_operations_of(migration, state, fresh)
         state = migration.mutate_state(state, preserve=True)
-    return faults
+    return unsafe
 
 
-def faults_of(
+def unsafe_operations_of(
     migration: Migration, state: ProjectState, fresh: set[tuple[str, str]]
-) -> list[Fault]:
-    """The faults of one migration; `fresh` are tables that no old code knows, and it adds to it."""
-    faults = []
+) -> list[UnsafeOperation]:
+    """Find those of one migration. It adds its new tables, which no old code knows, to `fresh`."""
+    unsafe = []
     locked: set[tuple[str, str]] = set()
     not_valid: set[str] = set()
     name = f"{migration.app_label}.{migration.name}"
 
-    def fault(operation: Operation, instead: str) -> None:
-        faults.append(Fault(name, str(operation.describe()), instead))
+    def report(operation: Operation, instead: str) -> None:
+        unsafe.append(UnsafeOperation(name, str(operation.describe()), instead))
 
     for operation in _in_the_database(migration.operations):
         table = _table_of(operation, migration.app_label)
@@ -104,8 +104,8 @@ def faults_of(
             locked |= _tied_to(operation.fields, migration.app_label) - fresh
         elif table in fresh:
             pass
-        elif instead := _fault_in(operation, migration, state, not_valid):
-            fault(operation, instead)
+        elif instead := _advice_on(operation, migration, state, not_valid):
+            report(operation, instead)
         elif not isinstance(operation, (django.AlterModelOptions, django.AlterModelManagers)):
             locked.add(table)
         if isinstance(operation, postgres.AddConstraintNotValid):
@@ -115,15 +115,15 @@ def faults_of(
         state = operation_state
     if len(locked) > 1:
         tables = ", ".join(sorted(f"{app}.{model}" for app, model in locked))
-        faults.append(
-            Fault(
+        unsafe.append(
+            UnsafeOperation(
                 name,
                 f"locks {tables}",
                 "one migration for each table: while it waits for the second lock, everybody "
                 "waits behind the first",
             )
         )
-    return faults
+    return unsafe
 
 
 def _in_the_database(operations: Iterable[Operation]) -> Iterator[Operation]:
@@ -151,7 +151,7 @@ def _tied_to(fields: Iterable[tuple[str, Field[Any, Any]]], app: str) -> set[tup
     return tied
 
 
-def _fault_in(
+def _advice_on(
     operation: Operation, migration: Migration, state: ProjectState, not_valid: set[str]
 ) -> str:
     """What to do instead of `operation` on a table that old code uses; empty if it may stand."""
@@ -169,17 +169,17 @@ def _fault_in(
     if isinstance(operation, postgres.ValidateConstraint):
         return "" if operation.name not in not_valid else "validate it in a later migration"
     if isinstance(operation, django.AddField):
-        return _fault_in_new(operation.field)
+        return _advice_on_new(operation.field)
     if isinstance(operation, django.AlterField):
         model = state.models[migration.app_label, operation.model_name_lower]
-        return _fault_in_change(model.get_field(operation.name), operation.field)
+        return _advice_on_change(model.get_field(operation.name), operation.field)
     return next(
         (what for kind, what in WHAT_TO_DO.items() if type(operation) is kind),
         "it is not known to be safe beside workers",
     )
 
 
-def _fault_in_new(field: Field[Any, Any]) -> str:
+def _advice_on_new(field: Field[Any, Any]) -> str:
     if field.many_to_many:
         return ""  # A table of its own.
     if isinstance(field, GeneratedField):
@@ -199,7 +199,7 @@ def _is_steady(default: Any) -> bool:
     return isinstance(default, (Value, Now)) or not hasattr(default, "resolve_expression")
 
 
-def _fault_in_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
+def _advice_on_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
     """Wider is safe: room for more characters, or for nothing; a default where there was none."""
     before, after = _in_columns(old), _in_columns(new)
     if before == after:

@@ -13,32 +13,50 @@ from django.db.migrations.state import ModelState, ProjectState
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.db.models.functions.comparison import Coalesce
+from django.test import override_settings
 
-from tests.newsletter_site.migrating.additive import EXCEPTIONS, Fault, faults_of_all
-from tests.newsletter_site.migrating.releases import releases
+from tests.faults.next_release import settings as next_release
+from tests.newsletter_site.migrating.additive import EXCEPTIONS, UnsafeOperation, unsafe_operations
+from tests.newsletter_site.migrating.releases import Release, releases
 
 
-def faults_since_the_last_release() -> list[Fault]:
-    if not releases():
-        return []
+def migrations_since(release: Release) -> tuple[list[migrations.Migration], ProjectState]:
+    """The migrations that came after a release, in order, and the state at the release."""
     loader = MigrationLoader(None)
     released = set()
-    for last in releases()[-1].last_migrations:
+    for last in release.last_migrations:
         released.update(loader.graph.forwards_plan(last))
     plan = loader.graph._generate_plan(loader.graph.leaf_nodes(), at_end=True)
-    before = loader.project_state(list(releases()[-1].last_migrations))
     later = [loader.graph.nodes[node] for node in plan if node not in released]
-    return faults_of_all(later, before, settings.OUR_APPS)
+    return later, loader.project_state(list(release.last_migrations))
+
+
+def unsafe_since_the_last_release() -> list[UnsafeOperation]:
+    if not releases():
+        return []
+    later, state = migrations_since(releases()[-1])
+    return unsafe_operations(later, state, settings.OUR_APPS)
 
 
 def test_every_migration_since_the_last_release_only_adds() -> None:
-    faults = faults_since_the_last_release()
-    assert [str(one) for one in faults if (one.migration, one.operation) not in EXCEPTIONS] == []
+    unsafe = unsafe_since_the_last_release()
+    assert [str(one) for one in unsafe if (one.migration, one.operation) not in EXCEPTIONS] == []
 
 
 def test_every_exception_excuses_something() -> None:
-    faults = {(one.migration, one.operation) for one in faults_since_the_last_release()}
-    assert [one for one in EXCEPTIONS if one not in faults] == []
+    unsafe = {(one.migration, one.operation) for one in unsafe_since_the_last_release()}
+    assert [one for one in EXCEPTIONS if one not in unsafe] == []
+
+
+def test_a_made_up_next_release_only_adds() -> None:
+    today = tuple(
+        node for node in MigrationLoader(None).graph.leaf_nodes() if node[0] in settings.OUR_APPS
+    )
+    with override_settings(MIGRATION_MODULES=next_release.MIGRATION_MODULES):
+        later, state = migrations_since(Release("today", "", today))
+    names = [one.name for one in later if one.app_label == "delivery"]
+    assert [name[:6] for name in names] == ["later_"] * 5
+    assert unsafe_operations(later, state, settings.OUR_APPS) == []
 
 
 def before() -> ProjectState:
@@ -68,11 +86,11 @@ def before() -> ProjectState:
     return state
 
 
-def faults_in(*operations: Any, atomic: bool = True) -> Sequence[str]:
+def advice_on(*operations: Any, atomic: bool = True) -> Sequence[str]:
     migration = migrations.Migration("0002_later", "delivery")
     migration.operations = list(operations)
     migration.atomic = atomic
-    return [one.instead for one in faults_of_all([migration], before(), ["delivery"])]
+    return [one.instead for one in unsafe_operations([migration], before(), ["delivery"])]
 
 
 def add(field: models.Field[Any, Any], to: str = "batch") -> migrations.AddField:
@@ -103,7 +121,7 @@ def test_what_only_adds_may_stand() -> None:
         postgres.ValidateConstraint("batch", "batch_is_sound"),
         migrations.AlterModelOptions("batch", {"verbose_name": "bundle"}),
     ):
-        assert faults_in(operation) == [], operation
+        assert advice_on(operation) == [], operation
 
 
 # What stands beside each is in the sentence that says what to do instead.
@@ -157,45 +175,45 @@ FELT: list[tuple[Any, str]] = [
 ]
 
 
-def test_what_old_code_or_a_busy_table_would_feel_is_a_fault() -> None:
+def test_what_old_code_or_a_busy_table_would_feel_is_unsafe() -> None:
     for operation, instead in FELT:
-        (fault,) = faults_in(operation)
-        assert instead in fault, operation
+        (unsafe,) = advice_on(operation)
+        assert instead in unsafe, operation
 
 
 def test_an_index_is_built_concurrently_outside_of_a_transaction_and_alone() -> None:
     index = models.Index(fields=["size"], name="by_size")
     concurrently = postgres.AddIndexConcurrently("batch", index)
-    assert faults_in(concurrently, atomic=False) == []
-    (fault,) = faults_in(concurrently, add(models.TextField(null=True)), atomic=False)
-    assert "concurrently alone" in fault
+    assert advice_on(concurrently, atomic=False) == []
+    (unsafe,) = advice_on(concurrently, add(models.TextField(null=True)), atomic=False)
+    assert "concurrently alone" in unsafe
 
 
 def test_a_constraint_is_validated_in_a_later_migration() -> None:
-    (fault,) = faults_in(
+    (unsafe,) = advice_on(
         postgres.AddConstraintNotValid("batch", SIZE_IS_SOUND),
         postgres.ValidateConstraint("batch", "size_is_sound"),
     )
-    assert "later migration" in fault
+    assert "later migration" in unsafe
 
 
 def test_one_migration_locks_one_table_of_before() -> None:
     one, other = (add(models.TextField(null=True), to=table) for table in ("batch", "edition"))
-    assert faults_in(one) == faults_in(other) == []
-    (fault,) = faults_in(one, other)
-    assert "one migration for each table" in fault
+    assert advice_on(one) == advice_on(other) == []
+    (unsafe,) = advice_on(one, other)
+    assert "one migration for each table" in unsafe
 
 
 def test_a_new_table_that_points_at_another_locks_that_one() -> None:
     points = models.ForeignKey("delivery.edition", models.CASCADE)
     key = ("id", models.BigAutoField(primary_key=True))
     pointing = migrations.CreateModel("Tally", [key, ("edition", points)])
-    assert faults_in(pointing) == []
-    (fault,) = faults_in(pointing, add(models.TextField(null=True)))
-    assert "one migration for each table" in fault
+    assert advice_on(pointing) == []
+    (unsafe,) = advice_on(pointing, add(models.TextField(null=True)))
+    assert "one migration for each table" in unsafe
 
 
 def test_with_a_table_of_its_own_a_migration_may_do_anything() -> None:
     index = models.Index(fields=["id"], name="by_id")
-    assert faults_in(A_TABLE, migrations.AddIndex("tally", index)) == []
-    assert faults_in(A_TABLE, migrations.DeleteModel("Tally")) == []
+    assert advice_on(A_TABLE, migrations.AddIndex("tally", index)) == []
+    assert advice_on(A_TABLE, migrations.DeleteModel("Tally")) == []

@@ -4,34 +4,65 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from tests.newsletter_site.migrating.releases import releases
+from tests.newsletter_site.migrating.releases import Release, releases
 from tests.newsletter_site.read_settings import ROOT
 
 pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("release", releases(), ids=lambda release: release.name)
-def test_what_was_released_is_still_there_unchanged(release: Any) -> None:
+def test_what_was_released_is_still_there_unchanged(release: Release) -> None:
     for app, name in release.last_migrations:
         assert (ROOT / "migrations" / app / f"{name}.py").is_file()
-    changed = git("diff", "--name-only", "--diff-filter=DMR", release.commit, "--", "migrations")
-    assert changed == []
+    assert changed_since(release, ROOT) == []
+    assert dict(release.last_migrations) == last_migrations_of(release, ROOT)
+
+
+def test_a_released_migration_that_changed_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "migrations" / "delivery"
+    folder.mkdir(parents=True)
+    for name in ("0001_tables", "0002_rules"):
+        (folder / f"{name}.py").write_text("operations = []\n")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, *identity, "commit", "--quiet", "--message", "Release it")
+    (commit,) = git(tmp_path, "rev-parse", "HEAD")
+    release = Release("1.0", commit, (("delivery", "0002_rules"),))
+
+    (folder / "0003_later.py").write_text("operations = []\n")
+    assert changed_since(release, tmp_path) == []
+    assert last_migrations_of(release, tmp_path) == {"delivery": "0002_rules"}
+
+    (folder / "0001_tables.py").write_text("operations = [1]\n")
+    assert changed_since(release, tmp_path) == ["migrations/delivery/0001_tables.py"]
+
+
+def changed_since(release: Release, checkout: Path) -> list[str]:
+    """The migrations of a release that are changed, moved or gone."""
+    command = ("diff", "--name-only", "--diff-filter=DMR", release.commit, "--", "migrations/*/*")
+    return git(checkout, *command)
+
+
+def last_migrations_of(release: Release, checkout: Path) -> dict[str, str]:
+    """The last migration of each app at the release's commit."""
     last = {}
-    for path in sorted(git("ls-tree", "-r", "--name-only", release.commit, "migrations")):
+    paths = git(checkout, "ls-tree", "-r", "--name-only", release.commit, "migrations")
+    for path in sorted(paths):
         _, app, *file = path.split("/")
         if file and file[0][0].isdigit():
             last[app] = file[0].removesuffix(".py")
-    assert dict(release.last_migrations) == last
+    return last
 
 
-def git(*arguments: str) -> list[str]:
+def git(checkout: Path, *arguments: str) -> list[str]:
     """The words that git answers with; without the history there is no test."""
     command = ["git", "-c", "safe.directory=*", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "The history of this checkout is not there, and what was released is read from it: "
