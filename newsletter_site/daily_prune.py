@@ -1,7 +1,7 @@
 """
-Prunes once a day, also where nobody has set up a timer.
+The worker's daily task: `prune`, so that nobody has to set up a timer.
 
-One worker at a time, under a lease that is extended after every chunk.
+One worker at a time does it, under a lease that it extends after every piece.
 """
 
 from __future__ import annotations
@@ -21,57 +21,57 @@ logger = logging.getLogger(__name__)
 
 NAME = "prune"
 EVERY_S = 86_400.0
-# A worker that has just been deployed has better things to do.
+# Not right after an installation.
 FIRST_AFTER_S = 3_600.0
-AGAIN_AFTER_S = 3_600.0
-# Much longer than a piece and the rest after it.
+RETRY_AFTER_S = 3_600.0
+# Much longer than a piece and the pause after it.
 LEASE_S = 120.0
-LOOKS_EVERY_S = 60.0
+POLL_S = 60.0
 
 
 class DailyPrune:
-    """Looks now and then whether it is due, and holds no connection in between."""
+    """Checks every minute whether it is due, and keeps no connection in between."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
-        self._looks_at_s = 0.0
+        self._next_poll_s = 0.0
 
     def work(self, is_stopping: Callable[[], bool]) -> bool:
-        """Prune if it is due and nobody else does. Never says that there is more of it."""
-        if self._clock_s() >= self._looks_at_s:
-            self._looks_at_s = self._clock_s() + LOOKS_EVERY_S
+        """Prune if it is due. Returns False: there is never more to do at once."""
+        if self._clock_s() >= self._next_poll_s:
+            self._next_poll_s = self._clock_s() + POLL_S
             prune_if_due(is_stopping)
             connection.close()
         return False
 
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
-    """Whether it was due, and nobody on it."""
+    """Prune unless it is not due or another worker does it; return whether this worker did."""
     periodic_tasks.ensure_exists(NAME, due_in_s=FIRST_AFTER_S)
-    mine = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
-    if mine is None:
+    lease = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    if lease is None:
         return False
     try:
         done = prune(
-            may_go_on=lambda: (
-                not is_stopping() and periodic_tasks.extend_lease(mine, lease_s=LEASE_S)
+            may_continue=lambda: (
+                not is_stopping() and periodic_tasks.extend_lease(lease, lease_s=LEASE_S)
             )
         )
     except BaseException:
-        periodic_tasks.fail(mine, "It broke off; the log says why.", again_in_s=AGAIN_AFTER_S)
+        periodic_tasks.fail(lease, "It broke off; the log says why.", again_in_s=RETRY_AFTER_S)
         raise
-    gone = {each.kind.name: each.number for each in done if each.number}
-    if gone:
-        logger.info("what is older than it is kept went: %s", gone)
-    troubles = [f"{each.kind.what}: {each.trouble}" for each in done if each.trouble]
-    if troubles:
-        periodic_tasks.fail(mine, "; ".join(troubles), again_in_s=AGAIN_AFTER_S)
-    elif all(each.is_whole for each in done):
-        periodic_tasks.finish(mine, again_in_s=EVERY_S)
+    deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
+    if deleted:
+        logger.info("old rows were deleted: %s", deleted)
+    errors = [f"{pruned.rule.what}: {pruned.error}" for pruned in done if pruned.error]
+    if errors:
+        periodic_tasks.fail(lease, "; ".join(errors), again_in_s=RETRY_AFTER_S)
+    elif all(pruned.is_complete for pruned in done):
+        periodic_tasks.finish(lease, again_in_s=EVERY_S)
     else:
-        periodic_tasks.release(mine)
+        periodic_tasks.release(lease)
     return True
 
 
-# Nobody waits for it: a worker that is to end when nothing is left does.
-CHORE = BackgroundTask("what goes with time", DailyPrune().work, lambda: False)
+# It is never due work: `deliver --until-empty` does not wait for it.
+DAILY_PRUNE = BackgroundTask("old rows", DailyPrune().work, lambda: False)

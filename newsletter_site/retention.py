@@ -1,9 +1,8 @@
 """
-What goes with time: the one list of it, and the one function that goes through it.
+Everything that is deleted when it is old enough, and `prune`, which deletes it.
 
-`manage.py prune` and the worker's daily task (daily_prune.py) are both `prune`. Each kind is
-deleted where it belongs, in pieces that are transactions of their own; here is only which there
-are, how long each is kept, and the pause between two pieces.
+Both `manage.py prune` and the worker's daily task (daily_prune.py) call `prune`. The modules named
+here delete in short transactions, a piece at a time.
 """
 
 from __future__ import annotations
@@ -32,236 +31,225 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# Between two pieces it rests as long as the last one took, so that it never has more than half of
-# what one connection can do; the longest rest is short, so that it is stopped soon.
-LONGEST_REST_S = 0.5
+# After each piece there is a pause as long as the piece took, so that at most half of what one
+# connection can do is used. The longest pause is short, so that stopping is quick.
+MAX_PAUSE_S = 0.5
+
+Delete = Callable[[], Iterator[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RetentionRule:
     """
-    One kind of what goes: `name` for scripts, `what` and `kept` for people.
+    Something that is deleted when it is old: `name` for scripts, `what` and `kept` for people.
 
-    `count()` says how many would go now. `pieces()` deletes them, a transaction at a time, and says
-    of each how many went.
+    `count` returns how many rows are old enough. `delete` deletes them in transactions of its own,
+    and yields how many each one deleted.
     """
 
     name: str
     what: str
     kept: str
     count: Callable[[], int]
-    pieces: Callable[[], Iterator[int]]
+    delete: Delete
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """
-    How many went of one kind, or would. `is_whole`: nothing is left that could go; `trouble` says
-    why it was left where it was not asked to stop.
-    """
+class Pruned:
+    """How many rows of a rule were deleted. `error` says why some were left for another time."""
 
-    kind: Kind
+    rule: RetentionRule
     number: int
-    is_whole: bool = True
-    trouble: str = ""
+    is_complete: bool = True
+    error: str = ""
 
 
-def kinds() -> list[Kind]:
-    """Everything that goes with time, by the settings of this moment."""
-    details = f"{_days(settings.DETAILS_KEEP_DAYS)} (DETAILS_KEEP_DAYS)"
-    of_sending = details_retention_days()
-    if of_sending > settings.DETAILS_KEEP_DAYS:
-        asked = f"{_days(of_sending)}, while Postmark may be asked (POSTMARK_RETENTION_DAYS)"
-    else:
-        asked = details
-    listed = [
-        Kind(
+def retention_rules() -> list[RetentionRule]:
+    """All rules, by the current settings."""
+    days = settings.DETAILS_KEEP_DAYS
+    details = _kept(days, "DETAILS_KEEP_DAYS")
+    provider_days = details_retention_days()
+    provider_details = details
+    if provider_days > days:
+        provider_details = (
+            f"{_kept(provider_days)}, while Postmark may be asked (POSTMARK_RETENTION_DAYS)"
+        )
+    copies_days = drop_old_deliveries.days_kept()
+    copies_kept = "for ever, unless dropped by hand (DELIVERIES_KEEP_DAYS)"
+    if copies_days is not None:
+        copies_kept = _kept(copies_days, "DELIVERIES_KEEP_DAYS")
+
+    def old_rows(name: str, what: str, kept: str, rows: OldRows) -> RetentionRule:
+        return RetentionRule(name, what, kept, rows.count, rows.delete)
+
+    return [
+        RetentionRule(
             "answers",
             "saved answers to posted forms",
-            f"{_days(settings.IDEMPOTENCY_TTL_DAYS)} (IDEMPOTENCY_TTL_DAYS)",
+            _kept(settings.IDEMPOTENCY_TTL_DAYS, "IDEMPOTENCY_TTL_DAYS"),
             expire.count_expired,
             expire.expire_in_pieces,
         ),
-        Kind(
+        RetentionRule(
             "pending",
             "people who never confirmed, with all that is on record about them",
-            f"{_days(settings.PENDING_EXPIRES_DAYS)} (PENDING_EXPIRES_DAYS)",
+            _kept(settings.PENDING_EXPIRES_DAYS, "PENDING_EXPIRES_DAYS"),
             expire_unconfirmed.count_expired,
-            partial(_until_nothing, expire_unconfirmed.expire_pending),
+            _repeat(expire_unconfirmed.expire_pending),
         ),
-        Kind(
+        RetentionRule(
             "files",
             "files of readers that nobody imported",
-            f"{_days(settings.IMPORT_EXPIRES_DAYS)} (IMPORT_EXPIRES_DAYS)",
+            _kept(settings.IMPORT_EXPIRES_DAYS, "IMPORT_EXPIRES_DAYS"),
             expire_uploads.count_expired,
-            partial(_until_nothing, expire_uploads.expire_file),
+            _repeat(expire_uploads.expire_file),
         ),
-        _rows("calls", "calls to Postmark", asked, expire_details.old_attempts(of_sending)),
-        _rows(
+        old_rows(
+            "calls",
+            "calls to Postmark",
+            provider_details,
+            expire_details.old_attempts(provider_days),
+        ),
+        old_rows(
             "events",
-            "what Postmark's webhooks told, and was applied",
-            asked,
-            provider_event_details.applied_events(of_sending),
+            "applied events of Postmark's webhooks",
+            provider_details,
+            provider_event_details.applied_events(provider_days),
         ),
-        Kind(
+        RetentionRule(
             "test_letters",
             "test letters, with the address they went to",
-            asked,
-            partial(expire_details.count_test_letters, of_sending),
-            partial(expire_details.delete_test_letters, of_sending),
+            provider_details,
+            partial(expire_details.count_test_letters, provider_days),
+            partial(expire_details.delete_test_letters, provider_days),
         ),
-        Kind(
+        RetentionRule(
             "pictures",
             "pictures that no letter shows",
             details,
-            partial(unused_images.count_unused, settings.DETAILS_KEEP_DAYS),
-            partial(unused_images.delete_unused, settings.DETAILS_KEEP_DAYS),
+            partial(unused_images.count_unused, days),
+            partial(unused_images.delete_unused, days),
         ),
-        _rows("looks", "looks at domains and links", "1 day", cached_results.old_looks()),
-        _rows(
+        old_rows("looks", "looks at domains and links", "1 day", cached_results.old_looks()),
+        old_rows(
             "sessions",
             "sessions that have ended",
             "until they end",
             OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0),
         ),
-        _rows(
+        old_rows(
             "tokens",
             "API tokens that expired or were revoked",
             details,
-            OldRows(
-                "api_token",
-                ["id"],
-                "least(expires_at, revoked_at)",
-                settings.DETAILS_KEEP_DAYS,
-                in_order=False,
-            ),
+            OldRows("api_token", ["id"], "least(expires_at, revoked_at)", days, in_order=False),
         ),
-        # django-axes has two more tables; nothing is written into them (AXES_… in settings.py).
-        _rows(
+        old_rows(
             "sign_ins",
             "counts of failed sign-ins",
             details,
-            OldRows(
-                "axes_accessattempt",
-                ["id"],
-                "attempt_time",
-                settings.DETAILS_KEEP_DAYS,
-                in_order=False,
-            ),
+            OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False),
         ),
-        Kind(
+        RetentionRule(
             "workers",
             "workers that were killed",
             worker_heartbeat.EXPIRES_AFTER,
             expire_details.count_workers,
             expire_details.delete_workers,
         ),
-    ]
-    days = drop_old_deliveries.days_kept()
-    listed.append(
-        Kind(
+        RetentionRule(
             "copies",
-            "copies of issues that are over",
-            "for ever, unless dropped by hand (DELIVERIES_KEEP_DAYS)"
-            if days is None
-            else f"{_days(days)} (DELIVERIES_KEEP_DAYS)",
+            "copies of finished issues",
+            copies_kept,
             drop_old_deliveries.count_old_copies,
             drop_old_deliveries.drop_old_copies,
-        )
-    )
-    return listed
+        ),
+    ]
 
 
 def prune(
     *,
-    may_go_on: Callable[[], bool] = lambda: True,
-    tell: Callable[[Kind, int], None] | None = None,
-    rest: Callable[[float], object] = time.sleep,
-) -> list[Gone]:
+    may_continue: Callable[[], bool] = lambda: True,
+    on_progress: Callable[[RetentionRule, int], None] = lambda *_: None,
+    pause: Callable[[float], object] = time.sleep,
+) -> list[Pruned]:
     """
-    Let everything go that is older than it is kept; what became of each kind.
+    Delete everything that is old enough.
 
-    After each piece `tell` hears how many of its kind have gone, `rest` is given the seconds to
-    wait, and `may_go_on` is asked. Must not be called in a transaction. A kind that the database
-    keeps waiting, or that breaks off, is left to another time and does not keep the others from
-    theirs.
+    After each piece, `on_progress` gets the number of its rule so far, `pause` the seconds to wait,
+    and `may_continue` is asked. Must not be called in a transaction. If a rule fails, or waits too
+    long for the database, the others are still applied.
     """
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Pieces are transactions of their own.")
-    done = []
-    for kind in kinds():
-        if not may_go_on():
-            done.append(Gone(kind, 0, is_whole=False))
-            continue
-        done.append(_let_go(kind, may_go_on, tell, rest))
-    return done
+    return [
+        _apply(rule, may_continue, on_progress, pause)
+        if may_continue()
+        else Pruned(rule, 0, is_complete=False)
+        for rule in retention_rules()
+    ]
 
 
-def drop_copies(
-    edition: Edition, *, tell: Callable[[int], None], rest: Callable[[float], object] = time.sleep
-) -> int:
+def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
     """
-    Drop the copies of one edition now, with the same rests; how many went. `tell` hears how many so
-    far. Raises `CannotDropError`, and `OperationalError` if the database kept it waiting.
+    Drop the copies of one edition now, with pauses, and return how many.
+
+    Raises `CannotDropError`, and `OperationalError` if the database kept it waiting.
     """
-    gone = 0
-    began = time.monotonic()
-    for number in drop_old_deliveries.drop_copies(edition):
-        gone += number
-        tell(gone)
-        rest(min(LONGEST_REST_S, time.monotonic() - began))
-        began = time.monotonic()
-    return gone
+    total = 0
+    for total in _with_pauses(drop_old_deliveries.drop_copies(edition), time.sleep):
+        on_progress(total)
+    return total
 
 
-def would_go() -> list[Gone]:
-    """What `prune` would let go now. Changes nothing and holds nothing."""
-    return [Gone(kind, kind.count()) for kind in kinds()]
+def count_prunable() -> list[Pruned]:
+    """What `prune` would delete now. Changes nothing and locks nothing."""
+    return [Pruned(rule, rule.count()) for rule in retention_rules()]
 
 
-def _let_go(
-    kind: Kind,
-    may_go_on: Callable[[], bool],
-    tell: Callable[[Kind, int], None] | None,
-    rest: Callable[[float], object],
-) -> Gone:
-    number = 0
-    pieces = kind.pieces()
+def _apply(
+    rule: RetentionRule,
+    may_continue: Callable[[], bool],
+    on_progress: Callable[[RetentionRule, int], None],
+    pause: Callable[[float], object],
+) -> Pruned:
+    total = 0
+    totals = _with_pauses(rule.delete(), pause)
     while True:
-        began = time.monotonic()
         try:
-            gone = next(pieces, None)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, the others have their turn
-            trouble = _told(kind, error)
-            return Gone(kind, number, is_whole=False, trouble=trouble)
-        if gone is None:
-            return Gone(kind, number)
-        number += gone
-        if tell is not None:
-            tell(kind, number)
-        rest(min(LONGEST_REST_S, time.monotonic() - began))
-        if not may_go_on():
-            return Gone(kind, number, is_whole=False)
+            total = next(totals)
+        except StopIteration:
+            return Pruned(rule, total)
+        except Exception as error:  # noqa: BLE001 -- the other rules have their turn
+            return Pruned(rule, total, is_complete=False, error=_log_error(rule, error))
+        on_progress(rule, total)
+        if not may_continue():
+            return Pruned(rule, total, is_complete=False)
 
 
-def _told(kind: Kind, error: Exception) -> str:
-    """Tell the log that a kind broke off; why, for a person. Its words may repeat a row."""
+def _with_pauses(pieces: Iterator[int], pause: Callable[[float], object]) -> Iterator[int]:
+    """Yield the total so far after each piece, and then pause."""
+    total, began_at = 0, time.monotonic()
+    for number in pieces:
+        total += number
+        took_s = time.monotonic() - began_at
+        yield total
+        pause(min(MAX_PAUSE_S, took_s))
+        began_at = time.monotonic()
+
+
+def _log_error(rule: RetentionRule, error: Exception) -> str:
+    """Log why a rule was left, and return it for people. The error's text may repeat a row."""
     if isinstance(error, OperationalError):
-        trouble = f"the database did not let it through ({type(error.__cause__ or error).__name__})"
-        logger.warning("%s: %s; the rest goes another time", kind.what, trouble)
-        return trouble
-    logger.error("%s: it broke off; the rest goes another time", kind.what, exc_info=error)
+        reason = f"the database kept it waiting ({type(error.__cause__ or error).__name__})"
+        logger.warning("%s: %s; the rest goes another time", rule.what, reason)
+        return reason
+    logger.error("%s: it broke off; the rest goes another time", rule.what, exc_info=error)
     return f"it broke off ({summarise(error).sentence}); the log says where"
 
 
-def _rows(name: str, what: str, kept: str, old: OldRows) -> Kind:
-    return Kind(name, what, kept, old.count, old.delete)
+def _repeat(delete_some: Callable[[], int]) -> Delete:
+    return lambda: iter(lambda: int(delete_some()), 0)
 
 
-def _until_nothing(a_piece: Callable[[], int]) -> Iterator[int]:
-    while gone := int(a_piece()):
-        yield gone
-
-
-def _days(number: int) -> str:
-    return f"{number:,} day{'s' * (number != 1)}"
+def _kept(days: int, setting: str = "") -> str:
+    return f"{days:,} day{'s' * (days != 1)}" + (f" ({setting})" if setting else "")

@@ -1,8 +1,4 @@
-"""
-Joins apps to those they may not import.
-
-Imports run one way (docs/architecture.md); what is needed from above is registered here.
-"""
+"""Registers with the lower apps what they need from the upper ones, which they may not import."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ from subscribers.signup import expire_unconfirmed
 
 
 def join() -> None:
-    """Register who answers what apps may not ask above, and what a worker does beside its calls."""
+    """Register hooks, and the tasks that a worker runs besides delivery."""
     readers.register(RegisteredReaders())
     background_tasks.register_background_task(
         background_tasks.BackgroundTask(
@@ -41,7 +37,7 @@ def join() -> None:
     background_tasks.register_task("files that nobody imported", expire_uploads.expire_file)
     background_tasks.register_background_task(PROVIDER_TASKS)
     background_tasks.register_background_task(CHORE)
-    background_tasks.register_background_task(daily_prune.CHORE)
+    background_tasks.register_background_task(daily_prune.DAILY_PRUNE)
     start_scheduled.register(RegisteredStarter())
     bearer.register(whose)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

@@ -27,7 +27,7 @@ from delivery.retention import drop_deliveries
 from delivery.retention.drop_deliveries import DropResult, DropStatus, may_be_dropped
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.logs.format import LineFormatter
-from newsletter_site.retention import prune, would_go
+from newsletter_site.retention import count_prunable, prune
 from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.dropped_sentence import dropped_sentence
@@ -132,7 +132,7 @@ def miss_one(edition: Edition) -> None:
 
 
 def pruned() -> int:
-    return next(each.number for each in prune(rest=float) if each.kind.name == "copies")
+    return next(each.number for each in prune(pause=float) if each.rule.name == "copies")
 
 
 def command(*arguments: str) -> list[str]:
@@ -229,7 +229,7 @@ class TestWhatIsRefused:
         with pytest.raises(CannotDropError, match="differ") as stays:
             drop_copies(old)
         with caplog.at_level("WARNING", "publishing.receipts.drop_old_deliveries"):
-            prune(rest=lambda _: None)
+            prune(pause=lambda _: None)
         assert rows_of(old).count() == 4
         lines = LineFormatter(shape="lines", words=False, secrets=[])
         assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
@@ -304,7 +304,7 @@ class TestHalfDropped:
         assert books.audience == books.sent == 5
         assert find_violations([old.pk]) == []
         assert drop_deliveries.load_unfinished() == [old.pk]
-        assert next(each.number for each in would_go() if each.kind.name == "copies") == 3
+        assert next(each.number for each in count_prunable() if each.rule.name == "copies") == 3
         assert pruned() == 3
         assert drop_deliveries.load_unfinished() == []
         assert find_violations([old.pk]) == []
@@ -350,7 +350,7 @@ class TestOnRecord:
         settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
         assert pruned() == 0
         settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
-        assert next(each.number for each in would_go() if each.kind.name == "copies") == 5
+        assert next(each.number for each in count_prunable() if each.rule.name == "copies") == 5
         assert pruned() == 5
         assert on_record() == []
 

@@ -26,7 +26,7 @@ from delivery.retention.expire_details import old_attempts
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
 from newsletter_site.models.api_token import ApiToken
-from newsletter_site.retention import kinds, prune, would_go
+from newsletter_site.retention import count_prunable, prune, retention_rules
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.models import ExternalCheck, UploadedImage
@@ -70,7 +70,7 @@ def one_of_each(newsroom: Newsroom) -> None:
 
 
 def gone() -> dict[str, int]:
-    return {each.kind.name: each.number for each in prune(rest=float)}
+    return {each.rule.name: each.number for each in prune(pause=float)}
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ class TestWhatGoes:
         make_older(400)
         settings.DELIVERIES_KEEP_DAYS = 365
 
-        expected = {each.kind.name: each.number for each in would_go()}
-        assert all(expected[kind.name] for kind in kinds())
-        assert {each.kind.name: each.number for each in would_go()} == expected
+        expected = {each.rule.name: each.number for each in count_prunable()}
+        assert all(expected[rule.name] for rule in retention_rules())
+        assert {each.rule.name: each.number for each in count_prunable()} == expected
 
         assert gone() == expected
         assert set(gone().values()) == {0}
@@ -196,7 +196,7 @@ class TestCalls:
         for _ in range(9):
             call.pk = uuid.uuid4()
             call.save(force_insert=True)
-        old = next(kind for kind in kinds() if kind.name == "calls")
+        old = next(rule for rule in retention_rules() if rule.name == "calls")
         assert old.count() == 10
         assert sum(old_attempts(90).delete(at_once=3)) == 10
 
@@ -249,7 +249,7 @@ def an_old_answer(newsroom: Newsroom, make_older: MakeOlder) -> None:
 
 def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: MakeOlder) -> None:
     an_old_answer(newsroom, make_older)
-    counts = {kind.name: 0 for kind in kinds()} | {"answers": 1}
+    counts = {rule.name: 0 for rule in retention_rules()} | {"answers": 1}
 
     for words, said in ((["--dry-run"], "would go"), ([], "went")):
         assert PostedForm.objects.exists()
@@ -257,7 +257,7 @@ def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: M
         call_command("prune", *words, stdout=out)
 
         *lines, last = out.getvalue().splitlines()
-        assert len(lines) == len(kinds())
+        assert len(lines) == len(retention_rules())
         answers = "saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)"
         assert lines[0].split(maxsplit=1) == ["1", f"{said}: {answers}"]
         assert json.loads(last) == counts
@@ -315,9 +315,9 @@ class TestTheDailyTask:
 
 def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: Newsroom) -> None:
     rests: list[float] = []
-    prune(rest=rests.append)
+    prune(pause=rests.append)
     assert rests
-    assert all(0 < seconds <= retention.LONGEST_REST_S for seconds in rests)
+    assert all(0 < seconds <= retention.MAX_PAUSE_S for seconds in rests)
 
 
 @pytest.fixture
@@ -354,7 +354,7 @@ def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
     assert not UploadedImage.objects.exists()
     said = [line for line in err.getvalue().splitlines() if "stay for now" in line]
     assert [line.partition(" (")[0] for line in said] == [
-        "Some what Postmark's webhooks told, and was applied stay for now: it broke off",
+        "Some applied events of Postmark's webhooks stay for now: it broke off",
         "Some looks at domains and links stay for now: it broke off",
     ]
     assert all(line.endswith("the log says where.") for line in said)
@@ -364,13 +364,13 @@ def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -
     assert daily_prune.prune_if_due(lambda: False)
     task = PeriodicTask.objects.get(name="prune")
     assert task.failures == 1
-    assert "webhooks told" in task.last_error
+    assert "Postmark's webhooks" in task.last_error
     assert "looks at domains" in task.last_error
     assert not UploadedImage.objects.exists()
 
 
 def test_every_table_is_walked_along_an_index_of_its_own() -> None:
-    walks = [getattr(kind.pieces, "__self__", None) for kind in kinds()]
+    walks = [getattr(rule.delete, "__self__", None) for rule in retention_rules()]
     walked = [walk for walk in walks if isinstance(walk, OldRows)]
     assert walked
     for old in walked:

@@ -45,7 +45,7 @@ def start(database_url: str) -> Start:
 
 
 def gone() -> dict[str, int]:
-    return {each.kind.name: each.number for each in prune(rest=float)}
+    return {each.rule.name: each.number for each in prune(pause=float)}
 
 
 def kill(process: subprocess.Popen[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from delivery.models import Edition
-from newsletter_site.retention import prune, would_go
+from newsletter_site.retention import count_prunable, prune
 from publishing.images.images import address_of, in_html, in_markdown, store_image
 from publishing.models import Draft, UploadedImage
 from tests.delivery.edition_factory import Newsroom
@@ -33,13 +33,13 @@ def uploaded(newsroom: Newsroom) -> UploadedImage:
 
 
 def gone() -> int:
-    pictures = next(each for each in prune(rest=float) if each.kind.name == "pictures")
-    assert pictures.trouble == ""
+    pictures = next(each for each in prune(pause=float) if each.rule.name == "pictures")
+    assert pictures.error == ""
     return pictures.number
 
 
 def would() -> int:
-    return next(each.number for each in would_go() if each.kind.name == "pictures")
+    return next(each.number for each in count_prunable() if each.rule.name == "pictures")
 
 
 def draft(newsroom: Newsroom, letter: str) -> Draft:

@@ -1,4 +1,4 @@
-"""`manage.py prune`: lets go of what is older than it is kept."""
+"""`manage.py prune`: delete what is older than it is kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
-from newsletter_site.retention import Gone, Kind, drop_copies, prune, would_go
+from newsletter_site.retention import Pruned, RetentionRule, count_prunable, drop_copies, prune
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.status import NoSuchEditionError, load_edition
 from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop
@@ -21,23 +21,23 @@ LINE_EVERY_S = 5.0
 
 
 class Command(BaseCommand):
-    """Prints a line for each kind, and the counts as JSON in the last one."""
+    """Prints a line for each rule, and the counts as JSON in the last line."""
 
     help = (
-        "Let go of what is older than it is kept (docs/retention.md), a piece at a time. Safe at "
-        "any time, also beside workers and twice at once. The last line is JSON."
+        "Delete what is older than it is kept (docs/retention.md), a piece at a time. Safe at any "
+        "time, beside workers and twice at once. The last line is JSON."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Django's own --version tells Django's version; here it names an edition's.
+        # Replace Django's --version: here it names the version of an edition.
         return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The options that scripts rely on."""
+        """Declare the options."""
         parser.add_argument(
             "--copies-of",
             metavar="ISSUE",
-            help="drop who got this issue, and nothing else, once it is over and old enough",
+            help="only drop the copies of this issue, if it is finished and old enough",
         )
         parser.add_argument(
             "--version", metavar="N", help="with --copies-of: the version (default: the newest)"
@@ -47,25 +47,25 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Exit 1 if something had to be left to another time."""
-        # Django shows all of stderr as errors; this is progress.
+        """Exit 1 if something was left for another time."""
+        # Django prints stderr as errors; this is progress.
         self.stderr.style_func = str
-        self._said_at = time.monotonic()
+        self._progress_at = time.monotonic()
         if options["copies_of"] is not None:
             self._drop_copies(options)
             return
         if options["version"] is not None:
             raise CommandError("--version names a version of the issue that --copies-of names.")
         if options["dry_run"]:
-            self._report(would_go(), "would go")
+            self._report(count_prunable(), "would go")
             return
         try:
-            done = prune(tell=self._tell)
+            done = prune(on_progress=self._progress)
         except KeyboardInterrupt:
-            self._broken_off()
+            self._interrupted()
         self._clear()
         self._report(done, "went")
-        if any(each.trouble for each in done):
+        if any(pruned.error for pruned in done):
             sys.exit(1)
 
     def _drop_copies(self, options: dict[str, Any]) -> None:
@@ -75,15 +75,13 @@ class Command(BaseCommand):
             )
             copies = copies_to_drop(edition)
             if not options["dry_run"]:
-                copies = drop_copies(edition, tell=lambda gone: self._line(f"{gone:,} copies"))
+                copies = drop_copies(edition, lambda number: self._line(f"{number:,} copies"))
         except (NoSuchEditionError, ValueError, CannotDropError) as error:
             raise CommandError(str(error)) from None
         except OperationalError:
-            raise CommandError(
-                "The database kept it waiting. What has gone is gone; run it again for the rest."
-            ) from None
+            raise CommandError("The database kept it waiting. Run it again for the rest.") from None
         except KeyboardInterrupt:
-            self._broken_off()
+            self._interrupted()
         self._clear()
         went = "would go" if options["dry_run"] else "went"
         self.stdout.write(
@@ -91,28 +89,29 @@ class Command(BaseCommand):
         )
         self.stdout.write(json.dumps({"copies": copies}))
 
-    def _report(self, done: list[Gone], went: str) -> None:
-        for each in done:
-            self.stdout.write(f"{each.number:>10,} {went}: {each.kind.what}; kept {each.kind.kept}")
-            if each.trouble:
-                self.stderr.write(f"Some {each.kind.what} stay for now: {each.trouble}.")
-        self.stdout.write(json.dumps({each.kind.name: each.number for each in done}))
+    def _report(self, done: list[Pruned], went: str) -> None:
+        for pruned in done:
+            rule = pruned.rule
+            self.stdout.write(f"{pruned.number:>10,} {went}: {rule.what}; kept {rule.kept}")
+            if pruned.error:
+                self.stderr.write(f"Some {rule.what} stay for now: {pruned.error}.")
+        self.stdout.write(json.dumps({pruned.rule.name: pruned.number for pruned in done}))
 
-    def _tell(self, kind: Kind, gone: int) -> None:
-        if gone:
-            self._line(f"{gone:,} {kind.what}")
+    def _progress(self, rule: RetentionRule, number: int) -> None:
+        if number:
+            self._line(f"{number:,} {rule.what}")
 
     def _line(self, line: str) -> None:
         if self.stderr.isatty():
             self.stderr.write(f"\r\x1b[K{line}", ending="")
             self.stderr.flush()
-        elif time.monotonic() - self._said_at >= LINE_EVERY_S:
-            self._said_at = time.monotonic()
+        elif time.monotonic() - self._progress_at >= LINE_EVERY_S:
+            self._progress_at = time.monotonic()
             self.stderr.write(line)
 
-    def _broken_off(self) -> NoReturn:
+    def _interrupted(self) -> NoReturn:
         self._clear()
-        self.stderr.write("Broken off. What has gone is gone; the rest goes another time.")
+        self.stderr.write("Interrupted. Run it again for the rest.")
         sys.exit(INTERRUPTED)
 
     def _clear(self) -> None:

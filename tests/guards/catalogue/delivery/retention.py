@@ -27,10 +27,10 @@ an event that could not be applied stays until somebody has looked
     applied_events: received_at", days«, "applied_at IS NOT NULL"»)
     test_what_is_set_aside_or_not_ended_stays_however_old
 who has lost the lease of the daily task stops
-    prune_if_due: not is_stopping() «and periodic_tasks.extend_lease(mine, lease_s=LEASE_S)»
+    prune_if_due: not is_stopping() «and periodic_tasks.extend_lease(lease, lease_s=LEASE_S)»
     test_one_that_lost_its_lease_stops
 a kind that breaks off keeps no other from going
-    _let_go: except «Exception → OperationalError» as error: trouble
+    _apply: except «Exception → OperationalError» as error: return
     test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it
     test_the_daily_task_says_each_of_them_and_tries_again
 a picture that is in a letter again is not unused
@@ -122,6 +122,6 @@ the database itself holds: copies once dropped stay dropped
     sql: DROP TRIGGER copies_once_dropped_stay_dropped ON edition
     test_the_row_cannot_lie[copies_once_dropped_stay_dropped]
 prune counts nothing where nothing goes
-    Command._tell: : if «gone → True»:
+    Command._progress: : if «number → True»: self._line
     test_where_nothing_goes_nothing_is_counted
 """)
