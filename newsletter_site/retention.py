@@ -130,7 +130,7 @@ def retention_rules() -> list[RetentionRule]:
             partial(unused_images.count_unused, days),
             partial(unused_images.delete_unused, days),
         ),
-        old_rows("looks", "looks at domains and links", "1 day", cached_results.old_looks()),
+        old_rows("looks", "looks at domains and links", "1 day", cached_results.expired_results()),
         old_rows(
             "sessions",
             "sessions that have ended",

@@ -11,7 +11,7 @@ from publishing.composer.preview_view import draft_preview, next_version_preview
 from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import issues, issues_json, look_at_alarms
 from publishing.images.images_view import pictures
-from publishing.preflight.preflight_view import check_draft, look_outside
+from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv_view import readers_csv
 from publishing.progress.progress_json_view import progress_json
 from publishing.progress.progress_view import progress
@@ -31,7 +31,7 @@ urlpatterns = [
     path("drafts/<uuid:draft>/markdown/", to_markdown, name="draft_to_markdown"),
     path("drafts/<uuid:draft>/preview/", draft_preview, name="draft_preview"),
     path("drafts/<uuid:draft>/check/", check_draft, name="check"),
-    path("drafts/<uuid:draft>/looks/", look_outside, name="looks"),
+    path("drafts/<uuid:draft>/looks/", run_external_checks, name="looks"),
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),
     path("pictures/", pictures, name="pictures"),

@@ -201,7 +201,7 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     page.set_viewport_size(WIDE)
     page.get_by_role("button", name="Check and publish").click()
     page.get_by_role("heading", name="Before it goes out").wait_for()
-    page.get_by_text("In order").wait_for()
+    page.get_by_text("Passed").wait_for()
     picture("check", whole=True)
     slow_down(services)
     page.get_by_role("button", name=re.compile("^Publish to")).click()

@@ -20,7 +20,7 @@ from publishing.content.edition_content import plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.editions.edition_from_url import edition_from_url
 from publishing.editions.status import load_status
-from publishing.preflight.preflight_view import what_then
+from publishing.preflight.preflight_view import schedule_hint
 from publishing.scheduling.local_time import fold_choice
 from publishing.scheduling.schedule_form import RescheduleForm
 from subscribers.links.see_other import see_other
@@ -68,7 +68,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "edition": edition,
             "title": plain_title(edition),
             "moment": moment,
-            "what_then": what_then(
+            "schedule_hint": schedule_hint(
                 status.books.whom, is_mailed=status.books.goes_to != Edition.GoesTo.NOBODY
             ),
             "when": form,

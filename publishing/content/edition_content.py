@@ -58,28 +58,27 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class ContentProblem:
-    """Why content cannot be published: its field, and one sentence."""
+    """Why content cannot be published: field, sentence, and the unknown merge field if any."""
 
     field: str
     sentence: str
+    merge_field: merge_fields.UnknownField | None = None
 
 
 def find_problems(content: Content) -> list[ContentProblem]:
     """Return everything that prevents publishing."""
     title, preheader = ("title", content.title), ("preheader", content.preheader)
     parts = (("text_content", content.text), ("html_content", content.html))
-    found = [
-        *(
-            (field, str(error))
-            for field, line in (title, preheader)
-            for error in merge_fields.unknown_fields(line, merge_fields.TITLE_FIELDS)
-        ),
-        *(
-            (field, str(error))
-            for field, part in parts
-            for error in merge_fields.unknown_fields(part)
-        ),
+    problems = [
+        ContentProblem(field, str(unknown), unknown)
+        for texts, allowed in (
+            ((title, preheader), merge_fields.TITLE_FIELDS),
+            (parts, merge_fields.BODY_FIELDS),
+        )
+        for field, text in texts
+        for unknown in merge_fields.unknown_fields(text, allowed)
     ]
+    found = []
     if not content.title:
         found.append(("title", "The title is empty; it becomes the subject of the mail."))
     if CONTROL_CHARACTERS.search(content.title):
@@ -98,7 +97,7 @@ def find_problems(content: Content) -> list[ContentProblem]:
         if "\x00" in part:
             sentence = "This part holds a NUL character, which no mail can carry; remove it."
             found.append((field, sentence))
-    return [ContentProblem(*problem) for problem in found]
+    return problems + [ContentProblem(*problem) for problem in found]
 
 
 def _too_long(name: str, text: str, most: int) -> str:

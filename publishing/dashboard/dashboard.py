@@ -46,7 +46,13 @@ from publishing.dashboard.issue_pages import (
 )
 from publishing.dashboard.readers_chart import Chart, chart_of
 from publishing.dashboard.sending_now import GoingOut, going_out, here_of
-from publishing.dashboard.todo_items import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
+from publishing.dashboard.todo_items import (
+    MOST_OF_A_KIND,
+    Asked,
+    Checked,
+    Unapproved,
+    first_of,
+)
 from publishing.dashboard.undelivered_chart import Strip, strips_of
 from publishing.display_name import called
 from publishing.editions.status import EditionStatus, status_from_counts

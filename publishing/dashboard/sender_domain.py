@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock_and_day
 from delivery.reports.health import HealthLine
-from publishing.external_checks.domain_records import DomainRecords, Said
-from publishing.preflight.link_address import is_for_examples
+from publishing.external_checks.domain_records import DnsStatus, DomainRecords
+from publishing.preflight.link_address import is_placeholder
 
 NAME = "Sender domain"
 
@@ -26,14 +26,14 @@ def line_of(
 
     Postmark's DKIM key stands under a name that nobody can guess: that none was found is no fault.
     """
-    if is_for_examples(domain):
+    if is_placeholder(domain):
         more = f"nobody can own {domain}; an operator sets FROM_EMAIL to an address of your own"
         return HealthLine(NAME, "waiting", "calm", "One for examples", more)
     if found is None or looked_at is None:
         more = f"{domain} is looked at when an issue is checked before it is published"
         return HealthLine(NAME, "waiting", "calm", "Not looked at yet", more)
     at = f"{domain}, looked at {clock_and_day(looked_at, now, zone)}"
-    if found.texts.said is Said.NO_SUCH_NAME:
+    if found.texts.status is DnsStatus.NO_SUCH_NAME:
         return HealthLine(NAME, "attention", "fault", "There is no such domain", at)
     if not found.dkim.is_known:
         return HealthLine(NAME, "unknown", "doubt", "No name server answered", at)

@@ -1,2 +1,1 @@
-"""Looking at what is not ours to know: a domain's records, where a link leads. Never the database
-but in cached_results.py, and never longer than somebody waits for a page."""
+"""Check domain records and links outside, within the time that a page may take."""

@@ -1,4 +1,4 @@
-"""What was found outside is kept for a while, so that pages need not wait for it."""
+"""Save the results of external checks for a while, so that pages need not wait for them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from psycopg.types.json import Jsonb
 
 from delivery.retention.batched_delete import OldRows
 from publishing.external_checks.domain_records import DomainRecords
-from publishing.external_checks.link_result import LinkAnswer
+from publishing.external_checks.link_result import LinkResult
 from publishing.models import ExternalCheck
 
 FRESH_FOR = timedelta(minutes=10)
-_KEPT_FOR = timedelta(days=1)
+_SAVED_FOR = timedelta(days=1)
 DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
-# In one order, so that two who look at the same links at once cannot block each other.
-_KEEP = """
+# Ordered, so that two checks of the same links cannot deadlock.
+_SAVE = """
     INSERT INTO external_check (kind, subject, found, looked_at)
     SELECT %s, subject, found, clock_timestamp()
       FROM unnest(%s::text[], %s::jsonb[]) AS look (subject, found) ORDER BY subject
@@ -31,57 +31,57 @@ _KEEP = """
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What is known at present, and since when; None or empty where nobody looked lately."""
+class CachedResults:
+    """The fresh results and the time of the oldest; None or empty without a fresh result."""
 
     domain: DomainRecords | None
     domain_at: datetime | None
-    links: Mapping[str, LinkAnswer]
+    links: Mapping[str, LinkResult]
     links_at: datetime | None
 
-    def has_answer_of(self, address: str) -> bool:
-        """Whether it is known what there is at an address."""
-        answer = self.links.get(address)
-        return answer is not None and (answer.is_well or answer.is_dead)
+    def has_result_of(self, url: str) -> bool:
+        """Whether a link is known to work or to be dead."""
+        result = self.links.get(url)
+        return result is not None and (result.is_ok or result.is_dead)
 
 
-def keep_domain(found: DomainRecords) -> None:
-    """Keep what the name servers said, in place of what they said before."""
-    _keep(DOMAIN, {found.domain: found.as_json()})
+def save_domain(found: DomainRecords) -> None:
+    """Save a domain's records in place of earlier ones."""
+    _save(DOMAIN, {found.domain: found.as_json()})
 
 
-def keep_links(found: Mapping[str, LinkAnswer]) -> None:
-    """Keep what the links answered, in place of what they answered before."""
-    _keep(LINK, {address: answer.as_json() for address, answer in found.items()})
+def save_links(found: Mapping[str, LinkResult]) -> None:
+    """Save results of links in place of earlier ones."""
+    _save(LINK, {address: answer.as_json() for address, answer in found.items()})
 
 
-def fresh(domain: str, links: Sequence[str]) -> Looked:
-    """What was found lately about this domain and these links."""
-    records = _fresh(DOMAIN, [domain])
-    answers = _fresh(LINK, list(links))
+def load_fresh(domain: str, links: Sequence[str]) -> CachedResults:
+    """Load the fresh results of this domain and these links."""
+    records = _load(DOMAIN, [domain])
+    answers = _load(LINK, list(links))
     kept, at = records.get(domain, (None, None))
-    return Looked(
+    return CachedResults(
         DomainRecords.from_json(kept) if kept else None,
         at,
-        {address: LinkAnswer.from_json(found) for address, (found, _) in answers.items()},
+        {address: LinkResult.from_json(found) for address, (found, _) in answers.items()},
         min((at for _, at in answers.values()), default=None),
     )
 
 
-def old_looks() -> OldRows:
-    """What was found so long ago that nobody is shown it any more."""
-    days = _KEPT_FOR.total_seconds() / 86400
+def expired_results() -> OldRows:
+    """The results that are too old to be shown."""
+    days = _SAVED_FOR.total_seconds() / 86400
     return OldRows("external_check", ["id"], "looked_at", days, in_order=False)
 
 
-def _keep(kind: str, found: Mapping[str, dict[str, Any]]) -> None:
-    ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _KEPT_FOR).delete()
+def _save(kind: str, found: Mapping[str, dict[str, Any]]) -> None:
+    ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _SAVED_FOR).delete()
     if found:
         with connection.cursor() as cursor:
-            cursor.execute(_KEEP, [kind, list(found), [Jsonb(look) for look in found.values()]])
+            cursor.execute(_SAVE, [kind, list(found), [Jsonb(look) for look in found.values()]])
 
 
-def _fresh(kind: str, subjects: list[str]) -> dict[str, tuple[dict[str, Any], datetime]]:
+def _load(kind: str, subjects: list[str]) -> dict[str, tuple[dict[str, Any], datetime]]:
     looks = ExternalCheck.objects.filter(
         kind=kind, subject__in=subjects, looked_at__gt=cast("Any", Now()) - FRESH_FOR
     )

@@ -1,42 +1,65 @@
-"""One look at all that is outside of a letter: its sender's domain and its links, at once."""
+"""Check what a letter refers to outside: its sender's domain and its links, at once."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from delivery.log_context import inherited
 from publishing.external_checks import cached_results
-from publishing.external_checks.dns import look_up_domain
-from publishing.external_checks.dns_queries import NameServers
-from publishing.external_checks.links import open_links
+from publishing.external_checks.dns import NameServers, look_up_domain
+from publishing.external_checks.link_result import LinkResult
 from publishing.external_checks.open_link import LinkOpener
 
+LINKS_TIMEOUT_S = 10.0
+MAX_LINKS = 40
+CONCURRENCY = 8
 
-def look(domain: str, links: Sequence[str], servers: NameServers, opener: LinkOpener) -> None:
-    """
-    Look at what nobody looked at lately, and keep what was found.
 
-    An empty `domain` is not looked up. No transaction is open meanwhile, and the tables are left to
-    the thread that asks.
+def check_letter(
+    domain: str, links: Sequence[str], servers: NameServers, opener: LinkOpener
+) -> None:
     """
-    known = cached_results.fresh(domain, links)
-    # What nobody answered is asked again at once.
-    left = [address for address in links if not known.has_answer_of(address)]
-    with ThreadPoolExecutor(1, thread_name_prefix="outside") as pool:
-        asked = (
+    Check what has no fresh result, and save the results.
+
+    An empty `domain` is not looked up. No transaction is open meanwhile, and only the calling
+    thread uses the database.
+    """
+    cached = cached_results.load_fresh(domain, links)
+    # What did not answer is tried again at once.
+    left = [url for url in links if not cached.has_result_of(url)]
+    with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:
+        looked_up = (
             pool.submit(inherited(look_up_domain), domain, servers)
-            if domain and not (known.domain and known.domain.is_known)
+            if domain and not (cached.domain and cached.domain.is_known)
             else None
         )
-        answers = open_links(left, opener) if left else {}
-        found = asked.result() if asked else None
-    if found is not None:
-        cached_results.keep_domain(found)
-    cached_results.keep_links(answers)
+        results = open_links(left, opener) if left else {}
+        records = looked_up.result() if looked_up else None
+    if records is not None:
+        cached_results.save_domain(records)
+    cached_results.save_links(results)
 
 
-def as_it_runs() -> tuple[NameServers, LinkOpener]:
-    """The name servers of this machine, and an opener that connects to public addresses alone."""
+def open_links(
+    urls: Sequence[str], opener: LinkOpener, *, timeout_s: float = LINKS_TIMEOUT_S
+) -> dict[str, LinkResult]:
+    """Open at most `MAX_LINKS` links; return the results of those that ended in time."""
+    first = list(dict.fromkeys(urls))[:MAX_LINKS]
+    deadline = time.monotonic() + timeout_s
+    open_one = inherited(opener.open)
+    pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="link")
+    try:
+        opened = {pool.submit(open_one, url, deadline=deadline): url for url in first}
+        done, _ = wait(opened, timeout=timeout_s)
+        return {opened[future]: future.result() for future in done}
+    finally:
+        # Those that still run end at the same deadline; nobody waits for them.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def default_checkers() -> tuple[NameServers, LinkOpener]:
+    """This machine's name servers, and an opener that connects to public addresses only."""
     servers = NameServers()
     return servers, LinkOpener(servers)

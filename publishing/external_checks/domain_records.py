@@ -1,8 +1,4 @@
-"""
-What the name servers say of a sender's domain, as a value.
-
-That nobody answered is not that there is nothing: the first says nothing at all about the domain.
-"""
+"""The records of a sender's domain. “No answer” says nothing about the domain."""
 
 from __future__ import annotations
 
@@ -11,36 +7,36 @@ from enum import StrEnum
 from typing import Any
 
 
-class Said(StrEnum):
-    """What came of one question to the name servers."""
+class DnsStatus(StrEnum):
+    """The result of one DNS query."""
 
     FOUND = "found"
-    NOTHING = "nothing"  # the name is there, or may be, and has no such record
+    NO_RECORD = "no record"  # the name exists, or may exist, without such a record
     NO_SUCH_NAME = "no such name"
-    NO_ANSWER = "no answer"  # no name server answered in time, or none could
+    NO_ANSWER = "no answer"  # no name server answered in time
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The answer to one question: which records, if any."""
+    """The records that one query found."""
 
-    said: Said
+    status: DnsStatus
     values: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
-        """Whether anybody answered."""
-        return self.said is not Said.NO_ANSWER
+        """Whether a name server answered."""
+        return self.status is not DnsStatus.NO_ANSWER
 
 
 @dataclass(frozen=True, slots=True)
 class DomainRecords:
     """
-    What was asked about a domain before mail goes out in its name.
+    The records that decide how receivers treat a domain's mail.
 
-    `texts` are those of the domain itself, among them SPF. `dkim` are the texts at `pm._domainkey`,
-    `return_path` the aliases at `pm-bounces`. `dmarc` stands at `dmarc_at`, which is the domain or
-    one above it.
+    `texts` are the domain's own TXT records, among them SPF. `dkim` are the texts at
+    `pm._domainkey`, `return_path` the aliases at `pm-bounces`. `dmarc_at` is the domain, or the one
+    above it, that `dmarc` was found at.
     """
 
     domain: str
@@ -52,7 +48,7 @@ class DomainRecords:
 
     @property
     def is_known(self) -> bool:
-        """Whether every question was answered."""
+        """Whether every query was answered."""
         return all(
             records.is_known for records in (self.texts, self.dkim, self.return_path, self.dmarc)
         )
@@ -60,15 +56,15 @@ class DomainRecords:
     @property
     def has_dkim_key(self) -> bool:
         """
-        Whether a key was found. That none was is not that there is none.
+        Whether a key was found. There may be one under another name.
 
-        One without anything in it was revoked (RFC 6376, 3.6.1).
+        An empty key was revoked (RFC 6376, 3.6.1).
         """
         return any(_tags(text).get("p") for text in self.dkim.values)
 
     @property
     def dmarc_records(self) -> tuple[str, ...]:
-        """The texts that are DMARC records. There may be one; receivers ignore more."""
+        """The DMARC records. Receivers ignore them if there are more than one."""
         return tuple(
             text for text in self.dmarc.values if _tags(text).get("v", "").upper() == "DMARC1"
         )
@@ -81,21 +77,21 @@ class DomainRecords:
         return ((tags.get("sp") if above else None) or tags.get("p") or "none").lower()
 
     def as_json(self) -> dict[str, Any]:
-        """As it is kept."""
+        """The value as it is saved."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> DomainRecords:
-        """What `as_json` made."""
+    def from_json(cls, saved: dict[str, Any]) -> DomainRecords:
+        """Read what `as_json` wrote."""
         asked = {
-            name: Records(Said(kept[name]["said"]), tuple(kept[name]["values"]))
+            name: Records(DnsStatus(saved[name]["status"]), tuple(saved[name]["values"]))
             for name in ("texts", "dkim", "return_path", "dmarc")
         }
-        return cls(domain=kept["domain"], dmarc_at=kept["dmarc_at"], **asked)
+        return cls(domain=saved["domain"], dmarc_at=saved["dmarc_at"], **asked)
 
 
 def domain_of(sender: str) -> str:
-    """The domain of a sender that may have a name before the address."""
+    """The domain of a sender, which may have a name before the address."""
     return sender.rstrip("> ").rpartition("@")[2].lower()
 
 

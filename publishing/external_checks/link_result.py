@@ -1,4 +1,4 @@
-"""What came of opening a link, as a value."""
+"""The result of opening a link."""
 
 from __future__ import annotations
 
@@ -6,65 +6,65 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-# Servers that say these mean it.
+# Servers that answer these mean it.
 _GONE = frozenset({404, 410})
 
 
-class Trouble(StrEnum):
-    """Why a link did not answer with a page."""
+class LinkError(StrEnum):
+    """Why a link led to no response; the values are shown to authors."""
 
     NONE = ""
     NO_SUCH_HOST = "no such host"
-    NOT_LOOKED_UP = "the host could not be looked up"
+    DNS_FAILED = "the host could not be looked up"
     NOT_PUBLIC = "an address that is not public"
-    NOT_WEB = "not an address of the web"
+    NOT_A_WEB_URL = "not an address of the web"
     TOO_MANY_REDIRECTS = "too many redirects"
     REFUSED = "the connection was refused"
     CERTIFICATE = "a certificate that is not valid"
-    TOO_SLOW = "no answer in time"
-    BROKEN = "an answer that is none"
+    TIMEOUT = "no answer in time"
+    INVALID_RESPONSE = "an answer that is none"
 
 
 @dataclass(frozen=True, slots=True)
-class LinkAnswer:
-    """The last status that was answered, or the trouble on the way to it; `at` is where."""
+class LinkResult:
+    """The status of the last response, or the error; `url` is the URL after redirects."""
 
     status: int = 0
-    trouble: Trouble = Trouble.NONE
-    at: str = ""
+    error: LinkError = LinkError.NONE
+    url: str = ""
 
     @property
     def is_dead(self) -> bool:
-        """Surely nothing that a reader could open."""
+        """Whether no reader could open it."""
         return (
             self.status in _GONE
             or self.status >= 500
-            or self.trouble
+            or self.error
             in {
-                Trouble.NO_SUCH_HOST,
-                Trouble.NOT_PUBLIC,
-                Trouble.NOT_WEB,
-                Trouble.TOO_MANY_REDIRECTS,
-                Trouble.REFUSED,
-                Trouble.CERTIFICATE,
+                LinkError.NO_SUCH_HOST,
+                LinkError.NOT_PUBLIC,
+                LinkError.NOT_A_WEB_URL,
+                LinkError.TOO_MANY_REDIRECTS,
+                LinkError.REFUSED,
+                LinkError.CERTIFICATE,
             }
         )
 
     @property
-    def is_well(self) -> bool:
-        """It led to a page."""
+    def is_ok(self) -> bool:
+        """Whether it led to a page."""
         return 200 <= self.status < 400
 
     @property
     def words(self) -> str:
-        """What is said of it beside its address: “answers 404”."""
-        return f"answers {self.status}" if self.status else str(self.trouble)
+        """The result in words: “answers 404”."""
+        return f"answers {self.status}" if self.status else str(self.error)
 
     def as_json(self) -> dict[str, Any]:
-        """As it is kept."""
+        """The value as it is saved."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> LinkAnswer:
-        """What `as_json` made."""
-        return cls(int(kept["status"]), Trouble(kept["trouble"]), str(kept["at"]))
+    def from_json(cls, saved: dict[str, Any]) -> LinkResult:
+        """Read what `as_json` wrote."""
+        return cls(int(saved["status"]), LinkError(saved["error"]), str(saved["url"]))

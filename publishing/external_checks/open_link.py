@@ -1,10 +1,9 @@
 """
-Opening one link as far as its status, and nowhere that a letter may not lead us.
+Open one link for its HTTP status, protected against server-side request forgery.
 
-The host is resolved here, every address that is found is judged, and the connection is made to
-exactly the address that was judged: between the judgement and the connection nobody can put
-another one in its place. Each redirect is judged anew. Nothing is read but the head of an answer,
-and nothing is sent but the request: no cookie, no password, no referrer.
+Every address of the host is checked, and the connection goes to exactly the checked address, so DNS
+cannot change it in between. Each redirect is checked again. Only the head of a response is read,
+and a request carries no cookie, password or referrer.
 """
 
 from __future__ import annotations
@@ -20,22 +19,23 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from publishing.external_checks.dns_queries import NameServers
-from publishing.external_checks.domain_records import Said
-from publishing.external_checks.link_result import LinkAnswer, Trouble
+from delivery.control_characters import CONTROL_CHARACTERS
+from publishing.external_checks.dns import NameServers
+from publishing.external_checks.domain_records import DnsStatus
+from publishing.external_checks.link_result import LinkError, LinkResult
 from publishing.external_checks.ssrf_guard import (
+    AddressFilter,
     IPAddress,
-    MayConnect,
-    as_address,
     is_public,
+    parse_address,
 )
 
-LONGEST_LINK_S = 5.0
-MOST_REDIRECTS = 3
+LINK_TIMEOUT_S = 5.0
+MAX_REDIRECTS = 3
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Heads that say “not with HEAD”, and those that say anything else to it than to a reader.
-_ASK_AGAIN_WITH_GET = frozenset({400, 403, 404, 405, 406, 410, 500, 501, 503})
+# Servers that refuse HEAD, or answer it otherwise than GET, use these statuses.
+_RETRY_WITH_GET = frozenset({400, 403, 404, 405, 406, 410, 500, 501, 503})
 _HEADERS = {
     "User-Agent": "Homing (opens the links of a letter before it is published)",
     "Accept": "*/*",
@@ -44,170 +44,163 @@ _HEADERS = {
 }
 
 
-class _InTheWayError(Exception):
-    """A link did not lead to an answer."""
+class _LinkFailedError(Exception):
+    """A link led to no response."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        super().__init__(trouble)
-        self.trouble = trouble
+    def __init__(self, error: LinkError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
 class LinkOpener:
     """
-    Opens links by these name servers, at the addresses that `may_connect` allows.
+    Opens links through these name servers, at addresses that `is_allowed` accepts.
 
-    The running program allows public addresses and the certificates that everybody trusts; a test
-    allows its own server.
+    By default only public addresses and publicly trusted certificates are accepted.
     """
 
     servers: NameServers
-    may_connect: MayConnect = is_public
+    is_allowed: AddressFilter = is_public
     trusted: ssl.SSLContext = field(
         default_factory=lambda: ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
     )
 
-    def open(self, address: str, *, until: float) -> LinkAnswer:
+    def open(self, url: str, *, deadline: float) -> LinkResult:
         """
-        What the link answers, after redirects. It never raises and ends in time: by `until`, and
-        within `LONGEST_LINK_S`.
+        Return the result after redirects. Never raises.
+
+        It ends at `deadline`, a time of `time.monotonic`, and within `LINK_TIMEOUT_S`.
         """
-        until = min(until, time.monotonic() + LONGEST_LINK_S)
-        at = address
+        deadline = min(deadline, time.monotonic() + LINK_TIMEOUT_S)
         try:
-            for _ in range(MOST_REDIRECTS + 1):
-                status, onwards = self._ask(at, until)
-                if status not in _REDIRECTS or onwards is None:
-                    return LinkAnswer(status=status, at=at)
-                at = _onwards(at, onwards)
-        except _InTheWayError as error:
-            return LinkAnswer(trouble=error.trouble, at=at)
-        return LinkAnswer(trouble=Trouble.TOO_MANY_REDIRECTS, at=at)
+            for _ in range(MAX_REDIRECTS + 1):
+                status, location = self._request_status(url, deadline)
+                if status not in _REDIRECTS or location is None:
+                    return LinkResult(status=status, url=url)
+                url = _redirect_target(url, location)
+        except _LinkFailedError as error:
+            return LinkResult(error=error.error, url=url)
+        return LinkResult(error=LinkError.TOO_MANY_REDIRECTS, url=url)
 
-    def _ask(self, address: str, until: float) -> tuple[int, str | None]:
-        status, onwards = self._request("HEAD", address, until)
-        if status in _ASK_AGAIN_WITH_GET:
-            return self._request("GET", address, until)
-        return status, onwards
+    def _request_status(self, url: str, deadline: float) -> tuple[int, str | None]:
+        status, location = self._request("HEAD", url, deadline)
+        if status in _RETRY_WITH_GET:
+            return self._request("GET", url, deadline)
+        return status, location
 
-    def _request(self, method: str, address: str, until: float) -> tuple[int, str | None]:
-        """One request: the status, and where it redirects to."""
+    def _request(self, method: str, url: str, deadline: float) -> tuple[int, str | None]:
+        """Send one request; return the status and the Location header."""
         try:
-            parts = urlsplit(address)
+            parts = urlsplit(url)
             host, scheme = parts.hostname or "", parts.scheme.lower()
             port = parts.port or _PORTS.get(scheme, 0)
-            name = host if as_address(host) else host.encode("idna").decode("ascii")
+            name = host if parse_address(host) else host.encode("idna").decode("ascii")
         except (ValueError, UnicodeError):
-            raise _InTheWayError(Trouble.NOT_WEB) from None
+            raise _LinkFailedError(LinkError.NOT_A_WEB_URL) from None
         if scheme not in _PORTS or not name:
-            raise _InTheWayError(Trouble.NOT_WEB)
+            raise _LinkFailedError(LinkError.NOT_A_WEB_URL)
         target = urlunsplit(("", "", _in_ascii(parts.path) or "/", _in_ascii(parts.query), ""))
-        place = self._place_of(name, until)
+        address = self._resolve(name, deadline)
         try:
-            with _Line(place, port, until) as line:
+            with _TimedConnection(address, port, deadline) as connection:
                 if scheme == "https":
-                    line.encrypt(self.trusted, name)
-                return line.ask(method, name, port, scheme, target)
+                    connection.encrypt(self.trusted, name)
+                return connection.request(method, name, port, scheme, target)
         except ssl.SSLCertVerificationError:
-            raise _InTheWayError(Trouble.CERTIFICATE) from None
+            raise _LinkFailedError(LinkError.CERTIFICATE) from None
         except ConnectionRefusedError:
-            raise _InTheWayError(Trouble.REFUSED) from None
+            raise _LinkFailedError(LinkError.REFUSED) from None
         except (OSError, http.client.HTTPException, ValueError):
-            # A line that was cut because its time was over breaks in any of these ways.
-            late = time.monotonic() >= until
-            raise _InTheWayError(Trouble.TOO_SLOW if late else Trouble.BROKEN) from None
+            # A connection that was cut at the deadline fails in any of these ways.
+            late = time.monotonic() >= deadline
+            raise _LinkFailedError(
+                LinkError.TIMEOUT if late else LinkError.INVALID_RESPONSE
+            ) from None
 
-    def _place_of(self, host: str, until: float) -> IPAddress:
-        """The address to connect to. Every address of the host has to be allowed."""
-        written = as_address(host)
-        if written:
-            found = [written]
-        else:
-            answers = [self.servers.ask(host, kind, until=until) for kind in ("A", "AAAA")]
-            found = [
-                address
-                for answer in answers
-                for value in answer.values
-                if (address := as_address(value))
-            ]
-            if not found:
-                if time.monotonic() >= until:
-                    raise _InTheWayError(Trouble.TOO_SLOW)
-                said = {answer.said for answer in answers}
-                raise _InTheWayError(
-                    Trouble.NOT_LOOKED_UP if Said.NO_ANSWER in said else Trouble.NO_SUCH_HOST
-                )
-        if not all(map(self.may_connect, found)):
-            raise _InTheWayError(Trouble.NOT_PUBLIC)
-        return found[0]
+    def _resolve(self, host: str, deadline: float) -> IPAddress:
+        """Return the address to connect to. Every address of the host must be allowed."""
+        literal = parse_address(host)
+        addresses = [literal] if literal else self._look_up(host, deadline)
+        if not all(map(self.is_allowed, addresses)):
+            raise _LinkFailedError(LinkError.NOT_PUBLIC)
+        return addresses[0]
+
+    def _look_up(self, host: str, deadline: float) -> list[IPAddress]:
+        answers = [self.servers.query(host, kind, deadline=deadline) for kind in ("A", "AAAA")]
+        values = [value for answer in answers for value in answer.values]
+        if addresses := [address for value in values if (address := parse_address(value))]:
+            return addresses
+        if time.monotonic() >= deadline:
+            raise _LinkFailedError(LinkError.TIMEOUT)
+        has_failed = any(answer.status is DnsStatus.NO_ANSWER for answer in answers)
+        raise _LinkFailedError(LinkError.DNS_FAILED if has_failed else LinkError.NO_SUCH_HOST)
 
 
-class _Line:
+class _TimedConnection:
     """
-    A connection to one address, cut when its time is over.
+    A connection to one address, cut at its deadline.
 
-    A timeout of a socket begins again with every byte, so that a server that drips could hold it
-    for ever; the cut does not.
+    A socket's own timeout starts again with every byte, so a slow server could hold it forever.
     """
 
-    def __init__(self, place: IPAddress, port: int, until: float) -> None:
-        self._until = until
-        self._cut = threading.Timer(self._left(), self._end)
-        self._cut.daemon = True
-        self._socket = socket.create_connection((str(place), port), timeout=self._left())
-        self._cut.start()
+    def __init__(self, address: IPAddress, port: int, deadline: float) -> None:
+        self._deadline = deadline
+        self._timer = threading.Timer(self._time_left(), self._shut_down)
+        self._timer.daemon = True
+        self._socket = socket.create_connection((str(address), port), timeout=self._time_left())
+        self._timer.start()
 
-    def _left(self) -> float:
-        left = self._until - time.monotonic()
+    def _time_left(self) -> float:
+        left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
-    def _end(self) -> None:
-        with contextlib.suppress(OSError):  # it may just have ended by itself
+    def _shut_down(self) -> None:
+        with contextlib.suppress(OSError):  # it may have ended just now
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> _Line:
+    def __enter__(self) -> _TimedConnection:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._cut.cancel()
+        self._timer.cancel()
         self._socket.close()
 
     def encrypt(self, trusted: ssl.SSLContext, name: str) -> None:
-        """Speak TLS, with whoever proves to be `name` and not only to be at that address."""
-        # In two steps, so that a handshake can be cut too.
+        """Start TLS with a server that proves to be `name`."""
+        # In two steps, so that the timer can cut the handshake too.
         self._socket = encrypted = trusted.wrap_socket(
             self._socket, server_hostname=name, do_handshake_on_connect=False
         )
         encrypted.do_handshake()
 
-    def ask(
+    def request(
         self, method: str, name: str, port: int, scheme: str, target: str
     ) -> tuple[int, str | None]:
-        """One request; of the answer nothing but its head."""
+        """Send one request; read only the head of the response."""
         connection = http.client.HTTPConnection(name, port)
         connection.default_port = _PORTS[scheme]  # which the Host header leaves out
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
-        answer = connection.getresponse()
-        return answer.status, answer.getheader("Location")
+        response = connection.getresponse()
+        return response.status, response.getheader("Location")
 
 
-def _onwards(at: str, said: str) -> str:
-    """Where a redirect leads. What a server says there may be anything at all."""
+def _redirect_target(url: str, location: str) -> str:
+    """The URL that a redirect leads to; the server may send any text."""
     try:
-        onwards = urljoin(at, said)
+        target = urljoin(url, location)
     except ValueError:
-        raise _InTheWayError(Trouble.NOT_WEB) from None
-    # No browser goes there, and no table holds a NUL.
-    if any(char < " " or char == "\x7f" for char in onwards):
-        raise _InTheWayError(Trouble.NOT_WEB)
-    return onwards
+        raise _LinkFailedError(LinkError.NOT_A_WEB_URL) from None
+    if CONTROL_CHARACTERS.search(target):
+        raise _LinkFailedError(LinkError.NOT_A_WEB_URL)
+    return target
 
 
 def _in_ascii(part: str) -> str:
-    """What a browser makes of it: anything that is not ASCII, and blanks, in per cent."""
+    """Percent-encode blanks and everything beyond ASCII, as a browser does."""
     return "".join(
         char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode())
         for char in part

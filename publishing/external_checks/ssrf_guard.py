@@ -1,8 +1,8 @@
 """
-Which machines may be connected to when a link is opened: those of the public internet alone.
+Guard against server-side request forgery: only public addresses may be connected to.
 
-A letter is written by people, and what it links to is opened by our own machine, from within our
-own network. Whoever may write must not be able to look around there.
+Authors choose the links, and this machine opens them from within its own network. Authors must not
+be able to explore that network.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 IPAddress = IPv4Address | IPv6Address
-MayConnect = Callable[[IPAddress], bool]
+AddressFilter = Callable[[IPAddress], bool]
 
-# What carries an IPv4 address in an IPv6 one, besides what the library knows: NAT64 and 6to4.
+# IPv6 ranges that carry an IPv4 address and that the library does not know.
 _NAT64 = ip_network("64:ff9b::/96")
 _LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
 
 
 def is_public(address: IPAddress) -> bool:
-    """Whether it is a machine that anybody on the internet could connect to."""
-    inner = _inside(address)
+    """Whether anybody on the internet could connect to it."""
+    inner = _embedded_ipv4(address)
     if inner is not None:
         return is_public(inner)
     if address in _LOCAL_NAT64:
@@ -36,8 +36,8 @@ def is_public(address: IPAddress) -> bool:
     )
 
 
-def _inside(address: IPAddress) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 one leads to."""
+def _embedded_ipv4(address: IPAddress) -> IPv4Address | None:
+    """The IPv4 address that an IPv6 address carries."""
     if not isinstance(address, IPv6Address):
         return None
     if address in _NAT64:
@@ -46,8 +46,8 @@ def _inside(address: IPAddress) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or teredo
 
 
-def as_address(host: str) -> IPAddress | None:
-    """The address that a host is written as; None if it is a name."""
+def parse_address(host: str) -> IPAddress | None:
+    """Parse a host that is an IP address; None if it is a name."""
     try:
         return ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,1 +1,1 @@
-"""What is looked at before an issue goes out: facts in, findings out."""
+"""Checks before an issue is published: facts in, findings out."""

@@ -1,4 +1,4 @@
-"""Gathers the facts about a draft: its words, who would get it, and what else is going on."""
+"""Collect the facts about a draft, and run all checks on them."""
 
 from __future__ import annotations
 
@@ -23,33 +23,39 @@ from publishing.editions import versions
 from publishing.editions.listing import archive_sentence
 from publishing.editions.versions import EVERYONE, NOBODY, VersionPlan, plan_version
 from publishing.external_checks import cached_results
-from publishing.external_checks.cached_results import Looked
+from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
-from publishing.preflight.estimates import Since, Went, change_of_readers, takes
-from publishing.preflight.facts import Facts, Published, TestSent
-from publishing.preflight.finding import Finding, Where, stop
-from publishing.preflight.link_address import is_for_examples
-from publishing.preflight.links import to_be_opened
-from publishing.preflight.parse_letter import Letter, read_letter
-from publishing.preflight.run_checks import Findings, findings_of
+from publishing.preflight.estimates import (
+    ConsentChanges,
+    SendingSample,
+    audience_change,
+    estimate_duration,
+)
+from publishing.preflight.facts import Facts, OtherEdition, SentTestLetter
+from publishing.preflight.finding import Finding, FixIn, stop
+from publishing.preflight.finding_sentences import first_stop, stops_left, summarise
+from publishing.preflight.link_address import is_placeholder
+from publishing.preflight.links import links_to_open
+from publishing.preflight.parse_letter import ParsedLetter, parse_letter
+from publishing.preflight.run_checks import Findings, run_checks
 from publishing.preflight.words import fields_without_fallback
 from subscribers.audience import confirmed
 from subscribers.consent.consent_since import acts_since
 from subscribers.models import Subscriber
 
-_LATELY = timedelta(days=7)
+_DUPLICATES_WITHIN = timedelta(days=7)
 # The pace of long ago says little of today's.
-_EDITIONS_MEASURED = 3
+_SAMPLED_EDITIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class PreflightResult:
     """
-    A draft as it was looked at: what would go out, to whom, and what there is to say of it.
+    A checked draft: what would go out, to whom, and the findings.
 
-    `is_looked_at`: somebody looked lately at all there is outside. `place` is None for a new issue.
-    `everyone` are all confirmed readers, `readers` those of them that it goes to.
+    `is_externally_checked`: the results of all external checks are fresh. `place` is None for a new
+    issue. `everyone` counts all confirmed readers, `readers` those of them who would get it.
     """
 
     draft: Draft
@@ -62,8 +68,8 @@ class Checked:
     change: str
     pending: int
     gone: int
-    takes: str
-    is_looked_at: bool
+    duration: str
+    is_externally_checked: bool
 
     @property
     def version(self) -> int:
@@ -72,7 +78,7 @@ class Checked:
 
     @property
     def not_included(self) -> int:
-        """Who is on the list and would not get it."""
+        """How many are on the list and are not confirmed."""
         return self.pending + self.gone
 
     @property
@@ -81,22 +87,36 @@ class Checked:
         return self.everyone - self.readers
 
     @property
-    def why_not(self) -> str:
-        """Why it may not go out, in one sentence; empty if it may."""
-        found = self.findings
-        return f"{found.what_is_left} {found.first_stop}" if found.stops else ""
+    def summary(self) -> str:
+        """How many findings there are of each severity."""
+        return summarise(self.findings)
 
     @property
-    def may_go_out(self) -> bool:
+    def stops_left(self) -> str:
+        """How many findings stop it; `first_stop` follows."""
+        return stops_left(self.findings)
+
+    @property
+    def first_stop(self) -> str:
+        """The first finding that stops it."""
+        return first_stop(self.findings, self.facts.clock)
+
+    @property
+    def refusal(self) -> str:
+        """Why it may not be published; empty if it may."""
+        return f"{self.stops_left} {self.first_stop}".strip()
+
+    @property
+    def may_be_published(self) -> bool:
         """Whether nothing stops it."""
         return not self.findings.stops
 
 
-def outside_of(letter: Letter) -> tuple[str, list[str]]:
-    """What there is outside to look at: the sender's domain, or none, and the links."""
+def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
+    """What to check outside: the sender's domain, or an empty string, and the links."""
     domain = domain_of(settings.FROM_EMAIL)
-    links = to_be_opened(letter, settings.SITE_URL)
-    return ("" if is_for_examples(domain) else domain), links
+    links = links_to_open(letter, settings.SITE_URL)
+    return ("" if is_placeholder(domain) else domain), links
 
 
 def is_to_be_unlisted(draft: Draft, place: VersionPlan | None) -> bool:
@@ -104,62 +124,61 @@ def is_to_be_unlisted(draft: Draft, place: VersionPlan | None) -> bool:
     return draft.unlisted or (place is not None and place.newest.issue.unlisted)
 
 
-def check(draft: Draft, publisher: uuid.UUID) -> Checked:
-    """Look at a draft on behalf of whoever may publish it. It reads; it changes nothing."""
+def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
+    """Check a draft for this publisher. Reads only."""
     content = build_content(content_of_draft(draft))
     place = plan_version(draft.issue_id) if draft.issue_id else None
     everyone = place.everyone if place else confirmed().count()
     to_all = 0 if draft.goes_to == NOBODY else everyone
     readers = place.readers_of(draft.goes_to) if place else to_all
-    letter = read_letter(content.html)
-    outside = outside_of(letter)
-    facts = _facts(draft, content, letter, place, readers, cached_results.fresh(*outside))
-    found = findings_of(facts)
-    stops = (*found.stops, *_rules(draft, content, place, publisher))
+    letter = parse_letter(content.html)
+    outside = external_targets(letter)
+    facts = _facts(draft, content, letter, place, readers, cached_results.load_fresh(*outside))
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
-    return Checked(
+    return PreflightResult(
         draft=draft,
         content=content,
         facts=facts,
-        findings=Findings(stops, found.advice, found.not_known, found.in_order),
+        findings=run_checks(facts, *_rules(draft, content, place, publisher)),
         place=place,
         readers=readers,
         everyone=everyone,
-        change=change_of_readers(everyone, _since_the_last()) if readers == everyone else "",
+        change=audience_change(everyone, _consent_changes()) if readers == everyone else "",
         pending=pending,
         gone=sum(states.values()) - pending - everyone,
-        takes=takes(readers, _measured()),
-        is_looked_at=_is_looked_at(facts, *outside),
+        duration=estimate_duration(readers, _sending_samples()),
+        is_externally_checked=_is_externally_checked(facts, *outside),
     )
 
 
-def _is_looked_at(facts: Facts, domain: str, links: list[str]) -> bool:
-    return bool(facts.domain or not domain) and all(address in facts.links for address in links)
+def _is_externally_checked(facts: Facts, domain: str, links: list[str]) -> bool:
+    return bool(facts.domain or not domain) and all(url in facts.links for url in links)
 
 
 def _rules(
     draft: Draft, content: Content, place: VersionPlan | None, publisher: uuid.UUID
 ) -> list[Finding]:
-    """What stops it whatever its words are."""
+    """What stops it, whatever its words are."""
     found = []
     version = place.version if place else None
     refusal = versions.version_refusal(draft.issue_id, version, draft.goes_to)
     if refusal:
-        found.append(stop(refusal, where=Where.PROGRESS if place else Where.NOWHERE))
+        fix_in = FixIn.PROGRESS if place else FixIn.NOWHERE
+        found.append(stop("version_refused", fix_in, sentence=refusal))
     awaits = approval.approval_refusal(draft, publisher, content)
     if awaits:
-        found.append(stop("Somebody else has to approve these words", awaits))
+        found.append(stop("needs_approval", sentence=awaits))
     return found
 
 
 def _facts(
     draft: Draft,
     content: Content,
-    letter: Letter,
+    letter: ParsedLetter,
     place: VersionPlan | None,
     readers: int,
-    outside: Looked,
+    outside: CachedResults,
 ) -> Facts:
     newsletter = Newsletter.objects.the_one()
     mail = compose(
@@ -171,7 +190,7 @@ def _facts(
         preheader=content.preheader,
     )
     sending = read_health()
-    bare = fields_without_fallback(content.title, content.preheader, content.html, content.text)
+    fields = fields_without_fallback(content.title, content.preheader, content.html, content.text)
     return Facts(
         content=content,
         letter=letter,
@@ -192,37 +211,37 @@ def _facts(
         is_mailed=draft.goes_to != NOBODY,
         would_stand=archive_sentence(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
         without_value={
-            field.name: confirmed().filter(**{field.name: ""}).count() for field in bare
+            field.name: confirmed().filter(**{field.name: ""}).count() for field in fields
         },
-        same_lately=_same_lately(draft, content, sending.now),
+        recent_duplicates=_recent_duplicates(draft, content, sending.now),
         going=_going(draft),
         earlier_versions_going=tuple(
             versions.overlap_warnings(place.newest.issue_id, place.version, draft.goes_to)
             if place
             else ()
         ),
-        test=_test_of(content),
-        worker_is_there=bool(sending.workers),
-        worker_heard_at=sending.heard_at,
+        test=_sent_test_letter(content),
+        worker_is_running=bool(sending.workers),
+        worker_seen_at=sending.heard_at,
         domain=outside.domain,
-        domain_looked_at=outside.domain_at,
+        domain_checked_at=outside.domain_at,
         links=outside.links,
-        links_looked_at=outside.links_at,
+        links_checked_at=outside.links_at,
     )
 
 
-def _same_lately(draft: Draft, content: Content, now: datetime) -> tuple[Published, ...]:
+def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> tuple[OtherEdition, ...]:
     """Other issues with these words or this title, also those that wait for their time."""
     # What was called back reached nobody.
     lately = Edition.objects.filter(
-        kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _LATELY
+        kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _DUPLICATES_WITHIN
     ).exclude(control=Edition.Control.CANCELLED)
     rows = lately.order_by("-published_at").values_list(
         "issue_id", "title", "published_at", "content_hash", "control"
     )
     published = partial(Content, html="", text="")
     return tuple(
-        Published(
+        OtherEdition(
             str(issue),
             published(title).plain_title,
             at,
@@ -238,10 +257,10 @@ def _same_lately(draft: Draft, content: Content, now: datetime) -> tuple[Publish
     )
 
 
-def _going(draft: Draft) -> tuple[Published, ...]:
+def _going(draft: Draft) -> tuple[OtherEdition, ...]:
     """Other issues of which copies still wait."""
     return tuple(
-        Published(
+        OtherEdition(
             str(books.issue),
             Content(books.title, "", "").plain_title,
             books.published_at,
@@ -252,7 +271,7 @@ def _going(draft: Draft) -> tuple[Published, ...]:
     )
 
 
-def _test_of(content: Content) -> TestSent | None:
+def _sent_test_letter(content: Content) -> SentTestLetter | None:
     """The newest test letter of these very words that Postmark accepted."""
     for number, issue in (
         Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
@@ -265,11 +284,11 @@ def _test_of(content: Content) -> TestSent | None:
             .first()
         )
         if copy and copy[1]:
-            return TestSent(copy[0], copy[1])
+            return SentTestLetter(copy[0], copy[1])
     return None
 
 
-def _since_the_last() -> Since | None:
+def _consent_changes() -> ConsentChanges | None:
     """How many the last issue to everyone went to, and what happened since."""
     last = (
         Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=EVERYONE, audience__gt=0)
@@ -282,7 +301,7 @@ def _since_the_last() -> Since | None:
         return None
     audience, at = last
     acts = acts_since(at)
-    return Since(
+    return ConsentChanges(
         audience,
         joined=acts.get("confirmed", 0) + acts.get("imported", 0),
         left=acts.get("left", 0),
@@ -291,14 +310,17 @@ def _since_the_last() -> Since | None:
     )
 
 
-def _measured() -> list[Went]:
+def _sending_samples() -> list[SendingSample]:
     """How fast the last issues went out, by the calls on record."""
     ended = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, audience__gt=0)
-    newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_EDITIONS_MEASURED])
+    newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
     calls = (
         Attempt.objects.filter(edition__in=newest, accepted__gt=0, finished_at__isnull=False)
         .order_by()
         .values("edition")
         .annotate(copies=Sum("accepted"), began=Min("started_at"), ended=Max("finished_at"))
     )
-    return [Went(call["copies"], (call["ended"] - call["began"]).total_seconds()) for call in calls]
+    return [
+        SendingSample(call["copies"], (call["ended"] - call["began"]).total_seconds())
+        for call in calls
+    ]

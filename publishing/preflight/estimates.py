@@ -12,14 +12,14 @@ _FEWEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Went:
+class SendingSample:
     """How many copies of an earlier edition went out, and in how many seconds."""
 
     copies: int
     seconds: float
 
 
-def takes(readers: int, earlier: list[Went]) -> str:
+def estimate_duration(readers: int, earlier: list[SendingSample]) -> str:
     """“about 19 minutes”; empty where nothing was measured that would tell."""
     telling = [went for went in earlier if went.copies >= _FEWEST and went.seconds >= _SHORTEST_S]
     if not telling or not readers:
@@ -34,7 +34,7 @@ def takes(readers: int, earlier: list[Went]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class ConsentChanges:
     """How many the last issue went to, and what the ledger of consent says since."""
 
     audience: int
@@ -44,7 +44,7 @@ class Since:
     complained: int
 
 
-def change_of_readers(now: int, since: Since | None) -> str:
+def audience_change(now: int, since: ConsentChanges | None) -> str:
     """
     “315 more than the last issue: 402 joined, 61 left, 26 bounced”; empty for the first issue.
 

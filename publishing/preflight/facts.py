@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 
 from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import DomainRecords, domain_of
-from publishing.external_checks.link_result import LinkAnswer
-from publishing.preflight.parse_letter import Letter
+from publishing.external_checks.link_result import LinkResult
+from publishing.preflight.parse_letter import ParsedLetter
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class OtherEdition:
     """An edition of another issue that went out, goes out or, `is_scheduled`, waits until `at`."""
 
     issue: str
@@ -26,7 +26,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class TestSent:
+class SentTestLetter:
     """A test letter: to which address, and when."""
 
     __test__ = False
@@ -47,7 +47,7 @@ class Facts:
     """
 
     content: Content
-    letter: Letter
+    letter: ParsedLetter
     is_markdown: bool
     own_text: bool
     html_mail: str
@@ -69,17 +69,17 @@ class Facts:
     without_value: Mapping[str, int]
 
     is_mailed: bool = True
-    same_lately: tuple[Published, ...] = ()
-    going: tuple[Published, ...] = ()
+    recent_duplicates: tuple[OtherEdition, ...] = ()
+    going: tuple[OtherEdition, ...] = ()
     earlier_versions_going: tuple[str, ...] = ()
-    test: TestSent | None = None
-    worker_is_there: bool = True
-    worker_heard_at: datetime | None = None
+    test: SentTestLetter | None = None
+    worker_is_running: bool = True
+    worker_seen_at: datetime | None = None
 
     domain: DomainRecords | None = None
-    domain_looked_at: datetime | None = None
-    links: Mapping[str, LinkAnswer] = field(default_factory=dict)
-    links_looked_at: datetime | None = None
+    domain_checked_at: datetime | None = None
+    links: Mapping[str, LinkResult] = field(default_factory=dict)
+    links_checked_at: datetime | None = None
 
     @property
     def sender_domain(self) -> str:

@@ -1,83 +1,66 @@
-"""A finding: one thing that was looked at, how much it weighs, and where it is mended. Pure."""
+"""What a check found, as a code with parameters. `finding_sentences.py` has the words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 
-class Weight(StrEnum):
+class Severity(StrEnum):
     """What a finding means for publishing."""
 
     STOP = "stop"
     ADVICE = "advice"
-    NOT_KNOWN = "not known"
-    IN_ORDER = "in order"
+    UNKNOWN = "unknown"
+    PASSED = "passed"
 
 
-class Where(StrEnum):
-    """Where a thing is mended."""
+class FixIn(StrEnum):
+    """Where a finding can be fixed."""
 
     NOWHERE = ""
     TITLE = "title"
     PREHEADER = "preheader"
     LETTER = "letter"
-    PICTURES = "pictures"
     TEXT = "text"
     TEST = "test"
     NEWSLETTER = "newsletter"
     READERS = "readers"
-    DNS = "dns"
     PROGRESS = "progress"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """
-    One sentence, and what else there is to say of it.
+    One result of a check.
 
-    `code` follows the sentence letter by letter, as a merge field does. `examples` are addresses or
-    words from the letter. `subject` is the issue that the way to mend it leads to, if any.
+    `examples` are addresses or words from the letter. `issue` is the issue whose progress page
+    shows more. A parameter `field` is a merge field's name.
     """
 
-    weight: Weight
-    sentence: str
-    detail: str = ""
-    where: Where = Where.NOWHERE
-    code: str = ""
+    severity: Severity
+    code: str
+    fix_in: FixIn = FixIn.NOWHERE
+    params: Mapping[str, object] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
-    subject: str = ""
+    issue: str = ""
 
 
-def stop(sentence: str, detail: str = "", where: Where = Where.NOWHERE, code: str = "") -> Finding:
-    """It has to be mended before the issue goes out."""
-    return Finding(Weight.STOP, sentence, detail, where, code)
-
-
-def advice(
-    sentence: str,
-    detail: str = "",
-    where: Where = Where.NOWHERE,
-    *,
-    code: str = "",
-    examples: tuple[str, ...] = (),
-    subject: str = "",
-) -> Finding:
-    """It may go out as it is."""
-    return Finding(Weight.ADVICE, sentence, detail, where, code, examples, subject)
-
-
-def not_known(
-    sentence: str,
-    detail: str = "",
-    where: Where = Where.NOWHERE,
+def _finding(
+    severity: Severity,
+    code: str,
+    fix_in: FixIn = FixIn.NOWHERE,
     *,
     examples: tuple[str, ...] = (),
+    issue: str = "",
+    **params: object,
 ) -> Finding:
-    """Nobody can say; it is neither well nor wrong."""
-    return Finding(Weight.NOT_KNOWN, sentence, detail, where, examples=examples)
+    return Finding(severity, code, fix_in, params, examples, issue)
 
 
-def in_order(sentence: str) -> Finding:
-    """It was looked at and is well."""
-    return Finding(Weight.IN_ORDER, sentence)
+stop = partial(_finding, Severity.STOP)
+advice = partial(_finding, Severity.ADVICE)
+unknown = partial(_finding, Severity.UNKNOWN)
+passed = partial(_finding, Severity.PASSED)

@@ -1,4 +1,4 @@
-"""Where a finding is mended: an address, and the words of the link to it."""
+"""Findings as the page shows them, each with a link to where it can be fixed."""
 
 from __future__ import annotations
 
@@ -9,56 +9,59 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from publishing.models import Draft
-from publishing.preflight.finding import Finding, Where
+from publishing.preflight.finding import Finding, FixIn
+from publishing.preflight.finding_sentences import Clock, describe, merge_field_of
 from subscribers.permissions import MANAGE
 
-# The examples that are shown of each finding; the rest are counted.
-MOST_EXAMPLES = 5
+# More examples of a finding are only counted.
+MAX_EXAMPLES = 5
 
-_IN_THE_DRAFT = {
-    Where.TITLE: ("#id_title", "Mend in the title"),
-    Where.PREHEADER: ("#id_preheader", "Write the preheader"),
-    Where.LETTER: ("#id_letter", "Mend in the letter"),
-    Where.PICTURES: ("#id_letter", "Mend in the letter"),
-    Where.TEXT: ("#id_text_content", "Mend in the text part"),
-    Where.TEST: ("", "Send one from the letter"),
+_FIX_IN_DRAFT = {
+    FixIn.TITLE: ("#id_title", "Fix in the title"),
+    FixIn.PREHEADER: ("#id_preheader", "Write the preview text"),
+    FixIn.LETTER: ("#id_letter", "Fix in the letter"),
+    FixIn.TEXT: ("#id_text_content", "Fix in the text part"),
+    FixIn.TEST: ("", "Send a test from the letter"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A finding as the page shows it."""
+class FindingRow:
+    """A finding in words; `more` counts the examples that are not shown."""
 
-    finding: Finding
+    sentence: str
+    merge_field: str
+    detail: str
     examples: tuple[str, ...]
     more: int
-    leads_to: str
-    words: str
+    url: str
+    label: str
 
 
-def rows_of(findings: Iterable[Finding], draft: Draft, request: HttpRequest) -> list[Row]:
-    """The findings with the way to where each is mended, for whoever may go there."""
-    return [
-        Row(
-            finding,
-            finding.examples[:MOST_EXAMPLES],
-            max(0, len(finding.examples) - MOST_EXAMPLES),
-            *_way(finding, draft, request),
-        )
-        for finding in findings
-    ]
+def finding_rows(
+    findings: Iterable[Finding], clock: Clock, draft: Draft, request: HttpRequest
+) -> list[FindingRow]:
+    """Findings with links to where each can be fixed, if this user may go there."""
+    rows = []
+    for finding in findings:
+        sentence, detail = describe(finding, clock)
+        shown, more = finding.examples[:MAX_EXAMPLES], len(finding.examples) - MAX_EXAMPLES
+        url, label = _fix_link(finding, draft, request)
+        field = merge_field_of(finding)
+        rows.append(FindingRow(sentence, field, detail, shown, max(0, more), url, label))
+    return rows
 
 
-def _way(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str, str]:
-    if finding.where in _IN_THE_DRAFT:
-        place, words = _IN_THE_DRAFT[finding.where]
-        return f"{reverse('desk:draft', args=[draft.pk])}{place}", words
+def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str, str]:
+    if finding.fix_in in _FIX_IN_DRAFT:
+        anchor, label = _FIX_IN_DRAFT[finding.fix_in]
+        return f"{reverse('desk:draft', args=[draft.pk])}{anchor}", label
     user = request.user
-    if finding.where is Where.NEWSLETTER and user.has_perm("delivery.change_newsletter"):
+    if finding.fix_in is FixIn.NEWSLETTER and user.has_perm("delivery.change_newsletter"):
         return reverse("admin:delivery_newsletter_change", args=[1]), "Set it in the admin"
-    if finding.where is Where.READERS and user.has_perm(MANAGE):
+    if finding.fix_in is FixIn.READERS and user.has_perm(MANAGE):
         return reverse("readers:list"), "See the readers"
-    issue = finding.subject or draft.issue_id
-    if finding.where is Where.PROGRESS and issue:
-        return reverse("desk:progress", args=[issue]), "See how it stands"
+    issue = finding.issue or draft.issue_id
+    if finding.fix_in is FixIn.PROGRESS and issue:
+        return reverse("desk:progress", args=[issue]), "View status"
     return "", ""

@@ -1,52 +1,58 @@
-"""What an address in a letter is good for, told from how it is written. Pure."""
+"""What can be said of a URL in a letter without opening it. Pure."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
-WEB = frozenset({"http", "https"})
-# Names that no name server outside knows (RFC 6761, 6762, 9476 and what networks use at home).
-_INSIDE = ("localhost", "local", "internal", "intranet", "lan", "home.arpa", "test", "invalid")
-# Kept for examples (RFC 2606): nothing is ever behind them.
+_WEB_SCHEMES = frozenset({"http", "https"})
+# Names that no public name server knows (RFC 6761, 6762, 9476 and what home networks use).
+_PRIVATE = ("localhost", "local", "internal", "intranet", "lan", "home.arpa", "test", "invalid")
+# Reserved for examples (RFC 2606).
 _EXAMPLES = ("example", "example.com", "example.net", "example.org")
 
 
-def parts_of(address: str) -> SplitResult | None:
-    """The address cut into its parts; None if it cannot be."""
+def split_url(address: str) -> SplitResult | None:
+    """Split a URL; None if it is not valid."""
     try:
         parts = urlsplit(address)
-        parts.port  # noqa: B018 -- refuses what is no number
+        parts.port  # noqa: B018 -- raises if it is not a number
     except ValueError:
         return None
     return parts
 
 
-def is_whole(address: str) -> bool:
-    """Whether it leads to the web from anywhere, and not only from a page beside it."""
-    parts = parts_of(address)
-    return parts is not None and parts.scheme.lower() in WEB and bool(parts.hostname)
+def is_web_url(address: str) -> bool:
+    """Whether it is a whole URL of http or https."""
+    parts = split_url(address)
+    return parts is not None and parts.scheme.lower() in _WEB_SCHEMES and bool(parts.hostname)
+
+
+def absolute_url(address: str, site_url: str) -> str:
+    """The URL as the mail has it: an address that begins with one slash is on our own site."""
+    is_rooted = address.startswith("/") and not address.startswith("//")
+    return urljoin(f"{site_url}/", address) if is_rooted else address
 
 
 def is_encrypted(address: str) -> bool:
-    """Whether nobody on the way can read or change what comes from it."""
+    """Whether it begins with https."""
     return address.strip().lower().startswith("https:")
 
 
-def is_from_outside(address: str) -> bool:
-    """Whether it looks like one that readers can reach; a name server may know better."""
-    parts = parts_of(address)
+def looks_public(address: str) -> bool:
+    """Whether readers can probably reach its host; it is not looked up."""
+    parts = split_url(address)
     host = ((parts.hostname if parts else None) or "").rstrip(".").lower()
     if not host:
         return False
     try:
         return ip_address(host).is_global
     except ValueError:
-        return "." in host and not _is_below(host, _INSIDE)
+        return "." in host and not _is_below(host, _PRIVATE)
 
 
-def is_for_examples(domain: str) -> bool:
-    """Whether a domain is one of those that are kept for examples."""
+def is_placeholder(domain: str) -> bool:
+    """Whether a domain is reserved for examples."""
     return _is_below(domain.rstrip(".").lower(), _EXAMPLES)
 
 

@@ -1,9 +1,7 @@
 """
-What stands in a letter: its passages, its links, its pictures. Pure.
+Read the passages, links and images of a letter. Pure.
 
-It reads HTML as the mail has it (delivery/mail/normalise_html.py). Nothing that an author writes
-makes it
-fail.
+It reads HTML as the mail has it (delivery/mail/normalise_html.py). No input makes it fail.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from delivery.humanise import ordinal
 from delivery.mail.field_placeholders import FieldPlaceholders
 from delivery.mail.normalise_html import normalise, parse_attributes, split_tags
 
@@ -25,10 +22,22 @@ _BLOCKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """Words that stand together, and where: “in the second paragraph”."""
+class Place:
+    """
+    Where words are: `title`, `preheader`, `link`, `paragraph`, `text` or one of `_BLOCKS`.
 
-    place: str
+    `number` counts paragraphs from 1: of the letter, or, for `text`, of the text part.
+    """
+
+    kind: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Words that belong together, and their place."""
+
+    place: Place
     words: str
 
 
@@ -41,58 +50,57 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture; `alt` is None where nothing at all is said in its place."""
+class Image:
+    """An image; `alt` is None if it has none."""
 
     address: str
     alt: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class ParsedLetter:
     """What was found in the HTML of a letter."""
 
     passages: tuple[Passage, ...]
     links: tuple[Link, ...]
-    pictures: tuple[Picture, ...]
+    images: tuple[Image, ...]
 
 
-def read_letter(html: str) -> Letter:
+def parse_letter(html: str) -> ParsedLetter:
     """Read the HTML of a letter as the mail has it, in time linear in its length."""
-    stand_ins = FieldPlaceholders(html)
-    reader = _Reader(stand_ins)
-    for words, tag, rest in split_tags(normalise(stand_ins.text)):
+    placeholders = FieldPlaceholders(html)
+    reader = _Reader(placeholders)
+    for words, tag, rest in split_tags(normalise(placeholders.text)):
         reader.take(words, tag, rest)
     reader.end_passage()
-    return Letter(tuple(reader.passages), tuple(reader.links), tuple(reader.pictures))
+    return ParsedLetter(tuple(reader.passages), tuple(reader.links), tuple(reader.images))
 
 
-def read_text(text: str) -> tuple[Passage, ...]:
+def parse_text(text: str) -> tuple[Passage, ...]:
     """The passages of a text part: what blank lines divide."""
     parts = (part.strip() for part in re.split(r"\n\s*\n", text))
     return tuple(
-        Passage(f"in the {ordinal(number)} paragraph of the text part", part)
-        for number, part in enumerate(filter(None, parts), 1)
+        Passage(Place("text", number), part) for number, part in enumerate(filter(None, parts), 1)
     )
 
 
 class _Reader:
-    def __init__(self, stand_ins: FieldPlaceholders) -> None:
+    def __init__(self, placeholders: FieldPlaceholders) -> None:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
-        self.pictures: list[Picture] = []
-        self._stand_ins = stand_ins
+        self.images: list[Image] = []
+        self._placeholders = placeholders
         self._paragraphs = 0
         self._kind = ""
-        self._said: list[str] = []
+        self._words: list[str] = []
         self._link: tuple[str, list[str]] | None = None
-        self._silent = False
+        self._in_style = False
 
     def take(self, words: str, tag: str, rest: str) -> None:
         """Some words, and the tag after them."""
-        if words and not self._silent:
-            self._say(words)
-        self._silent = tag == "style"
+        if words and not self._in_style:
+            self._add_words(words)
+        self._in_style = tag == "style"
         name = tag.removeprefix("/")
         if name in _BLOCKS:
             self.end_passage()
@@ -100,53 +108,53 @@ class _Reader:
         elif name == "a":
             self._anchor(tag, rest)
         elif tag == "img":
-            self._picture(rest)
+            self._image(rest)
         elif tag == "br":
-            self._said.append(" ")
+            self._words.append(" ")
 
-    def _say(self, words: str) -> None:
-        self._said.append(words)
+    def _add_words(self, words: str) -> None:
+        self._words.append(words)
         if self._link:
             self._link[1].append(words)
 
     def _anchor(self, tag: str, rest: str) -> None:
-        given = parse_attributes(rest)
-        if tag == "/a" or "href" in given:
+        attributes = parse_attributes(rest)
+        if tag == "/a" or "href" in attributes:
             self._end_link()
-        if "href" in given:
-            self._link = (given["href"].strip(), [])
+        if "href" in attributes:
+            self._link = (attributes["href"].strip(), [])
 
-    def _picture(self, rest: str) -> None:
-        given = parse_attributes(rest)
-        address, alt = given.get("src", "").strip(), given.get("alt")
+    def _image(self, rest: str) -> None:
+        attributes = parse_attributes(rest)
+        address, alt = attributes.get("src", "").strip(), attributes.get("alt")
         if alt is not None:
-            alt = self._as_written(alt.strip())
-        self.pictures.append(Picture(self._as_written(address), alt))
+            alt = self._restore(alt.strip())
+        self.images.append(Image(self._restore(address), alt))
         if self._link:
             self._link[1].append(alt or "")
 
     def end_passage(self) -> None:
-        """What was said so far stands together."""
+        """Close the passage that was read so far."""
         self._end_link()
-        words, kind = self._one_line(self._said), self._kind
-        self._said, self._kind = [], ""
+        words, kind = self._one_line(self._words), self._kind
+        self._words, self._kind = [], ""
         if not words:
             return
         if kind in ("", "paragraph"):
             self._paragraphs += 1
-            place = f"in the {ordinal(self._paragraphs)} paragraph"
+            place = Place("paragraph", self._paragraphs)
         else:
-            place = f"in a {kind}"
+            place = Place(kind)
         self.passages.append(Passage(place, words))
 
     def _end_link(self) -> None:
         if self._link:
             address, words = self._link
-            self.links.append(Link(self._as_written(address), self._one_line(words)))
+            self.links.append(Link(self._restore(address), self._one_line(words)))
             self._link = None
 
     def _one_line(self, words: list[str]) -> str:
-        return " ".join(self._as_written("".join(words)).split())
+        return " ".join(self._restore("".join(words)).split())
 
-    def _as_written(self, text: str) -> str:
-        return self._stand_ins.restore(text)
+    def _restore(self, text: str) -> str:
+        return self._placeholders.restore(text)

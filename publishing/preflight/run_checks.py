@@ -1,79 +1,34 @@
-"""All checks in their order, and the one sentence that sums them up. Pure."""
+"""Run all checks, and group their findings by severity. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from delivery.humanise import so_many
-from publishing.preflight.context import of_the_moment
+from publishing.preflight.context import check_context
 from publishing.preflight.facts import Facts
-from publishing.preflight.finding import Finding, Weight
-from publishing.preflight.images import of_the_pictures
-from publishing.preflight.links import of_the_links
-from publishing.preflight.message import of_the_mail
-from publishing.preflight.sender import of_the_sender
-from publishing.preflight.words import of_the_words
+from publishing.preflight.finding import Finding, Severity
+from publishing.preflight.images import check_images
+from publishing.preflight.links import check_links
+from publishing.preflight.message import check_message
+from publishing.preflight.sender import check_sender
+from publishing.preflight.words import check_words
 
-_CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
-    of_the_words,
-    of_the_moment,
-    of_the_pictures,
-    of_the_links,
-    of_the_mail,
-    of_the_sender,
-)
+_CHECKS = (check_words, check_context, check_images, check_links, check_message, check_sender)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found, set apart by what it means."""
+    """All findings by severity, each in the order of the checks."""
 
     stops: tuple[Finding, ...]
     advice: tuple[Finding, ...]
-    not_known: tuple[Finding, ...]
-    in_order: tuple[Finding, ...]
-
-    @classmethod
-    def among(cls, found: Iterable[Finding]) -> Findings:
-        """Set these apart, each kind in the order in which it came."""
-        each = tuple(found)
-
-        def of(weight: Weight) -> tuple[Finding, ...]:
-            return tuple(finding for finding in each if finding.weight is weight)
-
-        return cls(of(Weight.STOP), of(Weight.ADVICE), of(Weight.NOT_KNOWN), of(Weight.IN_ORDER))
-
-    @property
-    def sentence(self) -> str:
-        """How things stand, with the numbers."""
-        stops, advised, unknown = len(self.stops), len(self.advice), len(self.not_known)
-        said = []
-        if stops:
-            said.append(f"{so_many(stops, 'thing stops', 'things stop')} this issue.")
-        if advised:
-            one, many = ("more is", "more are") if stops else ("thing is", "things are")
-            said.append(f"{so_many(advised, one, many)} advice and up to you.")
-        if not stops:
-            said.insert(0, "Nothing stops this issue.")
-        if unknown:
-            said.append(f"{so_many(unknown, 'thing is', 'things are')} not known.")
-        return " ".join(said)
-
-    @property
-    def what_is_left(self) -> str:
-        """Why the button cannot be pressed: how many stops; the first of them follows it."""
-        return f"{so_many(len(self.stops), 'stop is', 'stops are')} left:" if self.stops else ""
-
-    @property
-    def first_stop(self) -> str:
-        """The first of the stops, as a sentence."""
-        if not self.stops:
-            return ""
-        first = f"{self.stops[0].sentence} {self.stops[0].code}".strip()
-        return first if first.endswith(".") else f"{first}."
+    unknown: tuple[Finding, ...]
+    passed: tuple[Finding, ...]
 
 
-def findings_of(facts: Facts) -> Findings:
-    """Everything that is to be said before an issue goes out."""
-    return Findings.among(finding for check in _CHECKS for finding in check(facts))
+def run_checks(facts: Facts, *more: Finding) -> Findings:
+    """Run all checks; `more` are findings that need no check."""
+    found = [*(finding for check in _CHECKS for finding in check(facts)), *more]
+    return Findings(
+        *(tuple(one for one in found if one.severity is severity) for severity in Severity)
+    )

@@ -1,4 +1,4 @@
-"""What the author wrote: flaws, forgotten notes, fields without a value. Pure."""
+"""Check the author's words: problems, forgotten notes, merge fields without a value. Pure."""
 
 from __future__ import annotations
 
@@ -6,217 +6,168 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from delivery.humanise import enumerated, so_many
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from publishing.content.edition_content import find_problems
 from publishing.preflight.facts import Facts
-from publishing.preflight.finding import Finding, Where, advice, in_order, stop
-from publishing.preflight.parse_letter import Passage, read_text
+from publishing.preflight.finding import Finding, FixIn, advice, passed, stop
+from publishing.preflight.parse_letter import Passage, Place, parse_text
 
-_PLACES = {
-    "title": Where.TITLE,
-    "preheader": Where.PREHEADER,
-    "html_content": Where.LETTER,
-    "text_content": Where.TEXT,
+_FIX_IN = {
+    "title": FixIn.TITLE,
+    "preheader": FixIn.PREHEADER,
+    "html_content": FixIn.LETTER,
+    "text_content": FixIn.TEXT,
+    "text": FixIn.TEXT,
 }
-_SUBJECTS = {
-    "title": "The title uses",
-    "preheader": "The preheader uses",
-    "html_content": "The letter uses",
-    "text_content": "The text part uses",
-}
-# Notes to oneself, and what other programs fill in. Capitals: “todo” is a word of two languages.
+# Capitals: “todo” is a word of two languages.
 _NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
-_ELSEWHERE = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
+_FOREIGN_FIELD = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 # Three braces are Postmark's own.
-_POSTMARKS_OWN = re.compile(r"\{\{\{[^{}]*\}\}\}")
-_MOST_SHOWN = 5
+_POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
+_MAX_SHOWN = 5
 # Characters of a subject that a phone has room for; the narrowest show about 40.
 SHOWN_ON_A_PHONE = 50
 
 
-def of_the_words(facts: Facts) -> Iterator[Finding]:
-    """Everything about the words themselves."""
-    yield from _flaws(facts)
+def check_words(facts: Facts) -> Iterator[Finding]:
+    """Find problems in the words themselves."""
+    yield from _content_problems(facts)
     passages = _passages(facts)
-    yield from _braces(passages)
-    yield from _notes(passages)
-    yield from _long_subject(facts)
-    yield from _scripts(facts)
-    yield from _fields_without_a_value(facts)
+    yield from _unmatched_braces(passages)
+    yield from _notes(passages, _NOTE, "forgotten_note")
+    yield from _notes(passages, _FOREIGN_FIELD, "foreign_merge_field")
+    length = len(facts.content.plain_title)
+    if length > SHOWN_ON_A_PHONE:
+        yield advice("long_subject", FixIn.TITLE, length=length, shown=SHOWN_ON_A_PHONE)
+    if _SCRIPT.search(facts.content.html):
+        yield advice("script", FixIn.LETTER)
+    yield from _fields_without_value(facts)
 
 
-def _flaws(facts: Facts) -> Iterator[Finding]:
-    unknown = {
-        (field, str(found)): found
-        for field, part, allowed in _parts(facts)
-        for found in merge_fields.unknown_fields(part, allowed)
-    }
-    places = _places_of(facts, {(part, _folded(one.name)) for (part, _), one in unknown.items()})
-    named: set[str] = set()
-    for flaw in find_problems(facts.content):
-        found = unknown.get((flaw.field, flaw.sentence))
-        if found is None:
-            yield stop(flaw.sentence, where=_PLACES[flaw.field])
+def _content_problems(facts: Facts) -> Iterator[Finding]:
+    problems = find_problems(facts.content)
+    unknown = {(one.field, _folded(one.merge_field.name)) for one in problems if one.merge_field}
+    places = _places_of(facts, unknown)
+    for problem in problems:
+        field, fix_in = problem.merge_field, _FIX_IN[problem.field]
+        if field is None:
+            yield stop("content_problem", fix_in, sentence=problem.sentence)
             continue
-        made_here = flaw.field == "text_content" and not facts.own_text
-        if made_here and facts.content.html.strip():
-            continue  # it stands in the letter too, and is mended there
-        if (flaw.field + found.name) in named:
-            continue
-        named.add(flaw.field + found.name)
-        place = places.get((flaw.field, _folded(found.name)), "")
-        meant = f"Was “{{{{ {found.meant} }}}}” meant? " if found.meant else ""
+        is_generated = problem.field == "text_content" and not facts.own_text
+        if is_generated and facts.content.html.strip():
+            continue  # reported for the letter, which the text part is made of
         yield stop(
-            f"{_SUBJECTS[flaw.field]} a field that does not exist:",
-            f"{f'{place[0].upper()}{place[1:]}. ' if place else ''}{meant}"
-            f"Known fields are {enumerated(list(found.allowed))}.",
-            _PLACES[flaw.field],
-            f"{{{{ {found.name[: merge_fields.MAX_SHOWN_LENGTH]} }}}}",
+            "unknown_field",
+            fix_in,
+            part=problem.field,
+            place=places.get((problem.field, _folded(field.name)), ""),
+            meant=field.meant,
+            known=field.allowed,
+            field=field.name[: merge_fields.MAX_SHOWN_LENGTH],
         )
 
 
-def _parts(facts: Facts) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _parts(facts: Facts) -> Iterator[tuple[str, str]]:
     content = facts.content
-    yield "title", content.title, merge_fields.TITLE_FIELDS
-    yield "preheader", content.preheader, merge_fields.TITLE_FIELDS
-    yield "html_content", content.html, merge_fields.BODY_FIELDS
-    yield "text_content", content.text, merge_fields.BODY_FIELDS
+    yield "title", content.title
+    yield "preheader", content.preheader
+    yield "html_content", content.html
+    yield "text_content", content.text
 
 
-def _places_of(facts: Facts, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _places_of(facts: Facts, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Place]:
     """The first place of each wanted field, by part of the letter and name on one line."""
-    found: dict[tuple[str, str], str] = {}
-    for part, place, words in _places(facts):
-        for field in merge_fields.iter_fields(words):
-            if (key := (part, _folded(field.name))) in wanted:
-                found.setdefault(key, place)
+    found: dict[tuple[str, str], Place] = {}
+    for part, passage in _passages_by_part(facts):
         if len(found) == len(wanted):
             break
+        for field in merge_fields.iter_fields(passage.words):
+            if (key := (part, _folded(field.name))) in wanted:
+                found.setdefault(key, passage.place)
     return found
 
 
-def _places(facts: Facts) -> Iterator[tuple[str, str, str]]:
-    letter = facts.letter
-    for passage in letter.passages:
-        yield "html_content", passage.place, passage.words
-    for link in letter.links:
-        yield "html_content", "in the address of a link", link.address
-    for passage in read_text(facts.content.text):
-        yield "text_content", passage.place, passage.words
+def _passages_by_part(facts: Facts) -> Iterator[tuple[str, Passage]]:
+    for passage in facts.letter.passages:
+        yield "html_content", passage
+    for link in facts.letter.links:
+        yield "html_content", Passage(Place("link"), link.address)
+    for passage in parse_text(facts.content.text):
+        yield "text_content", passage
 
 
 def _folded(name: str) -> str:
-    # A passage has its blanks folded.
+    # The blanks of a passage are folded.
     return " ".join(name.split())
 
 
 def _passages(facts: Facts) -> list[Passage]:
-    """All that is read, the title first; a text part only where it is the author's own."""
-    passages = [Passage("in the title", facts.content.title)]
-    passages.append(Passage("in the preheader", facts.content.preheader))
+    """All that readers see, the title first; a text part only if it is the author's own."""
+    passages = [Passage(Place("title"), facts.content.title)]
+    passages.append(Passage(Place("preheader"), facts.content.preheader))
     passages.extend(facts.letter.passages)
     if facts.own_text or not facts.content.html.strip():
-        passages.extend(read_text(facts.content.text))
+        passages.extend(parse_text(facts.content.text))
     return passages
 
 
-def _braces(passages: list[Passage]) -> Iterator[Finding]:
-    halves = (found for passage in passages if (found := _half_of(passage)))
-    for half, other, passage in islice(halves, _MOST_SHOWN):
-        yield advice(
-            f"A “{half}” is missing its “{other}” {passage.place}",
-            "Readers see it as it is written; a merge field has both.",
-            _where(passage),
-        )
+def _unmatched_braces(passages: list[Passage]) -> Iterator[Finding]:
+    unmatched = ((one.place, half) for one in passages if (half := _unmatched_brace(one)))
+    for place, (found, missing) in islice(unmatched, _MAX_SHOWN):
+        yield advice("unmatched_braces", _fix_in(place), found=found, missing=missing, place=place)
 
 
-def _half_of(passage: Passage) -> tuple[str, str, Passage] | None:
-    rest = _POSTMARKS_OWN.sub("", merge_fields.strip_fields(passage.words))
+def _unmatched_brace(passage: Passage) -> tuple[str, str] | None:
+    rest = _POSTMARK_FIELD.sub("", merge_fields.strip_fields(passage.words))
     if "{{" in rest:
-        return "{{", "}}", passage
-    return ("}}", "{{", passage) if "}}" in rest else None
+        return "{{", "}}"
+    return ("}}", "{{") if "}}" in rest else None
 
 
-def _notes(passages: list[Passage]) -> Iterator[Finding]:
-    for pattern, sentence, detail in (
-        (_NOTE, "looks like a note that was forgotten", "Readers see it as it is written."),
-        (
-            _ELSEWHERE,
-            "looks like a merge field of another program",
-            "Here one is written {{ name|reader }}; readers see this one as it is.",
-        ),
-    ):
-        seen: dict[str, Passage] = {}
-        for passage in passages:
-            for found in pattern.finditer(passage.words):
-                seen.setdefault(found[0][: merge_fields.MAX_SHOWN_LENGTH], passage)
-        for word, passage in list(seen.items())[:_MOST_SHOWN]:
-            yield advice(f"“{word}” {passage.place} {sentence}", detail, _where(passage))
+def _notes(passages: list[Passage], pattern: re.Pattern[str], code: str) -> Iterator[Finding]:
+    places: dict[str, Place] = {}
+    for passage in passages:
+        for found in pattern.finditer(passage.words):
+            places.setdefault(found[0][: merge_fields.MAX_SHOWN_LENGTH], passage.place)
+    for note, place in islice(places.items(), _MAX_SHOWN):
+        yield advice(code, _fix_in(place), note=note, place=place)
 
 
-def _long_subject(facts: Facts) -> Iterator[Finding]:
-    length = len(facts.content.plain_title)
-    if length > SHOWN_ON_A_PHONE:
-        yield advice(
-            f"The subject has {length} characters, and phones show about {SHOWN_ON_A_PHONE}",
-            "The rest is cut off. Put what matters first.",
-            Where.TITLE,
-        )
-
-
-def _scripts(facts: Facts) -> Iterator[Finding]:
-    if _SCRIPT.search(facts.content.html):
-        yield advice(
-            "The letter has a script, which does nothing in a mail",
-            "Mail programs remove it, and filters may take the letter for spam. The archive leaves "
-            "it out.",
-            Where.LETTER,
-        )
-
-
-def _where(passage: Passage) -> Where:
-    if passage.place == "in the title":
-        return Where.TITLE
-    if passage.place == "in the preheader":
-        return Where.PREHEADER
-    return Where.TEXT if passage.place.endswith("of the text part") else Where.LETTER
+def _fix_in(place: Place) -> FixIn:
+    return _FIX_IN.get(place.kind, FixIn.LETTER)
 
 
 def fields_without_fallback(*parts: str) -> list[ReaderField]:
-    """The reader's fields that leave a hole in one of these parts if a reader has no value."""
-    bare = {
+    """The reader's fields that leave a gap in one of these parts if a reader has no value."""
+    names = {
         found.name
         for part in parts
         for found in merge_fields.iter_fields(part)
         if not found.fallback
     }
-    return [field for field in READER_FIELDS if field.name in bare]
+    return [field for field in READER_FIELDS if field.name in names]
 
 
-def _fields_without_a_value(facts: Facts) -> Iterator[Finding]:
-    content = facts.content
-    bare = fields_without_fallback(content.title, content.preheader, content.html, content.text)
-    if not bare:
-        used = (field for _, part, _ in _parts(facts) for field in merge_fields.iter_fields(part))
+def _fields_without_value(facts: Facts) -> Iterator[Finding]:
+    fields = fields_without_fallback(*(text for _, text in _parts(facts)))
+    if not fields:
+        used = (field for _, text in _parts(facts) for field in merge_fields.iter_fields(text))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
-            yield in_order("Every merge field has a value for every reader.")
-    for field in bare:
-        readers = facts.without_value[field.name]
+            yield passed("fields_have_values")
+    for field in fields:
+        readers, label = facts.without_value[field.name], field.label.lower()
         if not readers:
-            yield in_order(f"Every reader has a {field.label.lower()}.")
+            yield passed("field_has_values", label=label)
             continue
+        first = next(part for part, text in _parts(facts) if field in fields_without_fallback(text))
         yield advice(
-            f"{so_many(readers, 'reader')} {'has' if readers == 1 else 'have'} no "
-            f"{field.label.lower()}, and there is no fallback for",
-            f"They find nothing in its place. With {{{{ {field.with_fallback} }}}} they read "
-            f"“{field.fallback}”.",
-            next(
-                _PLACES[place]
-                for place, part, _ in _parts(facts)
-                if field in fields_without_fallback(part)
-            ),
-            code=f"{{{{ {field.name} }}}}",
+            "field_without_value",
+            _FIX_IN[first],
+            readers=readers,
+            label=label,
+            with_fallback=field.with_fallback,
+            fallback=field.fallback,
+            field=field.name,
         )

@@ -27,8 +27,8 @@ from publishing.editions.status import load_status
 from publishing.editions.versions import NOBODY, overlap_warnings
 from publishing.flash_messages import ACCEPTED, in_the_archive, tag_of, to_nobody
 from publishing.models import Draft
-from publishing.preflight.collect import Checked, check, is_to_be_unlisted
-from publishing.preflight.preflight_view import check_page, draft_at, progress_of, what_goes_out
+from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted
+from publishing.preflight.preflight_view import check_page, get_draft_or_404, progress_url, publication_facts
 from publishing.publish.confirm_form import ConfirmForm
 from publishing.publish.publish_draft import (
     DraftChangedError,
@@ -49,13 +49,13 @@ WRONG_KEY = "The form came without the key of this draft. Nothing was published;
 @require_http_methods(["GET", "HEAD", "POST"])
 def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET asks whether to publish the draft; POST publishes it once."""
-    found = draft_at(draft)
+    found = get_draft_or_404(draft)
     if request.method != "POST":
         if found.edition is not None:
-            return see_other(progress_of(found.edition))
+            return see_other(progress_url(found.edition))
         checked = check(found, author_of(request))
         when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.facts.now)
-        if when.is_valid() and checked.may_go_out:
+        if when.is_valid() and checked.may_be_published:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
     if key_given(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:
@@ -64,7 +64,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         return _post(request, found)
     except DraftChangedError as error:
         # It changed between the form's validation and the transaction.
-        return show_refusal(request, draft_at(draft), str(error))
+        return show_refusal(request, get_draft_or_404(draft), str(error))
     except PublishedByOtherError as error:
         return lead_to_edition(request, error)
 
@@ -75,7 +75,7 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
         form=partial(
             ConfirmForm,
             current=(draft.revision, checked.content.sha256, checked.version) if checked else None,
-            refusal=checked.why_not if checked else "",
+            refusal=checked.refusal if checked else "",
             own_zone=_own_zone(),
             now=checked.facts.now if checked else None,
         ),
@@ -103,7 +103,7 @@ def _publish(
     except PublishedDifferentlyError:
         raise OtherContentError from None
     add_accepted_messages(request, edition)
-    return see_other(progress_of(edition))
+    return see_other(progress_url(edition))
 
 
 def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
@@ -128,13 +128,13 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
 # --- Pages ----------------------------------------------------------------------------------------
 
 
-def _confirm_page(request: HttpRequest, checked: Checked, when: ScheduleForm) -> HttpResponse:
+def _confirm_page(request: HttpRequest, checked: PreflightResult, when: ScheduleForm) -> HttpResponse:
     posted = [(name, when[name].value() or "") for name in ("when", "at", "zone", "which")]
     return desk_page(
         request,
         "publishing/publish_sheet.html",
         {
-            **what_goes_out(checked),
+            **publication_facts(checked),
             "moment": when.moment,
             "starts": checked.facts.now + timedelta(seconds=settings.PUBLISH_HOLD_S),
             "posted": posted if when.moment else [("when", "now")],
@@ -146,7 +146,7 @@ def _confirm_page(request: HttpRequest, checked: Checked, when: ScheduleForm) ->
     )
 
 
-def _html_form_fields(checked: Checked) -> dict[str, str]:
+def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
     """
     The fields that the button posts for finished HTML.
 
@@ -171,19 +171,19 @@ def _html_form_fields(checked: Checked) -> dict[str, str]:
 def lead_to_edition(request: HttpRequest, error: PublishedByOtherError) -> HttpResponse:
     """303 to the progress of the edition that somebody else made of the draft."""
     messages.warning(request, str(error), extra_tags=tag_of(error.edition))
-    return see_other(progress_of(error.edition))
+    return see_other(progress_url(error.edition))
 
 
 def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpResponse:
     """The check sheet of the draft as it is now, and why nothing was published."""
     if draft.edition is not None:
         messages.warning(request, refusal)
-        return see_other(progress_of(draft.edition))
+        return see_other(progress_url(draft.edition))
     return check_page(request, draft, refusal=refusal)
 
 
 def _form_with_errors(
-    request: HttpRequest, form: ConfirmForm, _key: str, *, draft: Draft, checked: Checked | None
+    request: HttpRequest, form: ConfirmForm, _key: str, *, draft: Draft, checked: PreflightResult | None
 ) -> HttpResponse:
     (refusal, *_) = form.non_field_errors()
     return check_page(request, draft, checked=checked, when=form.when, refusal=str(refusal))
@@ -193,7 +193,7 @@ def _already_published(
     request: HttpRequest, _form: ConfirmForm, _key: str, *, draft: Draft
 ) -> HttpResponse:
     """422: what was published, and how to continue from its words."""
-    found = draft_at(draft.pk)
+    found = get_draft_or_404(draft.pk)
     edition = found.edition
     return desk_page(
         request,

@@ -112,7 +112,7 @@ def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author
     )
     desk.goto(at(begun(author, words), "check/"))
 
-    desk.get_by_role("link", name="Mend in the text part").first.click()
+    desk.get_by_role("link", name="Fix in the text part").first.click()
 
     expect(desk.get_by_label("Text part, in your own words")).to_be_focused()
     desk.evaluate("location.hash = 'id_letter'")

@@ -22,7 +22,7 @@ from publishing.content.draft_content import MARKDOWN, DraftContent, content_of
 from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
-from publishing.external_checks.link_result import LinkAnswer
+from publishing.external_checks.link_result import LinkResult
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_in_zone
@@ -73,7 +73,7 @@ def at(draft: Draft, page: str = "") -> str:
 
 def link_was_opened() -> None:
     """Keep the answer of the link in `WELL`, so that the sheet does not open it."""
-    cached_results.keep_links({LINK: LinkAnswer(status=404, at=LINK)})
+    cached_results.save_links({LINK: LinkResult(status=404, url=LINK)})
 
 
 def everything_is_looked_up(page: Page) -> None:

@@ -19,8 +19,8 @@ from delivery.monitoring import worker_heartbeat
 from delivery.queue import control, scheduled_editions
 from delivery.reconcile import database_identity
 from publishing.approval.approval import approval_hash, approve
-from publishing.external_checks.cached_results import keep_domain
-from publishing.external_checks.domain_records import Records, Said
+from publishing.external_checks.cached_results import save_domain
+from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
@@ -452,8 +452,8 @@ def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any)
     [
         ({}, "DKIM is found DMARC is “reject”", "sent"),
         ({"dkim": records()}, "DKIM is not known", "calm"),
-        ({"texts": Records(Said.NO_SUCH_NAME)}, "There is no such domain", "fault"),
-        ({"dmarc": Records(Said.NO_ANSWER)}, "DKIM is found no name server answered", ""),
+        ({"texts": Records(DnsStatus.NO_SUCH_NAME)}, "There is no such domain", "fault"),
+        ({"dmarc": Records(DnsStatus.NO_ANSWER)}, "DKIM is found no name server answered", ""),
         ({"dmarc": records()}, "DKIM is found there is no DMARC record", ""),
     ],
 )
@@ -461,7 +461,7 @@ def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
     window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str, shown: str
 ) -> None:
     settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
-    keep_domain(domain(**otherwise))
+    save_domain(domain(**otherwise))
     page = window.get(DESK)
     assert f"Sender domain {said}" in section(page, "health")
     line = page.html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]

@@ -12,7 +12,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from publishing.external_checks.dns_queries import NameServers
+from publishing.external_checks.dns import NameServers
 
 
 class LocalNameServer:

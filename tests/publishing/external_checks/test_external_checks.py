@@ -11,11 +11,10 @@ import pytest
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from publishing.external_checks import cached_results
-from publishing.external_checks.dns import look_up_domain
-from publishing.external_checks.dns_queries import NameServers
-from publishing.external_checks.domain_records import Said
-from publishing.external_checks.link_result import LinkAnswer, Trouble
-from publishing.external_checks.links import AT_A_TIME, MOST_LINKS, open_links
+from publishing.external_checks.check_letter import CONCURRENCY, MAX_LINKS, open_links
+from publishing.external_checks.dns import NameServers, look_up_domain
+from publishing.external_checks.domain_records import DnsStatus
+from publishing.external_checks.link_result import LinkError, LinkResult
 from publishing.external_checks.open_link import LinkOpener
 from publishing.external_checks.ssrf_guard import is_public
 from publishing.models import ExternalCheck
@@ -26,7 +25,7 @@ CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
 DOMAIN = "almanack.example"
 SPF = "v=spf1 include:spf.mtasv.net ~all"
 LONG_AGO = 30.0
-# The certificates that everybody trusts; reading them takes 40 ms.
+# The certificates that everybody trusts; reading them estimate_duration 40 ms.
 TRUSTED = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
 
 
@@ -57,7 +56,7 @@ def opener(names, **otherwise):
     """One that may connect to loopback, where the tests' servers are."""
     return LinkOpener(
         names.known(),
-        **{"may_connect": lambda place: place.is_loopback, "trusted": TRUSTED, **otherwise},
+        **{"is_allowed": lambda place: place.is_loopback, "trusted": TRUSTED, **otherwise},
     )
 
 
@@ -66,7 +65,7 @@ def opened(names):
     """Open a link, and return the answer."""
 
     def open_it(address, within_s=LONG_AGO, **otherwise):
-        return opener(names, **otherwise).open(address, until=in_time(within_s))
+        return opener(names, **otherwise).open(address, deadline=in_time(within_s))
 
     return open_it
 
@@ -94,7 +93,7 @@ def test_a_domain_is_looked_up_with_its_spf_dkim_return_path_and_dmarc(names):
 
     names.silent = {DOMAIN, f"pm._domainkey.{DOMAIN}", f"pm-bounces.{DOMAIN}", f"_dmarc.{DOMAIN}"}
     silent = look_up_domain(DOMAIN, names.known())
-    assert (silent.is_known, silent.dmarc.said) == (False, Said.NO_ANSWER)
+    assert (silent.is_known, silent.dmarc.status) == (False, DnsStatus.NO_ANSWER)
 
 
 def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
@@ -104,23 +103,23 @@ def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
     servers = names.known()
 
     def said(name, within_s=LONG_AGO):
-        return servers.ask(name, "TXT", until=in_time(within_s)).said
+        return servers.query(name, "TXT", deadline=in_time(within_s)).status
 
-    assert said("gone.example") is Said.NO_SUCH_NAME
-    assert said("there.example") is Said.NOTHING
-    assert said("silent.example", within_s=0.5) is Said.NO_ANSWER
-    assert said("broken.example") is Said.NO_ANSWER
-    assert said("..a") is Said.NO_ANSWER
+    assert said("gone.example") is DnsStatus.NO_SUCH_NAME
+    assert said("there.example") is DnsStatus.NO_RECORD
+    assert said("silent.example", within_s=0.5) is DnsStatus.NO_ANSWER
+    assert said("broken.example") is DnsStatus.NO_ANSWER
+    assert said("..a") is DnsStatus.NO_ANSWER
     nobody = NameServers([], 53)
-    assert nobody.ask(DOMAIN, "TXT", until=in_time(0.5)).said is Said.NO_ANSWER
+    assert nobody.query(DOMAIN, "TXT", deadline=in_time(0.5)).status is DnsStatus.NO_ANSWER
 
 
 def test_a_question_ends_when_its_time_is_over(names):
     names.silent = {DOMAIN}
 
-    assert names.known().ask(DOMAIN, "TXT", until=in_time(1.2)).said is Said.NO_ANSWER
+    assert names.known().query(DOMAIN, "TXT", deadline=in_time(1.2)).status is DnsStatus.NO_ANSWER
     assert len(names.asked) == 1  # in its own three seconds it would ask again
-    assert names.known().ask(DOMAIN, "TXT", until=in_time(-1)).said is Said.NO_ANSWER
+    assert names.known().query(DOMAIN, "TXT", deadline=in_time(-1)).status is DnsStatus.NO_ANSWER
     assert len(names.asked) == 1
 
 
@@ -137,7 +136,7 @@ def test_a_link_is_opened_as_far_as_its_status(here, opened, site, path, status,
     answer = opened(f"{here}{path}")
 
     assert answer.status == status
-    assert (answer.is_well, answer.is_dead) == (well, dead)
+    assert (answer.is_ok, answer.is_dead) == (well, dead)
     assert site.requests[0] == ("HEAD", f"letters.test:{site.port}", path)
 
 
@@ -160,8 +159,8 @@ def test_three_redirects_are_followed_and_a_fourth_is_not(here, opened):
     followed = opened(f"{here}/onwards-3")
     refused = opened(f"{here}/onwards-4")
 
-    assert followed == LinkAnswer(status=200, at=f"{here}/onwards-0")
-    assert refused.trouble is Trouble.TOO_MANY_REDIRECTS
+    assert followed == LinkResult(status=200, url=f"{here}/onwards-0")
+    assert refused.error is LinkError.TOO_MANY_REDIRECTS
     assert refused.is_dead
 
 
@@ -174,9 +173,9 @@ def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(
     silent = opened("https://silent.test/")
     refused = opened(f"http://letters.test:{port}/")
 
-    assert (gone.trouble, gone.is_dead) == (Trouble.NO_SUCH_HOST, True)
-    assert (silent.trouble, silent.is_dead) == (Trouble.NOT_LOOKED_UP, False)
-    assert refused.trouble is Trouble.REFUSED
+    assert (gone.error, gone.is_dead) == (LinkError.NO_SUCH_HOST, True)
+    assert (silent.error, silent.is_dead) == (LinkError.DNS_FAILED, False)
+    assert refused.error is LinkError.REFUSED
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])
@@ -185,7 +184,7 @@ def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(
 ):
     answer = opened(f"{here}{path}", within_s=0.7)
 
-    assert answer.trouble is Trouble.TOO_SLOW
+    assert answer.error is LinkError.TIMEOUT
     assert not answer.is_dead
     assert not site.let_go.is_set()
 
@@ -197,9 +196,9 @@ def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(
         by_name = opened(f"https://letters.test:{site.port}/", trusted=trusted)
         untrusted = opened(f"https://127.0.0.1:{site.port}/")
 
-    assert by_address.is_well
-    assert by_name.trouble is Trouble.CERTIFICATE
-    assert untrusted.trouble is Trouble.CERTIFICATE
+    assert by_address.is_ok
+    assert by_name.error is LinkError.CERTIFICATE
+    assert untrusted.error is LinkError.CERTIFICATE
 
 
 PRIVATE = """
@@ -223,11 +222,11 @@ def test_an_address_that_is_not_public_is_not_connected_to():
 def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written(names, site, host):
     names.records["both.test", "A"] = ["1.1.1.1", "127.0.0.1"]
     names.records["mapped.test", "AAAA"] = ["::ffff:127.0.0.1"]
-    as_it_runs = LinkOpener(names.known())
+    default_checkers = LinkOpener(names.known())
 
-    answer = as_it_runs.open(f"http://{host}:{site.port}/", until=in_time())
+    answer = default_checkers.open(f"http://{host}:{site.port}/", deadline=in_time())
 
-    assert answer.trouble is Trouble.NOT_PUBLIC
+    assert answer.error is LinkError.NOT_PUBLIC
     assert site.requests == []
 
 
@@ -236,9 +235,9 @@ def test_a_redirect_is_judged_like_a_link(here, opened, names, site, onwards):
     names.records["inner.test", "A"] = ["127.0.0.2"]
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
     # The machine at .1 is outside in this test, the one at .2 is not.
-    answer = opened(f"{here}/to?u={onwards}", may_connect=lambda place: str(place) == "127.0.0.1")
+    answer = opened(f"{here}/to?u={onwards}", is_allowed=lambda place: str(place) == "127.0.0.1")
 
-    assert answer.trouble is Trouble.NOT_PUBLIC
+    assert answer.error is LinkError.NOT_PUBLIC
     assert len(site.requests) == 1
 
 
@@ -250,11 +249,11 @@ def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(here, opened, onward
     address = f"{here}/to?u={onwards}"
 
     answer = opened(address)
-    cached_results.keep_links({address: answer})
+    cached_results.save_links({address: answer})
 
     assert answer.is_dead
-    assert not onwards.startswith("file") or answer.trouble is Trouble.NOT_WEB
-    assert cached_results.fresh("", [address]).links == {address: answer}
+    assert not onwards.startswith("file") or answer.error is LinkError.NOT_A_WEB_URL
+    assert cached_results.load_fresh("", [address]).links == {address: answer}
 
 
 def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, names, site):
@@ -269,7 +268,7 @@ def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, nam
 def test_what_is_no_address_of_the_web_is_answered_and_not_raised(opened, address):
     answer = opened(address)
 
-    assert answer.trouble is Trouble.NOT_WEB
+    assert answer.error is LinkError.NOT_A_WEB_URL
 
 
 def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
@@ -277,45 +276,45 @@ def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
 
     found = open_links([*addresses, *addresses], opener(names))
 
-    assert set(found) == set(addresses[:MOST_LINKS])
-    assert len(site.requests) == MOST_LINKS
+    assert set(found) == set(addresses[:MAX_LINKS])
+    assert len(site.requests) == MAX_LINKS
 
 
 def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, names, site):
     slow = [f"{here}/{n}/hang" for n in range(20)]
 
-    found = open_links([f"{here}/404", *slow], opener(names), within_s=3.0)
+    found = open_links([f"{here}/404", *slow], opener(names), timeout_s=3.0)
 
     assert found[f"{here}/404"].status == 404
-    assert {found[address].trouble for address in slow if address in found} <= {Trouble.TOO_SLOW}
+    assert {found[address].error for address in slow if address in found} <= {LinkError.TIMEOUT}
     # The dead one is asked twice. With more time the rest would have had its turn.
-    assert len(site.requests) <= 2 + AT_A_TIME
+    assert len(site.requests) <= 2 + CONCURRENCY
 
 
 @pytest.mark.django_db
 def test_what_was_found_is_kept_and_the_latest_look_counts(names):
     address = "https://weatherbooks.example/1911"
-    cached_results.keep_links({address: LinkAnswer(status=404, at=address)})
-    cached_results.keep_links({address: LinkAnswer(status=200, at=address)})
+    cached_results.save_links({address: LinkResult(status=404, url=address)})
+    cached_results.save_links({address: LinkResult(status=200, url=address)})
     names.records = {(DOMAIN, "TXT"): [f'"{SPF}"']}
     found = look_up_domain(DOMAIN, names.known())
-    cached_results.keep_domain(found)
+    cached_results.save_domain(found)
 
-    known = cached_results.fresh(DOMAIN, [address, "https://other.example/"])
+    known = cached_results.load_fresh(DOMAIN, [address, "https://other.example/"])
 
-    assert known.links == {address: LinkAnswer(status=200, at=address)}
+    assert known.links == {address: LinkResult(status=200, url=address)}
     assert known.domain == found
     assert None not in (known.domain_at, known.links_at)
 
 
 @pytest.mark.django_db
 def test_what_is_older_than_ten_minutes_counts_no_more_and_after_a_day_it_is_gone(names):
-    cached_results.keep_domain(look_up_domain(DOMAIN, names.known()))
-    cached_results.keep_links({"https://a.example/": LinkAnswer(status=404)})
+    cached_results.save_domain(look_up_domain(DOMAIN, names.known()))
+    cached_results.save_links({"https://a.example/": LinkResult(status=404)})
     ExternalCheck.objects.update(looked_at="2020-01-01T00:00Z")
 
-    known = cached_results.fresh(DOMAIN, ["https://a.example/"])
-    cached_results.keep_links({"https://b.example/": LinkAnswer(status=200)})
+    known = cached_results.load_fresh(DOMAIN, ["https://a.example/"])
+    cached_results.save_links({"https://b.example/": LinkResult(status=200)})
 
     assert (known.domain, known.links, known.links_at) == (None, {}, None)
     assert [look.subject for look in ExternalCheck.objects.all()] == ["https://b.example/"]

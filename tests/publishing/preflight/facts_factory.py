@@ -7,17 +7,18 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from publishing.content.edition_content import Content
-from publishing.external_checks.domain_records import DomainRecords, Records, Said
-from publishing.preflight.facts import Facts, TestSent
-from publishing.preflight.parse_letter import read_letter
-from publishing.preflight.run_checks import Findings, findings_of
+from publishing.external_checks.domain_records import DnsStatus, DomainRecords, Records
+from publishing.preflight.facts import Facts, SentTestLetter
+from publishing.preflight.finding_sentences import describe, merge_field_of
+from publishing.preflight.parse_letter import parse_letter
+from publishing.preflight.run_checks import Findings, run_checks
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)
 LETTER = "<p>They came on the 30th of April.</p><p>Dear {{ name|reader }}, they have gone.</p>"
 
 
 def records(*values: str) -> Records:
-    return Records(Said.FOUND, values) if values else Records(Said.NOTHING)
+    return Records(DnsStatus.FOUND, values) if values else Records(DnsStatus.NO_RECORD)
 
 
 def domain(**otherwise: Any) -> DomainRecords:
@@ -36,7 +37,7 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
     preheader = otherwise.pop("preheader", "Where they are now")
     well: dict[str, Any] = {
         "content": Content.from_input(title, letter, text, preheader),
-        "letter": read_letter(letter),
+        "letter": parse_letter(letter),
         "is_markdown": False,
         "own_text": False,
         "html_mail": f"<html>{letter}</html>",
@@ -53,16 +54,17 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
         "readers": 52_418,
         "would_stand": "It would stand in the archive.",
         "without_value": {"name": 0},
-        "test": TestSent("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
+        "test": SentTestLetter("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
         "domain": domain(),
-        "domain_looked_at": NOW,
+        "domain_checked_at": NOW,
     }
     return Facts(**{**well, **otherwise})
 
 
 def found(*args: Any, **otherwise: Any) -> Findings:
-    return findings_of(facts(*args, **otherwise))
+    return run_checks(facts(*args, **otherwise))
 
 
 def sentences(findings: Any) -> list[str]:
-    return [f"{finding.sentence} {finding.code}".strip() for finding in findings]
+    clock = facts().clock
+    return [f"{describe(one, clock)[0]} {merge_field_of(one)}".strip() for one in findings]

@@ -7,14 +7,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from publishing.external_checks.domain_records import Records, Said
-from publishing.external_checks.link_result import LinkAnswer, Trouble
-from publishing.preflight.estimates import Since, Went, change_of_readers, takes
-from publishing.preflight.facts import Published
-from publishing.preflight.finding import Where
-from publishing.preflight.links import to_be_opened
-from publishing.preflight.parse_letter import read_letter
-from tests.publishing.preflight.facts_factory import NOW, domain, found, records, sentences
+from publishing.external_checks.domain_records import DnsStatus, Records
+from publishing.external_checks.link_result import LinkError, LinkResult
+from publishing.preflight.estimates import (
+    ConsentChanges,
+    SendingSample,
+    audience_change,
+    estimate_duration,
+)
+from publishing.preflight.facts import OtherEdition
+from publishing.preflight.finding import FixIn
+from publishing.preflight.finding_sentences import describe, summarise
+from publishing.preflight.links import links_to_open
+from publishing.preflight.parse_letter import parse_letter
+from tests.publishing.preflight.facts_factory import NOW, domain, facts, found, records, sentences
 
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)
 LINKED = '<p>See <a href="{}">the book</a>.</p>'
@@ -28,8 +34,8 @@ def advised(*args, **otherwise):
 def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
     findings = found()
 
-    assert findings.stops == findings.advice == findings.not_known == ()
-    said = " ".join(sentences(findings.in_order))
+    assert findings.stops == findings.advice == findings.unknown == ()
+    said = " ".join(sentences(findings.passed))
     # Times are the newsletter's own.
     for fact in ("edith@almanack.org at 06:50", "6 words", "English", "SPF", "(reject)"):
         assert fact in said
@@ -38,32 +44,32 @@ def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
 @pytest.mark.parametrize(
     ("otherwise", "named", "place", "where"),
     [
-        ({"letter": "<p>A.</p><p>{{ nmae }},</p>"}, "{{ nmae }}", "“{{ name }}”", Where.LETTER),
-        ({"letter": "<h2>For {{ whom }}</h2>"}, "{{ whom }}", "heading", Where.LETTER),
+        ({"letter": "<p>A.</p><p>{{ nmae }},</p>"}, "{{ nmae }}", "“{{ name }}”", FixIn.LETTER),
+        ({"letter": "<h2>For {{ whom }}</h2>"}, "{{ whom }}", "heading", FixIn.LETTER),
         (
             {"letter": '<p><a href="https://a.org/{{ x9 }}">there</a></p>'},
-            *("{{ x9 }}", "address of a link", Where.LETTER),
+            *("{{ x9 }}", "address of a link", FixIn.LETTER),
         ),
-        ({"title": "{{ archive_url }}"}, "{{ archive_url }}", "name and email", Where.TITLE),
+        ({"title": "{{ archive_url }}"}, "{{ archive_url }}", "name and email", FixIn.TITLE),
         (
             {"text": "One.\n\nTwo, {{ q }}.", "own_text": True},
-            *("{{ q }}", "second paragraph of the text part", Where.TEXT),
+            *("{{ q }}", "second paragraph of the text part", FixIn.TEXT),
         ),
         # In the letter and in the text that is made of it.
         (
             {"letter": "<p>{{ nmae }} {{ nmae }}</p>", "text": "{{ nmae }}"},
-            *("{{ nmae }}", "", Where.LETTER),
+            *("{{ nmae }}", "", FixIn.LETTER),
         ),
-        ({"title": ""}, "empty", "", Where.TITLE),
-        ({"letter": " ", "text": ""}, "empty", "", Where.LETTER),
+        ({"title": ""}, "empty", "", FixIn.TITLE),
+        ({"letter": " ", "text": ""}, "empty", "", FixIn.LETTER),
     ],
 )
 def test_what_stops_is_named_with_its_place(otherwise, named, place, where):
     (stop,) = found(**otherwise).stops
 
     assert named in sentences([stop])[0]
-    assert place in stop.detail
-    assert stop.where == where
+    assert place in describe(stop, facts().clock)[1]
+    assert stop.fix_in == where
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ def test_pictures_from_elsewhere_are_looked_at_also_where_nobody_reaches_the_sit
 
     # In the first there is nothing to mend in the letter.
     assert own == ["Readers cannot reach this site"]
-    assert other == ["One picture cannot be loaded by readers", *own]
+    assert other == ["One image cannot be loaded by readers", *own]
 
 
 @pytest.mark.parametrize(
@@ -158,39 +164,39 @@ A, B = "https://a.org/1911", "https://b.org/"
 @pytest.mark.parametrize(
     ("answer", "weight"),
     [
-        (LinkAnswer(404), "advice"),
-        (LinkAnswer(410), "advice"),
-        (LinkAnswer(503), "advice"),
-        (LinkAnswer(trouble=Trouble.NO_SUCH_HOST), "advice"),
-        (LinkAnswer(trouble=Trouble.NOT_PUBLIC), "advice"),
-        (LinkAnswer(403), "not_known"),
-        (LinkAnswer(trouble=Trouble.TOO_SLOW), "not_known"),
-        (LinkAnswer(trouble=Trouble.NOT_LOOKED_UP), "not_known"),
+        (LinkResult(404), "advice"),
+        (LinkResult(410), "advice"),
+        (LinkResult(503), "advice"),
+        (LinkResult(error=LinkError.NO_SUCH_HOST), "advice"),
+        (LinkResult(error=LinkError.NOT_PUBLIC), "advice"),
+        (LinkResult(403), "unknown"),
+        (LinkResult(error=LinkError.TIMEOUT), "unknown"),
+        (LinkResult(error=LinkError.DNS_FAILED), "unknown"),
     ],
 )
 def test_links_as_they_answered(answer, weight):
-    findings = found(LINKED.format(A), links={A: answer}, links_looked_at=NOW)
+    findings = found(LINKED.format(A), links={A: answer}, links_checked_at=NOW)
 
     (told,) = getattr(findings, weight)
     assert told.examples == (A,)
-    well = found(LINKED.format(A), links={A: LinkAnswer(200)}, links_looked_at=NOW)
-    assert well.advice == well.not_known == ()
+    well = found(LINKED.format(A), links={A: LinkResult(200)}, links_checked_at=NOW)
+    assert well.advice == well.unknown == ()
 
 
 def test_links_that_nobody_opened_yet_are_neither_well_nor_dead():
     unopened = found(LINKED.format(A))
     half = found(
-        LINKED.format(A) + LINKED.format(B), links={A: LinkAnswer(200)}, links_looked_at=NOW
+        LINKED.format(A) + LINKED.format(B), links={A: LinkResult(200)}, links_checked_at=NOW
     )
 
-    assert len(unopened.not_known) == len(half.not_known) == 1
-    assert "answer" not in " ".join(sentences(half.in_order))
+    assert len(unopened.unknown) == len(half.unknown) == 1
+    assert "answer" not in " ".join(sentences(half.passed))
 
 
 def test_links_that_are_each_readers_own_are_not_opened():
     said = found(LINKED.format("https://a.org/?who={{ email }}"))
 
-    assert said.not_known == said.advice == ()
+    assert said.unknown == said.advice == ()
 
 
 @pytest.mark.parametrize("kilobytes", [80, 95, 102, 103])
@@ -215,30 +221,34 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
 @pytest.mark.parametrize(
     ("otherwise", "named"),
     [
-        ({"preheader": ""}, "preheader"),
+        ({"preheader": ""}, "preview text"),
         ({"postal_address": " "}, "postal address"),
-        ({"newsletter": "The Homing Letter", "is_named": False}, "“The Homing Letter”"),
+        ({"newsletter": "The Homing ParsedLetter", "is_named": False}, "“The Homing ParsedLetter”"),
         ({"language": ""}, "language"),
         ({"readers": 0}, "nobody"),
         ({"test": None}, "test"),
-        ({"worker_is_there": False}, "worker"),
+        ({"worker_is_running": False}, "worker"),
         ({"earlier_versions_going": ("Version 1 is still being sent.",)}, "Version 1 is still"),
-        ({"going": (Published("7", "Slow worms", NOW, waiting=30_112),)}, "“Slow worms”"),
-        ({"same_lately": (Published("7", "Swifts leave", NOW),)}, "published at 07:00"),
+        ({"going": (OtherEdition("7", "Slow worms", NOW, waiting=30_112),)}, "“Slow worms”"),
+        ({"recent_duplicates": (OtherEdition("7", "Swifts leave", NOW),)}, "published at 07:00"),
         (
-            {"same_lately": (Published("7", "Swifts leave", NOW, is_scheduled=True),)},
+            {"recent_duplicates": (OtherEdition("7", "Swifts leave", NOW, is_scheduled=True),)},
             "title is scheduled for 07:00",
         ),
         (
             {
-                "same_lately": (
-                    Published("7", "Swifts", NOW, has_the_same_words=True, is_scheduled=True),
+                "recent_duplicates": (
+                    OtherEdition("7", "Swifts", NOW, has_the_same_words=True, is_scheduled=True),
                 )
             },
             "words are scheduled for 07:00",
         ),
         (
-            {"same_lately": (Published("7", "Swifts", LONG_AGO, has_the_same_words=True),)},
+            {
+                "recent_duplicates": (
+                    OtherEdition("7", "Swifts", LONG_AGO, has_the_same_words=True),
+                )
+            },
             "12 September 2026, 01:00",
         ),
     ],
@@ -248,7 +258,7 @@ def test_what_else_is_advised(otherwise, named):
     assert named in sentence
 
 
-SILENCE = Records(Said.NO_ANSWER)
+SILENCE = Records(DnsStatus.NO_ANSWER)
 NONE_FOR_SUBDOMAINS = "v=DMARC1; p=reject; sp=none"
 
 
@@ -263,7 +273,7 @@ NONE_FOR_SUBDOMAINS = "v=DMARC1; p=reject; sp=none"
         ({"texts": records("v=spf1 +all")}, "SPF of almanack.org lets everybody"),
         ({"texts": records("v=spf1 mx ~all"), "return_path": records()}, "does not name Postmark"),
         ({"texts": records("other"), "return_path": records()}, "no SPF record and no return path"),
-        ({"texts": Records(Said.NO_SUCH_NAME)}, "no domain almanack.org"),
+        ({"texts": Records(DnsStatus.NO_SUCH_NAME)}, "no domain almanack.org"),
     ],
 )
 def test_what_is_advised_about_the_senders_domain(otherwise, named):
@@ -274,17 +284,17 @@ def test_what_is_advised_about_the_senders_domain(otherwise, named):
 def test_that_no_name_server_answered_is_neither_a_pass_nor_a_fault():
     silent = domain(texts=SILENCE, dkim=SILENCE, return_path=SILENCE, dmarc=SILENCE)
     for each in (silent, None):  # nobody looked yet
-        findings = found(domain=each, domain_looked_at=each and NOW)
+        findings = found(domain=each, domain_checked_at=each and NOW)
 
-        assert len(findings.not_known) == 1
+        assert len(findings.unknown) == 1
         assert findings.advice == ()
-        assert not any("SPF" in said or "DMARC" in said for said in sentences(findings.in_order))
+        assert not any("SPF" in said or "DMARC" in said for said in sentences(findings.passed))
 
 
 def test_a_key_that_cannot_be_found_is_not_a_key_that_is_missing():
     findings = found(domain=domain(dkim=records()))
 
-    assert (findings.advice, len(findings.not_known)) == ((), 1)
+    assert (findings.advice, len(findings.unknown)) == ((), 1)
 
 
 def test_a_key_with_nothing_in_it_was_revoked_and_is_none():
@@ -296,18 +306,18 @@ def test_a_key_with_nothing_in_it_was_revoked_and_is_none():
 
 
 def test_a_domain_for_examples_is_named_and_not_looked_up():
-    findings = found(sender="Homing <letter@example.org>", domain=None, domain_looked_at=None)
+    findings = found(sender="Homing <letter@example.org>", domain=None, domain_checked_at=None)
 
     assert "example.org" in sentences(findings.advice)[0]
-    assert findings.not_known == ()
+    assert findings.unknown == ()
 
 
 def test_the_sentence_counts_what_stops_and_what_is_advice():
     one = found("<p>{{ nmae }}</p>", preheader="", postal_address="", test=None)
-    unsure = found(domain=None, domain_looked_at=None)
+    unsure = found(domain=None, domain_checked_at=None)
 
-    assert re.match("One .* Three ", one.sentence)
-    assert "One " in unsure.sentence
+    assert re.match("One .* Three ", summarise(one))
+    assert "One " in summarise(unsure)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +325,7 @@ def test_the_sentence_counts_what_stops_and_what_is_advice():
     ["", "\x00", "<", "<a href='http://[x'>", "<p>" * 2000, "{{" * 500, "<img src='http://a:b/'>"],
 )
 def test_no_letter_makes_the_checks_fail(words):
-    assert found(words, title=words, text=words, own_text=True).sentence
+    assert found(words, title=words, text=words, own_text=True)
 
 
 @pytest.mark.parametrize(
@@ -324,34 +334,34 @@ def test_no_letter_makes_the_checks_fail(words):
         (52_418, None, ""),
         (
             52_418,
-            Since(52_103, 402, 61, 26, 0),
+            ConsentChanges(52_103, 402, 61, 26, 0),
             "315 more than the last issue: 402 joined, 61 left, 26 bounced",
         ),
-        (40, Since(43, 0, 2, 0, 1), "3 fewer than the last issue: 2 left, 1 complained"),
-        (43, Since(43, 0, 0, 0, 0), "as many as the last issue"),
-        (43, Since(43, 1, 1, 0, 0), "as many as the last issue: 1 joined, 1 left"),
-        (50, Since(43, 1, 1, 0, 0), "7 more than the last issue"),
+        (40, ConsentChanges(43, 0, 2, 0, 1), "3 fewer than the last issue: 2 left, 1 complained"),
+        (43, ConsentChanges(43, 0, 0, 0, 0), "as many as the last issue"),
+        (43, ConsentChanges(43, 1, 1, 0, 0), "as many as the last issue: 1 joined, 1 left"),
+        (50, ConsentChanges(43, 1, 1, 0, 0), "7 more than the last issue"),
     ],
 )
 def test_how_the_number_of_readers_changed_with_reasons_only_where_they_add_up(
     now, since, expected
 ):
-    assert change_of_readers(now, since) == expected
+    assert audience_change(now, since) == expected
 
 
 @pytest.mark.parametrize(
     ("readers", "earlier", "expected"),
     [
         (52_418, [], ""),
-        (52_418, [Went(40, 0.2)], ""),
-        (52_418, [Went(46_000, 1000.0)], "about 19 minutes"),
-        (46, [Went(46_000, 1000.0)], "less than a minute"),
-        (460_000, [Went(46_000, 1000.0)], "about 3 hours"),
-        (0, [Went(46_000, 1000.0)], ""),
+        (52_418, [SendingSample(40, 0.2)], ""),
+        (52_418, [SendingSample(46_000, 1000.0)], "about 19 minutes"),
+        (46, [SendingSample(46_000, 1000.0)], "less than a minute"),
+        (460_000, [SendingSample(46_000, 1000.0)], "about 3 hours"),
+        (0, [SendingSample(46_000, 1000.0)], ""),
     ],
 )
 def test_how_long_it_takes_is_told_from_what_was_measured_or_not_at_all(readers, earlier, expected):
-    assert takes(readers, earlier) == expected
+    assert estimate_duration(readers, earlier) == expected
 
 
 @pytest.mark.parametrize(("length", "is_long"), [(50, False), (51, True)])
@@ -372,8 +382,8 @@ def test_only_the_first_200_links_are_opened():
     addresses = [f"https://almanack.org/{number}" for number in range(203)]
     letter = "".join(LINKED.format(address) for address in addresses)
 
-    assert to_be_opened(read_letter(letter), "https://letters.almanack.org") == addresses[:200]
-    answers = {address: LinkAnswer(status=200) for address in addresses}
-    findings = found(letter, links=answers, links_looked_at=NOW)
-    assert sentences(findings.not_known) == ["Three links are not opened"]
-    assert "The first 200 links answer." in sentences(findings.in_order)
+    assert links_to_open(parse_letter(letter), "https://letters.almanack.org") == addresses[:200]
+    answers = {address: LinkResult(status=200) for address in addresses}
+    findings = found(letter, links=answers, links_checked_at=NOW)
+    assert sentences(findings.unknown) == ["Three links are not opened"]
+    assert "The first 200 links answer." in sentences(findings.passed)

@@ -21,7 +21,7 @@ from publishing.content.markdown import render_markdown
 from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
-from publishing.external_checks.link_result import LinkAnswer
+from publishing.external_checks.link_result import LinkResult
 from publishing.flash_messages import to_nobody
 from publishing.models import Draft
 from publishing.publish.publish import publish
@@ -222,7 +222,7 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
         DraftContent("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
     )
     before = window.get(at(draft, "check"))
-    cached_results.keep_links({"https://weatherbooks.org/1911": LinkAnswer(status=404)})
+    cached_results.save_links({"https://weatherbooks.org/1911": LinkResult(status=404)})
 
     after = window.get(at(draft, "check"))
 
