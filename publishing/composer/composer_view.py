@@ -52,7 +52,7 @@ from publishing.editions.status import load_status
 from publishing.editions.versions import audience_choices, plan_version
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Issue
-from publishing.preflight.preflight_view import draft_at
+from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.audience import confirmed
@@ -130,7 +130,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET shows a draft; POST saves the form over the revision that it names."""
     if request.method != "POST":
-        found = draft_at(draft)
+        found = get_draft_or_404(draft)
         if found.edition is not None:
             return _show_published(found)
         return composer_page(request, drafts.fields_of_draft(found), draft=found)
@@ -147,7 +147,7 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET asks, POST deletes the draft."""
     if request.method != "POST":
-        found = draft_at(draft)
+        found = get_draft_or_404(draft)
         if found.edition is not None:
             return _show_published(found)
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})

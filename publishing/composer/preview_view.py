@@ -23,7 +23,7 @@ from publishing.drafts import drafts
 from publishing.drafts.draft_form import length_error, parse_draft_content
 from publishing.editions.parse_edition_name import parse_issue_id
 from publishing.models import Issue
-from publishing.preflight.preflight_view import draft_at
+from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 
 # The same as on the page's frame: a link opens a window of its own. No script, form or plug-in.
@@ -36,7 +36,7 @@ _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 @xframe_options_sameorigin
 def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Render a saved draft: its HTML, or with `?part=text` its text."""
-    found = draft_at(draft)
+    found = get_draft_or_404(draft)
     slug = found.issue.slug if found.issue else ""
     return _render(request, drafts.content_of_draft(found), slug=slug)
 

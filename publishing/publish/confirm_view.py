@@ -28,7 +28,12 @@ from publishing.editions.versions import NOBODY, overlap_warnings
 from publishing.flash_messages import ACCEPTED, in_the_archive, tag_of, to_nobody
 from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted
-from publishing.preflight.preflight_view import check_page, get_draft_or_404, progress_url, publication_facts
+from publishing.preflight.preflight_view import (
+    check_page,
+    get_draft_or_404,
+    progress_url,
+    publication_facts,
+)
 from publishing.publish.confirm_form import ConfirmForm
 from publishing.publish.publish_draft import (
     DraftChangedError,
@@ -128,7 +133,9 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
 # --- Pages ----------------------------------------------------------------------------------------
 
 
-def _confirm_page(request: HttpRequest, checked: PreflightResult, when: ScheduleForm) -> HttpResponse:
+def _confirm_page(
+    request: HttpRequest, checked: PreflightResult, when: ScheduleForm
+) -> HttpResponse:
     posted = [(name, when[name].value() or "") for name in ("when", "at", "zone", "which")]
     return desk_page(
         request,
@@ -183,7 +190,12 @@ def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpRespon
 
 
 def _form_with_errors(
-    request: HttpRequest, form: ConfirmForm, _key: str, *, draft: Draft, checked: PreflightResult | None
+    request: HttpRequest,
+    form: ConfirmForm,
+    _key: str,
+    *,
+    draft: Draft,
+    checked: PreflightResult | None,
 ) -> HttpResponse:
     (refusal, *_) = form.non_field_errors()
     return check_page(request, draft, checked=checked, when=form.when, refusal=str(refusal))

@@ -44,7 +44,7 @@ from publishing.editions.versions import (
 )
 from publishing.flash_messages import notes_of, tag_of, there_already
 from publishing.models import Draft
-from publishing.preflight.preflight_view import progress_of
+from publishing.preflight.preflight_view import progress_url
 from publishing.progress.issue_list import newest_editions, rows_of
 from publishing.publish.confirm_view import (
     add_accepted_messages,
@@ -310,7 +310,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
                 content=content if draft.revision == confirmed.revision else None,
             )
             add_accepted_messages(request, edition)
-            return see_other(progress_of(edition) if revision else reverse("desk:publish"))
+            return see_other(progress_url(edition) if revision else reverse("desk:publish"))
         edition = publish(
             author,
             key,
