@@ -1,41 +1,39 @@
-"""How long sending will take, and how the audience changed since the last issue. Pure."""
+"""Estimate how long sending takes, and say how the audience changed. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from delivery.humanise import counted
+from delivery.humanise import duration
 
-# What was over before this says nothing of the pace of many.
-_SHORTEST_S = 5.0
-_FEWEST = 200
+# Smaller samples do not tell the pace of a large edition.
+_MIN_SECONDS = 5.0
+_MIN_COPIES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SendingSample:
-    """How many copies of an earlier edition went out, and in how many seconds."""
+    """How many copies of an earlier edition were sent, and in how many seconds."""
 
     copies: int
     seconds: float
 
 
 def estimate_duration(readers: int, earlier: list[SendingSample]) -> str:
-    """“about 19 minutes”; empty where nothing was measured that would tell."""
-    telling = [went for went in earlier if went.copies >= _FEWEST and went.seconds >= _SHORTEST_S]
-    if not telling or not readers:
+    """“about 19 minutes”; empty without a sample that is large enough."""
+    samples = [one for one in earlier if one.copies >= _MIN_COPIES and one.seconds >= _MIN_SECONDS]
+    if not samples or not readers:
         return ""
-    pace = sum(went.copies for went in telling) / sum(went.seconds for went in telling)
+    pace = sum(one.copies for one in samples) / sum(one.seconds for one in samples)
     seconds = readers / pace
-    for size, unit in ((3600.0, "hour"), (60.0, "minute")):
-        if seconds >= 1.5 * size or (size == 60.0 and seconds >= 45):
-            number = max(1, round(seconds / size))
-            return f"about {counted(number, unit)}"
-    return "less than a minute"
+    if seconds < 45:
+        return "less than a minute"
+    return f"about {duration(seconds) if seconds >= 90 else '1 minute'}"
 
 
 @dataclass(frozen=True, slots=True)
 class ConsentChanges:
-    """How many the last issue went to, and what the ledger of consent says since."""
+    """The audience of the last issue, and the readers who joined and left since."""
 
     audience: int
     joined: int
@@ -48,26 +46,18 @@ def audience_change(now: int, since: ConsentChanges | None) -> str:
     """
     “315 more than the last issue: 402 joined, 61 left, 26 bounced”; empty for the first issue.
 
-    The reasons are given only where they add up: an import that was taken back, or an address that
-    may be mailed again, is no reason that the ledger counts.
+    The reasons are given only if they add up: an import that was undone, or an address that may be
+    mailed again, is not among them.
     """
     if since is None:
         return ""
     change = now - since.audience
     if change:
-        said = f"{abs(change):,} {'more' if change > 0 else 'fewer'} than the last issue"
+        sentence = f"{abs(change):,} {'more' if change > 0 else 'fewer'} than the last issue"
     else:
-        said = "as many as the last issue"
+        sentence = "as many as the last issue"
     if since.joined - since.left - since.bounced - since.complained != change:
-        return said
-    reasons = [
-        f"{number:,} {word}"
-        for number, word in (
-            (since.joined, "joined"),
-            (since.left, "left"),
-            (since.bounced, "bounced"),
-            (since.complained, "complained"),
-        )
-        if number
-    ]
-    return f"{said}: {', '.join(reasons)}" if reasons else said
+        return sentence
+    names = ("joined", "left", "bounced", "complained")
+    reasons = [f"{number:,} {name}" for name in names if (number := getattr(since, name))]
+    return f"{sentence}: {', '.join(reasons)}" if reasons else sentence
