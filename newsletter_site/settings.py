@@ -119,12 +119,12 @@ MIDDLEWARE = [
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "newsletter_site.middleware.content_security_policy.ContentSecurityPolicy",
+    "newsletter_site.middleware.content_security_policy.content_security_policy",
     # Behind the files, which wait for no database.
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "newsletter_site.middleware.form_errors.RefusedForms",
+    "newsletter_site.middleware.form_errors.FormErrors",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "newsletter_site.logs.requests.BindAuthor",
@@ -133,9 +133,9 @@ MIDDLEWARE = [
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
     # Answers 429 where django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
-    "newsletter_site.middleware.not_found.OwnNotFound",
+    "newsletter_site.middleware.not_found.NotFoundPage",
     # The innermost: a view that fails because the database is away is no fault of ours.
-    "newsletter_site.middleware.database_unavailable.DatabaseAway",
+    "newsletter_site.middleware.database_unavailable.DatabaseUnavailable",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"
@@ -249,7 +249,7 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 # That bounds the fields of a form, and no file in it.
-FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.NoUploads"]
+FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
 LANGUAGE_CODE = "en"
@@ -263,7 +263,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = env.folder("STATIC_ROOT", BASE_DIR / "staticfiles")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "newsletter_site.static_files.CollectedFiles"},
+    "staticfiles": {"BACKEND": "newsletter_site.static_files.CollectedStaticFiles"},
 }
 WHITENOISE_USE_FINDERS = True
 

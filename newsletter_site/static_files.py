@@ -12,7 +12,7 @@ from __future__ import annotations
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
-class CollectedFiles(CompressedManifestStaticFilesStorage):
+class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
     """The collected files by their hashed names, every other file by its own."""
 
     # Scripts import one another: an old part must not meet a new whole.

@@ -7,15 +7,15 @@ from django.core.wsgi import get_wsgi_application
 from idempotency.isolation import refuse_wrong_isolation
 from newsletter_site.logs.process_name import name_this_process
 from newsletter_site.logs.uncaught_exceptions import install_exception_hooks
-from newsletter_site.middleware.head_requests import no_body_for_head
-from newsletter_site.middleware.truncated_bodies import whole_bodies
-from newsletter_site.middleware.utf8_forms import forms_in_utf8
+from newsletter_site.middleware.head_requests import drop_head_bodies
+from newsletter_site.middleware.truncated_bodies import refuse_truncated_bodies
+from newsletter_site.middleware.utf8_forms import ignore_charset
 from newsletter_site.operations.metrics import flush_metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
 name_this_process("web")
 install_exception_hooks()
-application = no_body_for_head(whole_bodies(forms_in_utf8(get_wsgi_application())))
+application = drop_head_bodies(refuse_truncated_bodies(ignore_charset(get_wsgi_application())))
 flush_metrics.enable()
 # A web server runs no system checks; this one must not be passed over (docs/idempotency.md).
 refuse_wrong_isolation()

@@ -1,90 +1,81 @@
 """
-The answer while the database is away: 503 with `Retry-After`, on every page.
+Answer 503 with `Retry-After` while the database is unavailable, on every page.
 
-Not a fault of ours, and soon over: whoever pressed may press again, and programs come again by
-themselves, a mail program with its one-click unsubscribe among them. Only for errors that say that
-the database cannot be reached or takes no writes; everything else stays a fault.
+Only for errors that say that the database cannot be reached or takes no writes. Everything else
+stays an error of ours.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
 
 from newsletter_site.logs.exceptions import iter_causes
-from newsletter_site.middleware.service_unavailable import come_again
+from newsletter_site.middleware.service_unavailable import service_unavailable
 
 logger = logging.getLogger(__name__)
 
-# PostgreSQL, appendix A. Class 08 is a connection that is not there; PgBouncer says 08P01 when it
-# reaches no server.
+# PostgreSQL, appendix A. Class 08 means no connection; PgBouncer says 08P01 when it reaches no
+# server.
 _NO_CONNECTION = "08"
-_AWAY = frozenset(
+_UNAVAILABLE = frozenset(
     {
         "25006",  # takes no writes: a standby, or a server that is being moved
-        "25P03",  # the session was ended because it was silent
+        "25P03",  # the session was idle in a transaction for too long
         "53300",  # too many connections
         "57P01",  # shut down by an administrator, or this session was ended by one
         "57P02",  # crashed
         "57P03",  # starting up or shutting down
-        "57P05",  # the session was ended because it was idle
+        "57P05",  # the session was idle for too long
     }
 )
-# What psycopg raises, without a code, if there was no reply.
+# What psycopg raises, without a code, if there was no reply. An internal error: a cut connection
+# gave no reply. It raises ProgrammingError if a connection is misused.
 _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 
 
-def is_away(fault: BaseException | None) -> bool:
-    """Whether a fault means that the database is away, itself or by what it came from."""
-    return any(_says_so(one) for one in iter_causes(fault))
+def is_unavailable(error: BaseException | None) -> bool:
+    """Whether an error, or one of its causes, means that the database is unavailable."""
+    return any(_means_unavailable(cause) for cause in iter_causes(error))
 
 
-def _says_so(fault: BaseException) -> bool:
-    if not isinstance(fault, Error | psycopg.Error):
+def _means_unavailable(error: BaseException) -> bool:
+    if not isinstance(error, Error | psycopg.Error):
         return False
-    driver = fault if isinstance(fault, psycopg.Error) else fault.__cause__
-    sqlstate = getattr(driver, "sqlstate", None) or ""
-    if sqlstate:
-        return sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION)
-    # No code, so the server said nothing: the line is cut, or could not be laid. psycopg raises an
-    # internal error if a cut line gave no reply, and ProgrammingError if a connection is misused.
+    driver = error if isinstance(error, psycopg.Error) else error.__cause__
+    if sqlstate := getattr(driver, "sqlstate", None):
+        return sqlstate in _UNAVAILABLE or sqlstate.startswith(_NO_CONNECTION)
     return isinstance(driver, _WITHOUT_REPLY) or isinstance(
-        fault, OperationalError | InterfaceError
+        error, OperationalError | InterfaceError
     )
 
 
-class DatabaseAway:
-    """Middleware, the innermost: what a view could not do because the database is away."""
+class DatabaseUnavailable(MiddlewareMixin):
+    """The innermost middleware, for errors of views."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
-
-    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
-        """503 where the database is away; any other fault goes its way."""
-        if not is_away(fault):
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer 503 if the database is unavailable."""
+        if not is_unavailable(error):
             return None
-        # Of a fault that was answered Django writes nothing.
-        logger.error("the database is away", exc_info=fault)
-        return answer(request)
+        # Django does not log an error that a middleware answered.
+        logger.error("the database is unavailable", exc_info=error)
+        return _page(request)
 
 
 def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-    """Django's page for a fault, unless it was that the database is away: between middlewares."""
-    if is_away(sys.exc_info()[1]):
-        return answer(request)
+    """handler500, for errors of middleware: 503 if the database is unavailable."""
+    if is_unavailable(sys.exc_info()[1]):
+        return _page(request)
     return defaults.server_error(request, *args, **options)
 
 
-def answer(request: HttpRequest) -> HttpResponse:
-    """What is said: a page for people, JSON for programs."""
-    return come_again(request, why="The database cannot be reached just now.", was_begun=True)
+def _page(request: HttpRequest) -> HttpResponse:
+    why = "The database cannot be reached just now."
+    return service_unavailable(request, why=why, was_begun=True)

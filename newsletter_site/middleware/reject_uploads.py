@@ -1,9 +1,8 @@
 """
-What becomes of a file that is sent to a page that asks for none: nothing.
+Skip files that are sent to a page that takes none.
 
-Django reads a form before it asks who sent it, and would write a file of any size to the disk. What
-takes a file (the desk's imports and pictures, the API's imports) puts a handler of its own in place
-of this one.
+Django reads a form before it checks permissions, and would write a file of any size to the disk.
+Views that take a file (imports, pictures) use an upload handler of their own.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from typing import Any
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 
 
-class NoUploads(FileUploadHandler):
-    """Reads past every file and keeps none of it; the other fields of the form are as ever."""
+class RejectUploads(FileUploadHandler):
+    """Skips every file; the other fields of the form are read as usual."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        """A file begins."""
+        """Skip the file that begins."""
         raise SkipFile
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Never called: no file is begun."""
+        """Never called."""
 
     def file_complete(self, file_size: int) -> None:
-        """No file was kept."""
+        """Return no file."""

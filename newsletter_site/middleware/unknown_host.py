@@ -1,8 +1,7 @@
 """
-The answer to a request for a name that the site does not have (ALLOWED_HOSTS), and its line.
+Answer and log a request for a host name that is not in ALLOWED_HOSTS.
 
-Nothing of such a request was read, so it gets a sentence of its own. The name that was sent is
-anybody's and is not repeated, neither in the answer nor in the log.
+The name is not repeated, neither in the answer nor in the log: anybody may send any.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's page for what cannot be read, unless it is that the name is not the site's."""
+    """handler400: Django's page, unless the host name is unknown."""
     if not isinstance(exception, DisallowedHost):
         return defaults.bad_request(request, exception)
     logger.warning("a request was for a name that is not among ALLOWED_HOSTS")
@@ -29,8 +28,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return answer_of(
             Problem(
                 Kind.UNKNOWN_HOST,
-                "Nothing was done. Ask by the name in the site's address; an operator adds another "
-                "to ALLOWED_HOSTS.",
+                "Nothing was done. Use the host name of the site's address. An operator can add "
+                "another one to ALLOWED_HOSTS.",
             )
         )
     return HttpResponse(render_to_string("unknown_host.html"), status=400)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from newsletter_site.middleware.service_unavailable import come_again
+from newsletter_site.middleware.service_unavailable import service_unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class LimitConcurrency:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not self._slots.acquire():
-            return come_again(
+            return service_unavailable(
                 request,
                 why="This site has more to do than it can do just now.",
                 was_begun=False,

@@ -9,19 +9,14 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
 
 # Pages below /admin/ that stay open.
 OPEN_VIEWS = {"two_step", "two_step_qr_code", "let_in", "login", "admin:login", "admin:logout"}
 
 
-class EnforceTwoStep:
+class EnforceTwoStep(MiddlewareMixin):
     """It comes after the middleware that sets `request.user`."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *_: Any

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from newsletter_site.middleware.head_requests import no_body_for_head
+from newsletter_site.middleware.head_requests import drop_head_bodies
 from tests.deployment.served_site import served_site
 
 
@@ -43,14 +43,14 @@ def test_the_answer_is_closed_and_nothing_of_its_body_is_made() -> None:
         def close(self) -> None:
             ended.append("closed")
 
-    answer: Any = no_body_for_head(lambda *_: Answer())({"REQUEST_METHOD": "HEAD"}, print)
+    answer: Any = drop_head_bodies(lambda *_: Answer())({"REQUEST_METHOD": "HEAD"}, print)
     assert list(answer) == []
     answer.close()
     assert ended == ["closed"]
 
     # Nothing has to be closed of this one.
-    answer = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
+    answer = drop_head_bodies(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
     assert list(answer) == []
     answer.close()
-    read = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "GET"}, print)
+    read = drop_head_bodies(lambda *_: [b"body"])({"REQUEST_METHOD": "GET"}, print)
     assert list(read) == [b"body"]

@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.middleware.database_unavailable import is_away
+from newsletter_site.middleware.database_unavailable import is_unavailable
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from tests.faults.wait_until import PATIENCE_S, eventually
 from tests.publishing.second_connection import at_once, beside
@@ -149,10 +149,10 @@ def test_probes_that_come_at_once_put_one_question() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_which_faults_mean_that_the_database_is_away(fault: Any, away: bool) -> None:
-    assert is_away(fault) is away
+    assert is_unavailable(fault) is away
     wrapped = RuntimeError("a page broke")
     wrapped.__cause__ = fault
-    assert is_away(wrapped) is away
+    assert is_unavailable(wrapped) is away
 
 
 def test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault() -> None:
@@ -164,4 +164,4 @@ def test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault() -> None
 
     with pytest.raises(RuntimeError) as later:
         page()
-    assert not is_away(later.value)
+    assert not is_unavailable(later.value)

@@ -14,7 +14,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections
 
-from newsletter_site.middleware.utf8_forms import forms_in_utf8
+from newsletter_site.middleware.utf8_forms import ignore_charset
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
 from tests.subscribers.factories import SubscriberFactory
@@ -57,7 +57,7 @@ def answer_to(method: str, address: str, kind: str, body: str) -> str:
     setup_testing_defaults(environ)
     environ["wsgi.input"] = io.BytesIO(body.encode())
     statuses: list[str] = []
-    answer = forms_in_utf8(WSGIHandler())(environ, lambda status, *_: statuses.append(status))
+    answer = ignore_charset(WSGIHandler())(environ, lambda status, *_: statuses.append(status))
     b"".join(answer)
     return statuses[0][:3]
 

@@ -48,11 +48,12 @@ what is rolled back is not counted
     test_what_is_rolled_back_is_not_counted
 a page that misses the database is answered 503
     why: the page for faults looks as well, because faults between middlewares come there alone
-    DatabaseAway.process_exception: if «not is_away(fault) → True»:
-    server_error: if «is_away(sys.exc_info()[1]) → False»:
+    DatabaseUnavailable.process_exception: if «not is_unavailable(error) → True»:
+    server_error: if «is_unavailable(sys.exc_info()[1]) → False»:
     test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same
 a fault of another kind stays a fault
-    _says_so: return «sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION) → True»
+    _means_unavailable: return «sqlstate in _UNAVAILABLE or
+        sqlstate.startswith(_NO_CONNECTION) → True»
     test_a_statement_that_took_too_long_stays_a_fault
 a scrape reads no mail on request that is over
     load_open_counts: , «f"AND {IS_OPEN}" → ""»)
@@ -164,10 +165,11 @@ no form is told to wait for longer than PostgreSQL can be told
     IDEMPOTENCY_WAIT_S: IDEMPOTENCY_WAIT_S", 10, least=0.05«, most=300»)
     test_a_wrong_value_is_answered_with_one_sentence
 what is asked for by HEAD writes no warning
-    application: «no_body_for_head(»whole_bodies(forms_in_utf8(get_wsgi_application()))«)»
+    application: «drop_head_bodies(»refuse_truncated_bodies(ignore_charset(
+        get_wsgi_application()))«)»
     test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning
 an answer to HEAD comes to its end
-    NoBody.close: : «close() → pass»
+    _EmptyBody.close: : «close() → pass»
     test_the_answer_is_closed_and_nothing_of_its_body_is_made
 nobody is believed about https while no proxy is trusted
     secure_scheme_headers: «secure_scheme_headers: dict[str, str] = {}»
@@ -176,7 +178,7 @@ nobody moves the site to another path by a header
     forwarder_headers: «forwarder_headers = ""»
     test_nobody_moves_the_site_to_another_path
 the site reads forms as UTF-8, whatever character set a request names
-    application: whole_bodies(«forms_in_utf8(»get_wsgi_application()«)»))
+    application: refuse_truncated_bodies(«ignore_charset(»get_wsgi_application()«)»))
     test_it_says_what_was_asked_for_and_what_broke_where_and_no_address
 the sandbox makes links of web addresses only
     _unsubscribe: for t in targets if «t.lower().startswith(("http:", "https:")) → t»
