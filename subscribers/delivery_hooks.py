@@ -125,9 +125,9 @@ class RegisteredReaders:
                 {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_AS_SENT},
             )
 
-    def told(self, facts: Sequence[ProviderEvent]) -> None:
+    def apply_events(self, events: Sequence[ProviderEvent]) -> None:
         """Apply what the provider told: `subscribers/suppression/apply_provider_events.py`."""
-        apply_provider_events.take_in(facts)
+        apply_provider_events.take_in(events)
 
     def reader_at(self, address: str) -> int | None:
         """Whose address this is, however it is written."""

@@ -1,9 +1,8 @@
 """
-Writes beside a copy what became of it after it was accepted: delivered, bounced, complained about.
+Records on a delivery what happened after it was accepted: delivered, bounced, complained about.
 
-Of each the earliest time that was told is kept, and each copy is counted once, so that neither
-order nor repetition makes a difference. An outcome is never changed here: what the provider
-accepted stays sent, whatever came of it.
+The earliest reported time is kept and each delivery is counted once, so neither order nor
+repetition matters. The outcome never changes here.
 """
 
 from __future__ import annotations
@@ -19,69 +18,68 @@ from delivery.queue.batches.batch_state import count_feedback
 from delivery.queue.batches.split import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
 
-_COPY = "issue_id = %(issue)s AND version = %(version)s AND recipient_id = %(recipient)s"
+_DELIVERY = "issue_id = %(issue)s AND version = %(version)s AND recipient_id = %(recipient)s"
 
 _IS_DROPPED = """EXISTS (SELECT FROM edition WHERE issue_id = %(issue)s AND version = %(version)s
                                               AND copies_dropped_at IS NOT NULL)"""
 
 
-def _named(key: DeliveryKey, at: datetime) -> dict[str, Any]:
+def _params(key: DeliveryKey, at: datetime | None = None) -> dict[str, Any]:
     return {"issue": key.issue, "version": key.version, "recipient": key.recipient, "at": at}
 
 
 def record_delivered(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
-    """The receiving server took this copy at `at`. No column of it is indexed, no count written."""
+    """Record that the receiving server accepted the mail."""
     cursor.execute(
         f"""
         UPDATE delivery SET delivered_at = %(at)s
-        WHERE {_COPY} AND (delivered_at IS NULL OR delivered_at > %(at)s)
+        WHERE {_DELIVERY} AND (delivered_at IS NULL OR delivered_at > %(at)s)
         """,  # noqa: S608 -- a constant
-        _named(key, at),
+        _params(key, at),
     )
 
 
 def record_bounced(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
-    """This copy came back at `at`. Many of them pause the edition."""
-    _write_counted(cursor, key, at, "bounced")
+    """Record that the mail bounced. Many bounces pause the edition."""
+    _record_counted(cursor, key, at, "bounced")
 
 
 def record_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
-    """This copy was called spam at `at`. Some of them pause the edition."""
-    _write_counted(cursor, key, at, "complained")
+    """Record a spam complaint. Some complaints pause the edition."""
+    _record_counted(cursor, key, at, "complained")
 
 
-def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: str) -> None:
-    named = _named(key, at)
-    # The common case when it is told a second time, by another way: nothing is locked.
+def _record_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: str) -> None:
+    params = _params(key, at)
+    # Nothing is locked where it is reported a second time.
     cursor.execute(
         f"""
         SELECT edition.id FROM edition JOIN delivery USING (issue_id, version)
-        WHERE {_COPY} AND ({what}_at IS NULL OR {what}_at > %(at)s)
+        WHERE {_DELIVERY} AND ({what}_at IS NULL OR {what}_at > %(at)s)
         """,  # noqa: S608 -- constants
-        named,
+        params,
     )
     row = cursor.fetchone()
     if row is None:
         return
     (edition,) = row
-    # Edition, batch, delivery: in the order of everybody else. Under the edition's lock no copy
-    # moves to another batch.
+    # Edition, batch, delivery: everyone's order. Under the edition's lock no delivery moves to
+    # another batch.
     lock_edition(cursor, edition)
     cursor.execute(
         f"""
-        SELECT FROM batch WHERE id = (SELECT batch_id FROM delivery WHERE {_COPY})
+        SELECT FROM batch WHERE id = (SELECT batch_id FROM delivery WHERE {_DELIVERY})
         FOR NO KEY UPDATE
         """,  # noqa: S608 -- a constant
-        named,
+        params,
     )
-    # Where copies are dropped nothing is counted by those that are still there. Asked under the
-    # edition's lock, without which nobody says so.
-    if count_feedback(cursor, what, _COPY, _IS_DROPPED, named):
+    # Nothing is counted once an edition's deliveries are dropped. That mark needs the same lock.
+    if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)
         return
     cursor.execute(
-        f"UPDATE delivery SET {what}_at = %(at)s WHERE {_COPY} AND {what}_at > %(at)s",  # noqa: S608 -- constants
-        named,
+        f"UPDATE delivery SET {what}_at = %(at)s WHERE {_DELIVERY} AND {what}_at > %(at)s",  # noqa: S608 -- constants
+        params,
     )
 
 
@@ -89,11 +87,10 @@ def find_delivery_by_message(
     cursor: CursorWrapper, issue: UUID, recipient: int, message_id: str
 ) -> DeliveryKey | None:
     """
-    The copy of an issue that the provider knows by this id, or None.
+    Find the delivery that the provider knows by this id, for events without our metadata.
 
-    For what is told without our metadata. The provider's ids are not indexed; of one reader there
-    are only as many rows as versions. It may be told before the reply that brings the id: then it
-    is the one copy that has none yet, if there is but one.
+    The event may come before the reply that brings the id: then it is the only delivery that has
+    none yet. Provider ids are not indexed; a reader has one row for each version.
     """
     cursor.execute(
         """
@@ -103,24 +100,21 @@ def find_delivery_by_message(
         [issue, recipient, message_id, message_id],
     )
     found = cursor.fetchall()
-    known = [version for version, of_it in found if of_it is not None]
+    known = [version for version, known_id in found if known_id is not None]
     versions = known or [version for version, _ in found]
     return DeliveryKey(issue, versions[0], recipient) if len(versions) == 1 else None
 
 
 def exists_or_dropped(cursor: CursorWrapper, key: DeliveryKey) -> bool:
-    """Whether this copy is one of this database's, or was until its edition's were dropped."""
+    """Whether this delivery is in this database, or was until its edition's were dropped."""
     cursor.execute(
-        f"SELECT EXISTS (SELECT FROM delivery WHERE {_COPY}) OR {_IS_DROPPED}",  # noqa: S608 -- constants
-        {"issue": key.issue, "version": key.version, "recipient": key.recipient},
+        f"SELECT EXISTS (SELECT FROM delivery WHERE {_DELIVERY}) OR {_IS_DROPPED}",  # noqa: S608 -- constants
+        _params(key),
     )
     return bool(cursor.fetchone()[0])
 
 
 def is_dropped(cursor: CursorWrapper, key: DeliveryKey) -> bool:
-    """Whether the copies of its edition are not kept any more."""
-    cursor.execute(
-        f"SELECT {_IS_DROPPED}",
-        {"issue": key.issue, "version": key.version},
-    )
+    """Whether the deliveries of its edition are no longer kept."""
+    cursor.execute(f"SELECT {_IS_DROPPED}", _params(key))
     return bool(cursor.fetchone()[0])

@@ -1,10 +1,9 @@
 """
-Keeps the provider's events as they came, and applies them: first kept, then applied.
+Stores the provider's events as they came, then applies them.
 
-Each step is a transaction of its own, and each can be done again: a process that dies in between
-leaves an event that every worker's chores pick up. Applying one twice, or in another order, ends
-the same. What it says of a copy is written before what it says of a person, each without holding
-the other: a person who signs up holds their own row and waits for a batch's.
+Each step is a transaction of its own and can be repeated; every worker picks up events that were
+stored and not applied. What an event says of a delivery is written before what it says of a reader,
+each without holding the other's rows: a sign-up holds its reader's row and waits for a batch's.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Evidence
-from delivery.postmark import webhook_event
 from delivery.postmark.provider_events import (
     Bounced,
     BounceMeaning,
@@ -43,7 +41,7 @@ from delivery.postmark.provider_events import (
     Suppressed,
     received_by,
 )
-from delivery.postmark.webhook_event import Acceptance, WebhookEvent
+from delivery.postmark.webhook_event import Acceptance, WebhookEvent, parse_webhook
 from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
@@ -52,35 +50,34 @@ from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 
-# Events that a worker reads at a time. A complaint that arrives meanwhile is next after them.
+# Events that a worker reads at once. A complaint that arrives meanwhile is next after them.
 READ_AT_ONCE = 500
 # Postmark waits some ten seconds for its answer. Slower events are left to the workers.
 MAX_LOCK_WAIT_S = 3.0
-# The limit for later locks, once a worker has waited that long for one. Most are held for less.
+# The limit for later locks, once a worker has waited in vain for one.
 MIN_LOCK_WAIT_S = 0.01
-# Workers leave a new event alone for this long: the process that stored it applies it at once.
+# Workers leave younger events alone: the process that stored them applies them at once.
 MIN_AGE_S = 5.0
-# After so many failures that were not the database's an event is set aside.
+# An event that failed so often, not counting the database's failures, waits for an operator.
 MAX_FAILURES = 5
 
 
-# --- Keeping --------------------------------------------------------------------------------------
+# --- Storing --------------------------------------------------------------------------------------
 
 
 def store(body: bytes, trace: str | None = None) -> int | None:
     """
-    Keep an event for good; its id, or None if the same body, or another under the same `trace`,
-    was kept before.
+    Store an event and return its id; None if its body or `trace` was stored before.
 
-    Raises `django.db.Error` if it could not be kept.
+    Raises `django.db.Error` if it could not be stored.
     """
-    kept = store_all([body], [trace])
-    return kept[0] if kept else None
+    stored = store_all([body], [trace])
+    return stored[0] if stored else None
 
 
 def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
-    """Keep several in one statement; the ids of those that are new, in their order."""
-    read = [webhook_event.parse_webhook(body) for body in bodies]
+    """Store several events in one statement; return the ids of new ones, in order."""
+    parsed = [parse_webhook(body) for body in bodies]
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -90,20 +87,24 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
             """,
             [
                 [hashlib.sha256(body).digest() for body in bodies],
-                [event.kind for event in read],
+                [event.kind for event in parsed],
                 list(bodies),
                 list(traces or [None] * len(bodies)),
-                [event.fact.address_key if event.fact else event.address_key for event in read],
+                [_address_key(event) for event in parsed],
             ],
         )
         return sorted(row[0] for row in cursor.fetchall())
+
+
+def _address_key(event: WebhookEvent) -> str:
+    return event.fact.address_key if event.fact else event.address_key
 
 
 # --- Applying -------------------------------------------------------------------------------------
 
 
 def load_failed_events() -> list[tuple[int, str, datetime]]:
-    """What could not be applied and waits for a person: id, kind and when it came, oldest first."""
+    """Load events that wait for an operator: id, kind and time of receipt, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -112,11 +113,11 @@ def load_failed_events() -> list[tuple[int, str, datetime]]:
             """,
             [MAX_FAILURES],
         )
-        return [(event, kind, at) for event, kind, at in cursor.fetchall()]
+        return list(cursor.fetchall())
 
 
 def retry_failed_events() -> int:
-    """Have everything that was set aside tried again; how many."""
+    """Have workers try the failed events again; return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE provider_event SET failures = 0 WHERE applied_at IS NULL AND failures >= %s",
@@ -127,11 +128,11 @@ def retry_failed_events() -> int:
 
 def run_background_task(is_stopping: Callable[[], bool]) -> bool:
     """Apply pending events; return whether any was applied. Every worker repeats it."""
-    return apply_pending(is_stopping, left_alone_s=MIN_AGE_S) > 0
+    return apply_pending(is_stopping, min_age_s=MIN_AGE_S) > 0
 
 
 def is_due() -> bool:
-    """Whether an event waits to be applied, here or elsewhere."""
+    """Whether an event waits to be applied."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT FROM provider_event WHERE applied_at IS NULL AND failures < %s)",
@@ -141,20 +142,18 @@ def is_due() -> bool:
 
 
 def apply_pending(
-    is_stopping: Callable[[], bool] = lambda: False, *, left_alone_s: float = 0.0
+    is_stopping: Callable[[], bool] = lambda: False, *, min_age_s: float = 0.0
 ) -> int:
     """
-    Apply pending events, complaints first, the rest as they came; return how many.
+    Apply events that are at least `min_age_s` seconds old, complaints first; return how many.
 
-    Events that came less than `left_alone_s` seconds ago are left alone. Each event is tried once.
-    One that fails, or needs a lock that somebody holds, does not hold up those behind it; a failing
-    one is set aside in the end. Only the first lock is waited for long. Raises `OperationalError`
-    if the database is away.
+    Each is tried once. One that fails, or needs a lock that is held, does not hold up the others:
+    only the first lock is waited for long. Raises `OperationalError` if the database is away.
     """
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
-    while waiting := _waiting(after[True], after[False], left_alone_s):
-        for event, is_complaint in waiting:
+    while pending := _load_pending(after[True], after[False], min_age_s):
+        for event, is_complaint in pending:
             if is_stopping():
                 return applied
             after[is_complaint] = event
@@ -165,15 +164,16 @@ def apply_pending(
                     if not connection.is_usable():
                         raise
                     if wait_s == MAX_LOCK_WAIT_S:
-                        said = type(error.__cause__).__name__
                         logger.warning(
-                            "event %d is applied later: the database said %s", event, said
+                            "event %d is applied later: the database said %s",
+                            event,
+                            type(error.__cause__).__name__,
                         )
                     wait_s = MIN_LOCK_WAIT_S
     return applied
 
 
-def _waiting(complaint: int, other: int, left_alone_s: float) -> list[tuple[int, bool]]:
+def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[int, bool]]:
     """The next events to apply, after these two, and whether each is a complaint."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -184,52 +184,51 @@ def _waiting(complaint: int, other: int, left_alone_s: float) -> list[tuple[int,
               AND received_at <= clock_timestamp() - make_interval(secs => %s)
             ORDER BY is_complaint DESC, id LIMIT %s
             """,
-            [MAX_FAILURES, complaint, other, left_alone_s, READ_AT_ONCE],
+            [MAX_FAILURES, complaint, other, min_age_s, READ_AT_ONCE],
         )
-        return [(event, is_complaint) for event, is_complaint in cursor.fetchall()]
+        return list(cursor.fetchall())
 
 
 def apply(event: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
     """
-    Apply one event and put on record that it was. False if it was applied, is being applied by
-    somebody else, or could not be.
+    Apply one event. Return False if it was applied, is being applied elsewhere, or failed.
 
-    Raises `OperationalError` if the database was not there, or a lock was not free within `wait_s`.
+    Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`.
     """
     try:
         return _apply(event, wait_s)
     except OperationalError:
         raise
-    except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
+    except Exception as error:  # noqa: BLE001 -- the other events must still be applied
         _count_failure(event, error)
         return False
 
 
 def _apply(event: int, wait_s: float) -> bool:
     with short_transaction() as cursor:
-        told = _lock(cursor, event, wait_s)
-        if told is None:
+        locked = _lock(cursor, event, wait_s)
+        if locked is None:
             return False
-        said, received_at = told
-        _bind_copy(said)
-        is_here = said.accepted is not None and _apply_acceptance(
-            cursor, said.accepted.told_at(received_at)
+        parsed, received_at = locked
+        _bind_delivery(parsed)
+        exists = parsed.accepted is not None and _apply_acceptance(
+            cursor, parsed.accepted.received_by(received_at)
         )
-        fact = _fact(cursor, said, received_at)
+        fact = _fact(cursor, parsed, received_at)
         if fact is not None:
-            _apply_to_the_copy(cursor, fact)
-        if fact is None or isinstance(fact, Delivered) or said.is_of_a_test:
-            # A person's state does not hang on it, and it comes once for every copy.
+            _apply_to_delivery(cursor, fact)
+        if fact is None or isinstance(fact, Delivered) or parsed.is_of_a_test:
+            # It says nothing about a reader's state.
             _mark_applied(cursor, event)
-            copy = _copy_told_of(said)
-            if copy is not None:
-                address = said.fact.address_key if said.fact else said.address_key
-                _drop_if_forgotten(cursor, event, copy, address, is_here=is_here)
+            if parsed.delivery is not None:
+                _delete_if_erased(
+                    cursor, event, parsed.delivery, _address_key(parsed), exists=exists
+                )
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event, wait_s) is None:
             return False
-        readers.registered().told([fact])
+        readers.registered().apply_events([fact])
         _mark_applied(cursor, event)
     return True
 
@@ -244,7 +243,7 @@ def _lock(cursor: CursorWrapper, event: int, wait_s: float) -> tuple[WebhookEven
         [event],
     )
     row = cursor.fetchone()
-    return (webhook_event.parse_webhook(bytes(row[0])), row[1]) if row else None
+    return (parse_webhook(bytes(row[0])), row[1]) if row else None
 
 
 def _mark_applied(cursor: CursorWrapper, event: int) -> None:
@@ -253,33 +252,24 @@ def _mark_applied(cursor: CursorWrapper, event: int) -> None:
     )
 
 
-def _copy_told_of(said: WebhookEvent) -> DeliveryKey | None:
-    """The copy that an event names itself, also one that says nothing of a person's state."""
-    if said.fact is not None:
-        return said.fact.delivery
-    return said.accepted.delivery if said.accepted is not None else None
+def _bind_delivery(parsed: WebhookEvent) -> None:
+    if parsed.delivery is not None:
+        log_context.bind(issue=parsed.delivery.issue, version=parsed.delivery.version)
+    if parsed.accepted is not None:
+        log_context.bind(attempt=parsed.accepted.attempt)
 
 
-def _bind_copy(said: WebhookEvent) -> None:
-    """From here on every line of the log says which copy the event is about, never whose."""
-    key = _copy_told_of(said)
-    if key is not None:
-        log_context.bind(issue=key.issue, version=key.version)
-    if said.accepted is not None:
-        log_context.bind(attempt=said.accepted.attempt)
-
-
-def _drop_if_forgotten(
-    cursor: CursorWrapper, event: int, key: DeliveryKey, address: str, *, is_here: bool
+def _delete_if_erased(
+    cursor: CursorWrapper, event: int, key: DeliveryKey, address_key: str, *, exists: bool
 ) -> None:
     """
-    The reader of this copy was erased before it came, and it would bring the address back.
+    Delete the event if its reader was erased meanwhile: it would bring the address back.
 
-    Where the copy is not kept any more nobody can say whose it was: then it stays only if somebody
-    with that address is on the list. `is_here`: the copy was just seen, as it is ordinarily.
+    Without the delivery's row nobody can say whose it was: then it stays only if a reader has that
+    address. `exists`: the row was just seen.
     """
-    if not is_here and is_dropped(cursor, key):
-        if readers.registered().reader_at(address) is None:
+    if not exists and is_dropped(cursor, key):
+        if readers.registered().reader_at(address_key) is None:
             cursor.execute("DELETE FROM provider_event WHERE id = %s", [event])
         return
     cursor.execute(
@@ -295,37 +285,40 @@ def _drop_if_forgotten(
 # --- What it says of an address -------------------------------------------------------------------
 
 
-def _fact(cursor: CursorWrapper, said: WebhookEvent, received_at: datetime) -> ProviderEvent | None:
-    """The fact as it is applied: at a time, about a copy of ours or none, and whose wish it was."""
-    if said.fact is None:
+def _fact(
+    cursor: CursorWrapper, parsed: WebhookEvent, received_at: datetime
+) -> ProviderEvent | None:
+    """The event with its time, its delivery if that is ours, and whether we asked for it."""
+    if parsed.fact is None:
         return None
-    fact = received_by(said.fact, received_at)
+    fact = received_by(parsed.fact, received_at)
     if not isinstance(fact, Delivered):
-        # Whether a copy of ours is meant: mail of another system may go over the same server.
-        fact = replace(fact, delivery=_copy(cursor, fact, said))
+        # Mail of another system may go over the same server.
+        fact = replace(fact, delivery=_find_delivery(cursor, fact, parsed))
     if isinstance(fact, Suppressed) and fact.origin == "Customer":
         fact = replace(fact, is_our_own=was_requested_by_us(cursor, fact))
     return fact
 
 
-def _copy(cursor: CursorWrapper, fact: ProviderEvent, said: WebhookEvent) -> DeliveryKey | None:
+def _find_delivery(
+    cursor: CursorWrapper, fact: ProviderEvent, parsed: WebhookEvent
+) -> DeliveryKey | None:
     if fact.delivery is not None:
         return fact.delivery if exists_or_dropped(cursor, fact.delivery) else None
-    if said.issue is None or fact.message_id is None:
+    if parsed.issue is None or fact.message_id is None:
         return None
-    if said.is_of_a_test:
-        return find_delivery_by_message(cursor, said.issue, TEST_RECIPIENT, fact.message_id)
+    if parsed.is_of_a_test:
+        return find_delivery_by_message(cursor, parsed.issue, TEST_RECIPIENT, fact.message_id)
     reader = readers.registered().reader_at(fact.address)
-    return find_delivery_by_message(cursor, said.issue, reader, fact.message_id) if reader else None
+    return (
+        find_delivery_by_message(cursor, parsed.issue, reader, fact.message_id) if reader else None
+    )
 
 
-def _apply_to_the_copy(cursor: CursorWrapper, fact: ProviderEvent) -> None:
-    """
-    What it says of the copy, and of the provider's own list. The edition's lock comes first: what
-    is counted needs it, and everybody takes it before anything else.
-    """
+def _apply_to_delivery(cursor: CursorWrapper, fact: ProviderEvent) -> None:
+    """Write what it says of the delivery, and of the provider's suppression list."""
     at, key = fact.at, fact.delivery
-    assert at is not None  # noqa: S101 -- told_at sets it
+    assert at is not None  # noqa: S101 -- received_by sets it
     match fact:
         case Delivered() if key is not None:
             record_delivered(cursor, key, at)
@@ -343,7 +336,7 @@ def _apply_to_the_copy(cursor: CursorWrapper, fact: ProviderEvent) -> None:
 
 
 def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
-    """Keep it and settle by it, where it is news. False if there is no such copy."""
+    """Record it and settle by it, if it is news. Return False if there is no such delivery."""
     key = accepted.delivery
     cursor.execute(
         """
@@ -355,12 +348,11 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
     )
     row = cursor.fetchone()
     if row is None:
-        # Mail of another system on the same server, or of a database that is not this one; or its
-        # edition's copies are dropped.
+        # Mail of another system or database, or of an edition whose deliveries are dropped.
         return False
     edition, is_known = row
     if is_known:
-        # The ordinary case, once for every copy: nothing is locked, nothing written.
+        # The ordinary case: nothing is locked, nothing written.
         return True
     lock_edition(cursor, edition)
     record_acceptances(
@@ -375,19 +367,19 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
 
 
 def _count_failure(event: int, error: Exception) -> None:
-    """The error's own words may repeat a row with its address, so they are not logged."""
+    """Count a failure. The error's message may contain an address, so it is not logged."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE provider_event SET failures = failures + 1 WHERE id = %s RETURNING failures",
             [event],
         )
         (failures,) = cursor.fetchone()
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    frame = traceback.extract_tb(error.__traceback__)[-1]
     logger.error(
         "event %d could not be applied: %s in %s, line %s; %s",
         event,
         type(error).__name__,
-        place.filename,
-        place.lineno,
-        "it is set aside" if failures >= MAX_FAILURES else "it is tried again",
+        frame.filename,
+        frame.lineno,
+        "it waits for an operator" if failures >= MAX_FAILURES else "it is tried again",
     )

@@ -1,4 +1,4 @@
-"""Keeps the last that was told about an address's place on the provider's suppression list."""
+"""The latest known entry of each address on the provider's suppression lists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from delivery.models import ProviderSuppression
 from delivery.postmark.provider_events import Reactivated, Suppressed
 
 
-def save_latest(cursor: CursorWrapper, fact: Suppressed | Reactivated) -> None:
-    """
-    Keep what was told, if nothing later was. Of two words of one moment the refusal stays, so that
-    the order in which they are told makes no difference.
-    """
-    refuses = isinstance(fact, Suppressed)
-    reason, origin = (fact.reason, fact.origin) if isinstance(fact, Suppressed) else ("", "")
+def save_latest(cursor: CursorWrapper, event: Suppressed | Reactivated) -> None:
+    """Save an entry unless a later one is known. Of two at one time the suppression stays."""
+    refuses = isinstance(event, Suppressed)
+    reason, origin = (event.reason, event.origin) if isinstance(event, Suppressed) else ("", "")
     cursor.execute(
         """
         INSERT INTO provider_suppression AS held (address_key, stream, refuses, reason, origin, at)
@@ -28,39 +25,39 @@ def save_latest(cursor: CursorWrapper, fact: Suppressed | Reactivated) -> None:
         WHERE (excluded.at, excluded.refuses, excluded.reason, excluded.origin)
               > (held.at, held.refuses, held.reason, held.origin)
         """,
-        [fact.address_key, fact.stream, refuses, reason, origin, fact.at],
+        [event.address_key, event.stream, refuses, reason, origin, event.at],
     )
 
 
 def load_provider_suppressions(address: str) -> Sequence[ProviderSuppression]:
-    """What the provider's lists say of an address, a stream each; empty if nothing was told."""
+    """Load the entries of an address, one for each stream."""
     return list(ProviderSuppression.objects.filter(address_key=address.lower()).order_by("stream"))
 
 
 def forget(address: str) -> None:
-    """Keep nothing of it any more: the person is erased."""
+    """Delete the entries of an address whose reader is erased."""
     ProviderSuppression.objects.filter(address_key=address.lower()).delete()
 
 
-def filter_changed(stream: str, told: Sequence[Suppressed]) -> list[Suppressed]:
-    """Those of an address list that say something else than was told before, in their order."""
+def filter_changed(stream: str, events: Sequence[Suppressed]) -> list[Suppressed]:
+    """Return the entries that differ from what is known, in order."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT place FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[])
-                              WITH ORDINALITY AS entry (address_key, reason, origin, at, place)
+            SELECT number FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[])
+                              WITH ORDINALITY AS entry (address_key, reason, origin, at, number)
             WHERE NOT EXISTS (
                 SELECT FROM provider_suppression AS held
                 WHERE held.address_key = entry.address_key AND held.stream = %s AND held.refuses
                   AND (held.reason, held.origin, held.at) = (entry.reason, entry.origin, entry.at))
-            ORDER BY place
+            ORDER BY number
             """,
             [
-                [fact.address_key for fact in told],
-                [fact.reason for fact in told],
-                [fact.origin for fact in told],
-                [fact.at for fact in told],
+                [event.address_key for event in events],
+                [event.reason for event in events],
+                [event.origin for event in events],
+                [event.at for event in events],
                 stream,
             ],
         )
-        return [told[row[0] - 1] for row in cursor.fetchall()]
+        return [events[row[0] - 1] for row in cursor.fetchall()]

@@ -1,8 +1,7 @@
 """
-Puts down what the provider shall do about an address, and what it said to that.
+Queues changes of the provider's suppression list, and records its answers.
 
-Of one address only the latest change is sent: what it stood at before is of no use to anybody. The
-calls themselves can be repeated, so an end that is not known is no doubt: it is sent again.
+Only the latest change of an address is sent. A call without an answer is repeated.
 """
 
 from __future__ import annotations
@@ -20,24 +19,20 @@ from delivery.postmark.provider_events import Suppressed
 
 Change = Literal["suppress", "reactivate"]
 
-# The provider's clock and the database's may be so far apart.
+# The most that the provider's clock and the database's may differ.
 MAX_CLOCK_SKEW_S = 300
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change that is to be sent."""
+    """A change to send."""
 
     id: int
     address: str
 
 
 def queue_suppression_change(address: str, change: Change) -> None:
-    """
-    Have the provider suppress or reactivate an address on the broadcast stream, soon.
-
-    Runs in the caller's transaction: if that is undone, nothing is asked.
-    """
+    """Queue a change on the broadcast stream, in the caller's transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -49,7 +44,7 @@ def queue_suppression_change(address: str, change: Change) -> None:
 
 
 def supersede() -> None:
-    """Take the place of every waiting change that a later one of the same address follows."""
+    """Mark the changes that a later one of the same address replaces."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -64,7 +59,7 @@ def supersede() -> None:
 
 
 def load_pending(stream: str, change: Change, *, most: int) -> list[PendingChange]:
-    """The oldest changes of a kind that wait, one an address at most."""
+    """Load the oldest pending changes of a kind, at most one for each address."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -80,23 +75,23 @@ def load_pending(stream: str, change: Change, *, most: int) -> list[PendingChang
         return [PendingChange(*row) for row in cursor.fetchall()]
 
 
-def settle(answers: Mapping[int, str]) -> None:
-    """Write down what was said: change → the provider's reason for refusing it, empty if done."""
+def settle(results: Mapping[int, str]) -> None:
+    """Record results: change → the provider's reason for refusing it, empty if done."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             UPDATE suppression_change
             SET state = CASE WHEN answer = '' THEN 'done' ELSE 'refused' END, said = answer,
                 done_at = clock_timestamp()
-            FROM unnest(%s::bigint[], %s::text[]) AS told (change_id, answer)
+            FROM unnest(%s::bigint[], %s::text[]) AS result (change_id, answer)
             WHERE id = change_id AND state = 'waiting'
             """,
-            [list(answers), list(answers.values())],
+            [list(results), list(results.values())],
         )
 
 
 def load_pending_streams() -> list[str]:
-    """The streams that a change waits for."""
+    """The streams with pending changes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT DISTINCT stream FROM suppression_change WHERE state = 'waiting'")
         return sorted(row[0] for row in cursor.fetchall())
@@ -104,9 +99,9 @@ def load_pending_streams() -> list[str]:
 
 def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
     """
-    Whether we had asked for this suppression ourselves, and had not since had it lifted.
+    Whether we had asked for this suppression, and had not lifted it since.
 
-    Judged by when it happened and not by when it is told, so that the order makes no difference.
+    Compares when it happened, so that the order of events does not matter.
     """
     cursor.execute(
         """
@@ -132,10 +127,10 @@ def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
 
 
 def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
-    """What was asked about an address, the latest first; a reader's page shows it."""
+    """Load the changes of an address, the latest first."""
     return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
 
 
 def forget(address: str) -> None:
-    """Keep nothing of it any more: the person is erased. What waits is not sent."""
+    """Delete the changes of an address whose reader is erased; pending ones are not sent."""
     SuppressionChange.objects.filter(address_key=address.lower()).delete()

@@ -1,9 +1,8 @@
 """
-The address that the provider's webhooks are sent to. It only translates HTTP.
+The URL of the provider's webhooks.
 
-Postmark gives an event up for good at any answer of 400 and above but 408, 429 and 5xx. So only
-what was kept is answered 200, and only what must never be kept is refused for good: a wrong
-password, and a body larger than any event.
+Postmark gives an event up at any status of 400 and above except 408, 429 and 5xx. So 200 means
+stored, and only a wrong password or a body larger than any event is refused for good.
 """
 
 from __future__ import annotations
@@ -27,69 +26,70 @@ from delivery.feedback import event_inbox
 logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1024 * 1024
-LONGEST_TRACE = 100
+MAX_TRACE_LENGTH = 100
 # Digits of a length that are read: Python refuses to read thousands of them.
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 
 
 @method_decorator(csrf_exempt, name="dispatch")
 class PostmarkWebhook(View):
     """
-    One event a POST. Exempt from CSRF, because Postmark has no session: the password lets it in.
+    Stores one event for each POST. Exempt from CSRF, because a password protects it.
 
-    200 whenever the event is kept, understood or not. 503 while it cannot be, so that Postmark
-    tries again: without a database, and while no credentials are set.
+    503 makes Postmark try again: without a database, and while no credentials are set.
     """
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Keep the event, then apply it."""
+        """Store the event, then apply it."""
         if not (settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD):
             logger.error(
                 "a webhook was refused: set POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD"
             )
-            return _answer(503, "Webhooks are not set up here.")
-        if not _may_come_in(request.headers.get("Authorization", "")):
+            return _respond(503, "Webhooks are not set up here.")
+        if not _is_authorised(request.headers.get("Authorization", "")):
             logger.error(
-                "a webhook was refused, and what it told is lost: its user and password are not "
+                "a webhook was refused and its event is lost: its user and password are not "
                 "POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD"
             )
-            answer = _answer(401, "The user and password of this webhook are wrong.")
-            answer["WWW-Authenticate"] = 'Basic realm="webhooks"'
-            return answer
-        length = _length(request)
+            response = _respond(401, "The user and password of this webhook are wrong.")
+            response["WWW-Authenticate"] = 'Basic realm="webhooks"'
+            return response
+        length = _content_length(request)
         if length is None:
-            return _answer(503, "The event came without its length.")
+            return _respond(503, "The event came without its length.")
         if length > MAX_BODY_BYTES:
             logger.error("a webhook of more than %d bytes was refused", MAX_BODY_BYTES)
-            return _answer(413, f"An event may have {MAX_BODY_BYTES} bytes.")
+            return _respond(413, f"An event may have {MAX_BODY_BYTES} bytes.")
         try:
             body = request.read(length)
         except UnreadablePostError:
-            return _answer(408, "The event broke off.")
-        return _keep_and_apply(body, _trace(request))
+            return _respond(408, "The event broke off.")
+        return _store_and_apply(body, _trace(request))
 
 
-def _keep_and_apply(body: bytes, trace: str | None) -> HttpResponse:
+def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
     try:
         event = event_inbox.store(body, trace)
     except AnyDatabaseError as error:
-        logger.error("a webhook could not be kept (%s); Postmark tries again", type(error).__name__)
-        return _answer(503, "The event could not be kept.")
+        logger.error(
+            "a webhook could not be stored (%s); Postmark tries again", type(error).__name__
+        )
+        return _respond(503, "The event could not be stored.")
     if event is not None:
         try:
             event_inbox.apply(event)
         except AnyDatabaseError as error:
-            # It is kept: a worker applies it.
+            # A worker applies it.
             logger.warning(
                 "event %d is applied later: the database said %s", event, type(error).__name__
             )
-    return _answer(200, "Kept.")
+    return _respond(200, "Stored.")
 
 
-def _may_come_in(header: str) -> bool:
-    """Whether Basic credentials are the right ones, in a time that says nothing about them."""
+def _is_authorised(header: str) -> bool:
+    """Whether Basic credentials are right, in constant time."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return False
@@ -97,28 +97,28 @@ def _may_come_in(header: str) -> bool:
         given = base64.b64decode(encoded.strip(), validate=True)
     except (binascii.Error, ValueError):
         return False
-    wanted = f"{settings.POSTMARK_WEBHOOK_USER}:{settings.POSTMARK_WEBHOOK_PASSWORD}".encode()
+    expected = f"{settings.POSTMARK_WEBHOOK_USER}:{settings.POSTMARK_WEBHOOK_PASSWORD}".encode()
     # Hashed, because the comparison is constant only for texts of the same length.
-    return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(wanted).digest())
+    return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(expected).digest())
 
 
 def _trace(request: HttpRequest) -> str | None:
-    """What Postmark's tries of one event share; None where it is missing or cannot be kept."""
+    """The id that Postmark's tries of one event share; None if it cannot be stored."""
     trace = request.headers.get("X-PM-Webhook-Trace-Id", "").strip()
-    fits = 0 < len(trace) <= LONGEST_TRACE and trace.isascii() and trace.isprintable()
+    fits = 0 < len(trace) <= MAX_TRACE_LENGTH and trace.isascii() and trace.isprintable()
     return trace if fits else None
 
 
-def _length(request: HttpRequest) -> int | None:
-    """The body's length in bytes; None if it is not told, so that none can be taken for empty."""
-    told = request.META.get("CONTENT_LENGTH") or ""
-    if not told and "HTTP_TRANSFER_ENCODING" not in request.META:
+def _content_length(request: HttpRequest) -> int | None:
+    """The body's length in bytes; None if unknown, so that no body is taken for empty."""
+    given = request.META.get("CONTENT_LENGTH") or ""
+    if not given and "HTTP_TRANSFER_ENCODING" not in request.META:
         return 0
-    if not (told.isascii() and told.isdigit()):
+    if not (given.isascii() and given.isdigit()):
         return None
-    # What is cut off here is far too large with what is left, too.
-    return int((told.lstrip("0") or "0")[:MOST_DIGITS])
+    # A longer number is far too large without its last digits, too.
+    return int((given.lstrip("0") or "0")[:MAX_DIGITS])
 
 
-def _answer(status: int, sentence: str) -> HttpResponse:
+def _respond(status: int, sentence: str) -> HttpResponse:
     return HttpResponse(f"{sentence}\n", status=status, content_type="text/plain; charset=utf-8")

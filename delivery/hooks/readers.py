@@ -42,7 +42,7 @@ class Readers(Protocol):
         """Where a mail on request leads this reader, whose `version`-th it is; absolute."""
         ...
 
-    def told(self, facts: Sequence[ProviderEvent]) -> None:
+    def apply_events(self, events: Sequence[ProviderEvent]) -> None:
         """
         Take in what the provider told about addresses. Runs in the applying transaction.
 

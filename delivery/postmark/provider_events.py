@@ -1,9 +1,8 @@
 """
-What the provider tells about addresses, as facts. Pure, and never an error.
+What the provider says about addresses, as values. Pure; no input raises an error.
 
-One event of a webhook, one bounce of the polled list and one entry of a suppression list become
-the same words here, so that by whichever way something is told it does the same. Type and reason
-are read by their names: the numbers beside them are known to be wrong in places.
+Webhooks, polled bounces and suppression lists become the same values. Types and reasons are read by
+their names: the numbers beside them are wrong in places.
 Source: Postmark's API documentation, “Bounces”, “Suppressions” and “Webhooks”.
 """
 
@@ -14,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
+from typing import Any
 
 from delivery.postmark.responses import parse_message_id, parse_time
 from delivery.rules import delivery_key
@@ -26,13 +26,13 @@ MOST_DIGITS = 20
 
 
 class BounceMeaning(Enum):
-    """What a bounce says about the address it came from."""
+    """What a bounce says about its address."""
 
     BOUNCED = "the address takes no mail"
     LEFT = "its owner asked by mail to leave"
     COMPLAINED = "its owner called the letter spam"
-    COUNTED = "this copy came back; several of them say something about the address"
-    NOTED = "nothing that anybody has to act on"
+    COUNTED = "this delivery bounced; several of them say something about the address"
+    NOTED = "nothing to act on"
 
 
 _MEANINGS: Mapping[str, BounceMeaning] = MappingProxyType(
@@ -54,10 +54,7 @@ _MEANINGS: Mapping[str, BounceMeaning] = MappingProxyType(
 
 
 def meaning_of_bounce(kind: str, *, inactive: bool) -> BounceMeaning:
-    """
-    What a bounce of this type says. `inactive`: Postmark mails the address no more, which says more
-    than any type that is not grave in itself.
-    """
+    """What a bounce of this type says. `inactive`: Postmark mails the address no more."""
     meaning = _MEANINGS.get(kind, BounceMeaning.NOTED)
     if inactive and meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}:
         return BounceMeaning.BOUNCED
@@ -65,18 +62,19 @@ def meaning_of_bounce(kind: str, *, inactive: bool) -> BounceMeaning:
 
 
 def bounce_types(meaning: BounceMeaning) -> list[str]:
-    """The types of bounce that mean this by themselves."""
+    """The types of bounce that have this meaning."""
     return [kind for kind, means in _MEANINGS.items() if means is meaning]
 
 
-# --- Facts ----------------------------------------------------------------------------------------
+# --- Events ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventAbout:
     """
-    Whom a fact is about: the address as told, which copy if that is known, and when it happened by
-    the provider's clock (None if it did not say).
+    Whom an event is about: the address, the delivery if known, and when it happened.
+
+    `at` is by the provider's clock, None if it did not say.
     """
 
     address: str
@@ -93,12 +91,12 @@ class EventAbout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered(EventAbout):
-    """The receiving server took the copy."""
+    """The receiving server accepted the mail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounced(EventAbout):
-    """Mail came back, or was complained about; `bounce` is the provider's number of it."""
+    """Mail bounced, or was complained about; `bounce` is the provider's number of it."""
 
     bounce: str | None
     kind: str
@@ -114,9 +112,9 @@ class Bounced(EventAbout):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suppressed(EventAbout):
     """
-    The provider mails the address no more on this stream; why, and at whose word, as it says it.
+    The provider mails the address no more on this stream, with its reason and origin.
 
-    `is_our_own`: we asked for it ourselves, so that it says nothing new.
+    `is_our_own`: we asked for it, so that it is no news.
     """
 
     reason: str
@@ -125,7 +123,7 @@ class Suppressed(EventAbout):
 
     @property
     def meaning(self) -> BounceMeaning:
-        """What it says about the address's owner; `NOTED`: only that the provider refuses it."""
+        """What it says about the address; `NOTED`: only that the provider refuses it."""
         match self.reason, self.origin:
             case "HardBounce", _:
                 return BounceMeaning.BOUNCED
@@ -139,58 +137,65 @@ class Suppressed(EventAbout):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reactivated(EventAbout):
-    """The provider would mail the address again. It brings nobody back."""
+    """The provider would mail the address again. It brings no reader back."""
 
 
 ProviderEvent = Delivered | Bounced | Suppressed | Reactivated
 
 
-def received_by(fact: ProviderEvent, seen: datetime) -> ProviderEvent:
-    """The same, told at `seen`: what it tells of was over by then, whatever its clock says."""
-    return replace(fact, at=seen if fact.at is None else min(fact.at, seen))
+def received_by(event: ProviderEvent, received_at: datetime) -> ProviderEvent:
+    """The event, no later than it was received, whatever the provider's clock says."""
+    at = received_at if event.at is None else min(event.at, received_at)
+    return replace(event, at=at)
 
 
-# --- Reading --------------------------------------------------------------------------------------
+# --- Parsing --------------------------------------------------------------------------------------
 
 
 def parse_event(event: Mapping[str, object]) -> ProviderEvent | None:
-    """The fact that an event tells, or None: of an unknown type, or about no address."""
+    """Parse an event; None if its type is unknown or it names no address."""
     match event.get("RecordType"):
         case "Delivery":
-            address, at = _address(event.get("Recipient")), parse_time(event.get("DeliveredAt"))
-            return _delivered(event, address, at) if address else None
+            about = _about(event, "Recipient", "DeliveredAt")
+            return Delivered(**about) if about else None
         case "Bounce" | "SpamComplaint" as record_type:
-            address, at = _address(event.get("Email")), parse_time(event.get("BouncedAt"))
-            return _bounced(event, record_type, address, at) if address else None
+            about = _about(event, "Email", "BouncedAt")
+            return _bounced(event, record_type, about) if about else None
         case "SubscriptionChange":
-            address, at = _address(event.get("Recipient")), parse_time(event.get("ChangedAt"))
-            return _changed(event, address, at) if address else None
+            about = _about(event, "Recipient", "ChangedAt")
+            return _changed(event, about) if about else None
         case _:
             return None
 
 
 def parse_event_address(event: Mapping[str, object]) -> str:
-    """Whose address an event of any type names where Postmark writes it; empty if it names none."""
+    """The address that an event of any type names; empty if it names none."""
     return _address(event.get("Recipient")) or _address(event.get("Email"))
 
 
-def _delivered(event: Mapping[str, object], address: str, at: datetime | None) -> Delivered:
-    stream, delivery, message_id = _copy(event)
-    return Delivered(
-        address=address, at=at, stream=stream, delivery=delivery, message_id=message_id
-    )
+def parse_delivery_key(event: Mapping[str, object]) -> DeliveryKey | None:
+    """The delivery that an event's metadata names."""
+    metadata = event.get("Metadata")
+    key = metadata.get("delivery") if isinstance(metadata, dict) else None
+    return delivery_key.read(key) if isinstance(key, str) else None
 
 
-def _bounced(
-    event: Mapping[str, object], record_type: str, address: str, at: datetime | None
-) -> Bounced:
-    stream, delivery, message_id = _copy(event)
+def _about(event: Mapping[str, object], address: str, at: str) -> dict[str, Any] | None:
+    """The fields of `EventAbout`; None if the event names no address."""
+    if not _address(event.get(address)):
+        return None
+    return {
+        "address": _address(event.get(address)),
+        "at": parse_time(event.get(at)),
+        "stream": _word(event.get("MessageStream")),
+        "delivery": parse_delivery_key(event),
+        "message_id": parse_message_id(event.get("MessageID")),
+    }
+
+
+def _bounced(event: Mapping[str, object], record_type: str, about: dict[str, Any]) -> Bounced:
     return Bounced(
-        address=address,
-        at=at,
-        stream=stream,
-        delivery=delivery,
-        message_id=message_id,
+        **about,
         bounce=_number(event.get("ID")),
         kind="SpamComplaint" if record_type == "SpamComplaint" else _word(event.get("Type")),
         inactive=event.get("Inactive") is True,
@@ -198,37 +203,20 @@ def _bounced(
     )
 
 
-def _changed(
-    event: Mapping[str, object], address: str, at: datetime | None
-) -> Suppressed | Reactivated | None:
-    stream, delivery, message_id = _copy(event)
+def _changed(event: Mapping[str, object], about: dict[str, Any]) -> Suppressed | Reactivated | None:
     if event.get("SuppressSending") is True:
         return Suppressed(
-            address=address,
-            at=at,
-            stream=stream,
-            delivery=delivery,
-            message_id=message_id,
+            **about,
             reason=_word(event.get("SuppressionReason")),
             origin=_word(event.get("Origin")),
         )
     if event.get("SuppressSending") is False:
-        return Reactivated(address=address, at=at, stream=stream)
+        return Reactivated(address=about["address"], at=about["at"], stream=about["stream"])
     return None
 
 
-def _copy(event: Mapping[str, object]) -> tuple[str, DeliveryKey | None, str | None]:
-    metadata = event.get("Metadata")
-    key = metadata.get("delivery") if isinstance(metadata, dict) else None
-    return (
-        _word(event.get("MessageStream")),
-        delivery_key.read(key) if isinstance(key, str) else None,
-        parse_message_id(event.get("MessageID")),
-    )
-
-
 def _address(value: object) -> str:
-    """An address as the tables can hold it: printable ASCII around one @; empty for all else."""
+    """An address of printable ASCII around one @; empty for anything else."""
     if not isinstance(value, str):
         return ""
     address = value.strip()
@@ -248,6 +236,6 @@ def _sentence(value: object) -> str:
 
 
 def _number(value: object) -> str | None:
-    """The provider's number of a bounce: larger than 32 bits, and never calculated with."""
+    """The provider's number of a bounce, which may exceed 32 bits."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number and 0 < value < 10**MOST_DIGITS else None  # type: ignore[operator]

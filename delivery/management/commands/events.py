@@ -1,4 +1,4 @@
-"""`manage.py events`: what the provider told and could not be applied."""
+"""`manage.py events`: provider events that could not be applied."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from delivery.feedback.event_inbox import load_failed_events, retry_failed_event
 
 
 class Command(BaseCommand):
-    """Lists events that were set aside, or has them tried again."""
+    """Lists failed events, or has them tried again."""
 
     help = (
-        "List the provider's events that could not be applied and were set aside; the log says "
-        "why. With --again workers try them again."
+        "List the provider's events that could not be applied; the log says why. With --again "
+        "workers try them again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,8 +27,7 @@ class Command(BaseCommand):
             return
         events = load_failed_events()
         for number, kind, received_at in events:
-            self.stdout.write(
-                f"event {number}  {kind or 'of no kind'}  received {received_at:%Y-%m-%d %H:%M} UTC"
-            )
+            received = f"received {received_at:%Y-%m-%d %H:%M} UTC"
+            self.stdout.write(f"event {number}  {kind or 'of unknown type'}  {received}")
         if not events:
-            self.stdout.write("No event is set aside.")
+            self.stdout.write("No event has failed.")

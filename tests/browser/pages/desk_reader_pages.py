@@ -65,7 +65,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
             kind=kind, inactive=True,
             description="The server was unable to deliver your message (ex: unknown user).",
         )  # fmt: skip
-        RegisteredReaders().told([told])
+        RegisteredReaders().apply_events([told])
     manual_suppression.shut_out(shut_out.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,

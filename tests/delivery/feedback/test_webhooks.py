@@ -246,7 +246,7 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
     assert applied() == [False] + [True] * 10
     assert ProviderEvent.objects.order_by("id")[0].failures == event_inbox.MAX_FAILURES
     assert newsroom.outcomes(in_doubt) == ["unknown", "sent", "unknown"]
-    assert caplog.text.count("it is set aside") == 1
+    assert caplog.text.count("it waits for an operator") == 1
     assert "private@example.net" not in caplog.text
     # Put right, and told to try again.
     ProviderEvent.objects.update(failures=0)

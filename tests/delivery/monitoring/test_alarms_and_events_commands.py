@@ -44,9 +44,9 @@ def test_an_issue_is_named_by_its_id(db: None) -> None:
 
 def test_events_that_were_set_aside_are_listed_and_tried_again(transactional_db: None) -> None:
     event = event_inbox.store(b'{"RecordType": "Delivery"}')
-    assert said("events") == "No event is set aside.\n"
+    assert said("events") == "No event has failed.\n"
     ProviderEvent.objects.update(failures=event_inbox.MAX_FAILURES)
     assert f"event {event}  Delivery" in said("events")
     assert said("events", "--again") == "1 events are tried again.\n"
-    assert said("events") == "No event is set aside.\n"
+    assert said("events") == "No event has failed.\n"
     assert event_inbox.apply_pending() == 1

@@ -36,7 +36,7 @@ DAY = timedelta(days=1)
 
 
 def tell(*facts: ProviderEvent) -> None:
-    RegisteredReaders().told(facts)
+    RegisteredReaders().apply_events(facts)
 
 
 def bounced(kind: str = "HardBounce", **more: Any) -> Bounced:

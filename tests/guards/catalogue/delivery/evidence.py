@@ -58,7 +58,7 @@ a webhook larger than any event is refused
     PostmarkWebhook.post: if «length > MAX_BODY_BYTES → False»:
     test_a_body_larger_than_any_event_is_refused
 a length of thousands of digits is not read
-    _length: «[:MOST_DIGITS]»
+    _content_length: «[:MAX_DIGITS]»
     test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
 a time that is still to come is when the event was seen
     _apply: said.accepted«.received_by(received_at)»
@@ -67,7 +67,7 @@ a webhook that broke off is not taken for a whole one
     PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»
     test_a_body_that_breaks_off_may_come_again
 a webhook of untold length is not taken for an empty one
-    _length: if not told «and "HTTP_TRANSFER_ENCODING" not in request.META»:
+    _content_length: if not told «and "HTTP_TRANSFER_ENCODING" not in request.META»:
     test_a_body_of_untold_length_is_not_an_empty_one
 an event that could not be kept may come again
     _keep_and_apply: return _answer(«503 → 200», "The event could not be kept.")
@@ -79,6 +79,6 @@ an event that is being applied is left to whoever applies it
     _lock_identity: NULL FOR UPDATE «SKIP LOCKED»
     test_an_event_that_is_being_applied_is_left_alone
 an event that cannot be applied is set aside in the end
-    _waiting: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
+    _load_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
     test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside
 """)

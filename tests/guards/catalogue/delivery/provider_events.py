@@ -59,7 +59,7 @@ a copy in doubt has left as well
     pause_if_over_threshold: SELECT sum(sent + «unknown +» CASE
     test_copies_in_doubt_have_left_too
 another try of the same event is known by its trace
-    _keep_and_apply: provider_event.store(body, «trace → None»)
+    _store_and_apply: event_inbox.store(body, «trace → None»)
     test_another_try_of_the_same_event_is_known_by_its_trace
 what is older than an opt-in changes nothing
     _take_in: if «reader.opted_in_at is not None and at <= reader.opted_in_at → False»:

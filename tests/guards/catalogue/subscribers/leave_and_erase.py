@@ -44,7 +44,8 @@ what the provider tells late of somebody who was erased is not kept
     _take_in: if «reader is None and erased_among([fact.address_key]) → False»:
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 a delivery that is told late of somebody who was erased is not kept
-    _apply: «_drop_if_forgotten(cursor, event, copy, address, is_here=is_here) → pass»
+    _apply: «_delete_if_erased(cursor, event, parsed.delivery, _address_key(parsed), exists=exists)
+        → pass»
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 letting in takes back the desk's own word alone
     _why_it_stays_shut: if «standing.reason != MANUAL and not is_over → False»:
