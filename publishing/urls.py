@@ -9,12 +9,11 @@ from publishing.approval.approval_view import approve_draft
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.dashboard.activity_view import log
-from publishing.dashboard.dashboard_view import issues, issues_json, look_at_alarms
+from publishing.dashboard.dashboard_view import issues, look_at_alarms
 from publishing.images.images_view import pictures
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv_view import readers_csv
-from publishing.progress.progress_json_view import progress_json
-from publishing.progress.progress_view import progress
+from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
@@ -39,7 +38,6 @@ urlpatterns = [
     path("test/", send_test_letter, name="test"),
     path("test/<int:number>/", test_letter_page, name="test_letter"),
     path("issues/", issues, name="issues"),
-    path("issues/now.json", issues_json, name="issues_json"),
     path("issues/alarms/", look_at_alarms, name="look_at_alarms"),
     path("log/", log, name="log"),
     path("<uuid:issue>/", progress, name="progress"),

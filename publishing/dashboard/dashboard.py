@@ -38,21 +38,14 @@ from publishing.dashboard.dashboard_headline import Standing, sentence_of
 from publishing.dashboard.issue_pages import (
     IssuePage,
     LookedFor,
-    Tab,
     is_any_published,
     open_drafts,
     page_of,
     still_to_come,
 )
 from publishing.dashboard.readers_chart import Chart, chart_of
-from publishing.dashboard.sending_now import GoingOut, going_out, here_of
-from publishing.dashboard.todo_items import (
-    MOST_OF_A_KIND,
-    Asked,
-    Checked,
-    Unapproved,
-    first_of,
-)
+from publishing.dashboard.sending_now import Sending, page_contents, sending_now
+from publishing.dashboard.todo_items import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
 from publishing.dashboard.undelivered_chart import Strip, strips_of
 from publishing.display_name import called
 from publishing.editions.status import EditionStatus, status_from_counts
@@ -138,8 +131,8 @@ class Overview:
     now: datetime
     sentence: str
     asked: Asked
-    going: Sequence[GoingOut]
-    here: str
+    sending: Sequence[Sending]
+    contents: str
     issues: IssuePage
     drafts: Sequence[DraftRow]
     scheduled: Sequence[ScheduledRow]
@@ -170,7 +163,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
     books = {one.edition: one for one in load_all_counts(among=sorted(read))} if read else {}
     statuses = [status_from_counts(books[edition]) for edition in open_ones]
-    going = going_out(statuses, zone)
+    sending = sending_now(statuses, zone)
     takes_two = newsletter.second_person
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
     drafts = [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts]
@@ -190,8 +183,8 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         sentence=sentence_of(
             Standing(
                 needs=asked.count,
-                going=[one.title for one in going if not one.is_held],
-                held=[one.title for one in going if one.is_held],
+                going=[one.title for one in sending if not one.is_held],
+                held=[one.title for one in sending if one.is_held],
                 scheduled=len(to_come),
                 next_title=plain_title(to_come[0]) if to_come else "",
                 next_when=_goes_out(to_come[0]) if to_come else "",
@@ -201,8 +194,8 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
             )
         ),
         asked=asked,
-        going=going,
-        here=here_of(going, needs=len(statuses) - len(going)),
+        sending=sending,
+        contents=page_contents(sending, needs=len(statuses) - len(sending)),
         issues=page,
         drafts=drafts,
         scheduled=scheduled,
@@ -219,17 +212,17 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     )
 
 
-def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
+def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
     """
-    What the open page asks for again: what goes out, what the page has to have been made with, and
-    when it was read. Three queries, none of which counts deliveries.
+    What an open desk asks for again, in three queries that count no deliveries.
+
+    What is being sent, the page's contents to compare, and when they were read.
     """
     open_ones = load_open_newsletters()
-    statuses = (
-        [status_from_counts(one) for one in load_all_counts(among=open_ones)] if open_ones else []
-    )
-    going = going_out(statuses, newsletter.zone)
-    return going, here_of(going, needs=len(statuses) - len(going)), _now()
+    books = load_all_counts(among=open_ones) if open_ones else []
+    statuses = [status_from_counts(one) for one in books]
+    sending = sending_now(statuses, newsletter.zone)
+    return sending, page_contents(sending, needs=len(statuses) - len(sending)), _now()
 
 
 # --- Its parts ------------------------------------------------------------------------------------
@@ -351,6 +344,3 @@ def _now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         at: datetime = cursor.fetchone()[0]
     return at
-
-
-__all__ = ["Overview", "Tab", "Viewer", "overview_of", "plain_title", "reading_of"]

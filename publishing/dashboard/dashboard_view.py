@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.cache import get_conditional_response
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from delivery.humanise import clock
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
-from publishing.dashboard.dashboard import Viewer, overview_of, reading_of
+from publishing.dashboard.dashboard import Viewer, overview_of, read_sending
 from publishing.dashboard.issue_pages import LookedFor, Tab
-from publishing.dashboard.sending_now import live_json
-from publishing.desk_access import author_of, desk_page, may_look, may_operate, may_see_the_desk
+from publishing.desk_access import author_of, desk_page, may_operate, may_see_the_desk
 from publishing.flash_messages import notes_of
+from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
+from publishing.progress.poll_interval import ask_desk_again_s
 from subscribers.links.see_other import see_other
 
 LONGEST_ID = 18
@@ -30,15 +30,22 @@ LONGEST_ID = 18
 @require_safe
 def issues(request: HttpRequest) -> HttpResponse:
     """The overview: each viewer sees the parts that they have to do with."""
+    viewer = Viewer.of(request.user)
+    poll = poll_from(request) if viewer.looks else None
+    if poll is not None:
+        return _update(request, poll)
     given = request.GET
     looked_for = LookedFor.for_(given.get("show", ""), given.get("q", ""), given.get("before", ""))
-    overview = overview_of(Viewer.of(request.user), looked_for)
+    overview = overview_of(viewer, looked_for)
     return desk_page(
         request,
         "publishing/issues.html",
         {
             "overview": overview,
-            "viewer": overview.viewer,
+            "viewer": viewer,
+            "sending": overview.sending,
+            "read_at": overview.now,
+            "poll": next_poll(request, ask_desk_again_s(is_sending=bool(overview.sending))),
             "looked_for": looked_for,
             "tabs": _tabs(looked_for, sees_drafts=overview.viewer.writes),
             "older": _address(looked_for, before=older) if (older := overview.issues.next) else "",
@@ -49,19 +56,22 @@ def issues(request: HttpRequest) -> HttpResponse:
     )
 
 
-@may_look
-@require_safe
-def issues_json(request: HttpRequest) -> HttpResponse:
-    """What goes out at this moment, told again only where it is news (`ETag`)."""
-    going, here, read_at = reading_of(newsletter := Newsletter.objects.the_one())
-    body = json.dumps(live_json(going, here=here)).encode()
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    answer = HttpResponse(body, content_type="application/json")
-    answer.headers["ETag"] = tag
-    answer = get_conditional_response(request, etag=tag, response=answer) or answer
-    answer.headers["Homing-Updated"] = clock(read_at, newsletter.zone)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
+    """What is being sent at this moment, if that is news to an open page, and its next poll."""
+    newsletter = Newsletter.objects.the_one()
+    sending, contents, read_at = read_sending(newsletter)
+    facts: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
+    with timezone.override(newsletter.zone):
+        tag = tag_of(render_to_string("publishing/sending_list.html", facts, request))
+        is_news = tag != poll.seen
+        unchanged = 0 if is_news else poll.unchanged + 1
+        after_s = ask_desk_again_s(
+            is_sending=bool(sending), hidden=poll.is_hidden, unchanged=unchanged
+        )
+        facts["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
+        facts["is_news"], facts["is_old"] = is_news, contents != poll.listed
+        body = render_to_string("publishing/issues_update.html", facts, request)
+    return HttpResponse(body, headers={"Cache-Control": "no-store"})
 
 
 @may_operate

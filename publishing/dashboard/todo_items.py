@@ -94,7 +94,7 @@ def _of_edition(status: EditionStatus, may_act: bool) -> Need:
                 _action(settle.name, books.issue, books.version),
             ),
         )
-    reason = status.reason.removeprefix("Needs attention: ")
+    reason = status.reason
     return Need(glyph, tone, stands, reason, tuple(ways), name=title_of(status))
 
 

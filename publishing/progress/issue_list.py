@@ -18,7 +18,8 @@ from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
 from publishing.editions.versions import is_correction
-from publishing.progress.progress import GLYPHS, TONES, counts_of, how_far
+from publishing.progress.progress import GLYPHS, TONES, counts_of
+from publishing.progress.progress_sentences import how_far
 from publishing.progress_bar import Part, label_of, parts_of
 
 

@@ -21,6 +21,8 @@ QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
 # A page follows a send in so many steps, within these bounds.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
+# The desk, while something is being sent and otherwise.
+DESK_S, DESK_IDLE_S = 4.0, 30.0
 # So many readings a second are given to all pages together.
 READINGS_PER_S = 2
 # Without scripts the whole page is loaded again.
@@ -39,6 +41,13 @@ def ask_again_s(
         return None
     pause = LONGEST_S if hidden else _pause_where_seen(status, unchanged)
     return round(max(pause, pages / READINGS_PER_S), 1)
+
+
+def ask_desk_again_s(*, is_sending: bool, hidden: bool = False, unchanged: int = 0) -> float:
+    """Seconds until an open desk asks again what is being sent."""
+    if hidden:
+        return LONGEST_S
+    return min(LONGEST_S, (DESK_S if is_sending else DESK_IDLE_S) * GROWS_BY ** min(unchanged, 10))
 
 
 def reload_s(status: EditionStatus) -> int | None:

@@ -1,10 +1,16 @@
-"""How an issue stands: the page, and the reader-by-reader list below it."""
+"""The page of an edition: how it is doing, reader by reader, and what may be done."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
@@ -15,75 +21,183 @@ from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import PUBLISH, desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
-from publishing.editions.edition_from_url import edition_from_url
-from publishing.editions.status import load_status
+from publishing.editions.edition_from_url import edition_from_url, statuses_from_url
+from publishing.editions.status import EditionStatus
 from publishing.editions.versions import is_correction, reached_someone, versions_of
 from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_WRITE
 from publishing.progress.edition_history import history_of
-from publishing.progress.issue_list import rows_of
-from publishing.progress.poll_interval import ask_again_s, reload_s
-from publishing.progress.progress import OUTCOME_TONES, counts_of, reading_of
-from publishing.progress.reader_outcomes_view import listed_readers
-from publishing.progress_bar import ORDER
+from publishing.progress.issue_list import Row, rows_of
+from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
+from publishing.progress.open_pages import OpenPages, SharedReadings
+from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
+from publishing.progress.progress import Progress, progress_of
+from publishing.progress.progress_sentences import sentence_of
+from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
 
 ALARMS_SHOWN = 10
+_LIVE_PARTS = ("head", "counts", "details", "versions", "reader_tabs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one look at the database says of an edition and of all versions of its issue."""
+
+    edition: Edition
+    status: EditionStatus
+    statuses: Sequence[EditionStatus]
+    versions: Sequence[Edition]
+    has_reached: bool
+    zone: ZoneInfo
+
+
+_pages = OpenPages(within_s=1.5 * LONGEST_S, most=5000)
+_readings: SharedReadings[_Reading] = SharedReadings(for_s=1, most=100)
 
 
 @may_look
 @require_safe
 def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """The progress of an issue's newest edition, or of the version that is named."""
-    edition = edition_from_url(request, issue)
-    status = load_status(edition.pk)
-    counts = counts_of(status.books)
-    versions = versions_of(issue).annotate(is_correction=is_correction()).select_related("author")
+    poll = poll_from(request)
+    if poll is not None:
+        return _update(request, issue, poll)
+    reading = _read(request, issue)
+    edition, status = reading.edition, reading.status
+    shown = _live_facts(request, reading)
     alarms = load_alarms(edition.pk, most=ALARMS_SHOWN + 1)
-    zone = Newsletter.objects.the_one().zone
-    live = reading_of(status, zone)
     may_open = any(map(request.user.has_perm, MAY_WRITE))
+    newest = max((one.version for one in reading.versions), default=edition.version)
     return desk_page(
         request,
         "publishing/progress.html",
         {
-            "edition": edition,
-            "title": plain_title(edition),
-            "status": status,
-            "is_ours": not status.books.is_transactional,
-            "live": live,
-            "ask_again_s": ask_again_s(status),
-            "reload_s": reload_s(status),
-            # Without its fragment: to that a browser would only scroll.
-            "here": request.get_full_path(),
-            "ledger": [
-                (name, counts[name], OUTCOME_TONES[name], live.text[f"note_{name}"])
-                for name in ORDER
-            ],
-            "readers": listed_readers(request, edition, status, zone),
+            **shown,
+            "readers": listed_readers(request, edition, status, reading.zone),
             "history": history_of(edition, status),
-            "newer": _newer_version(edition),
+            "poll": next_poll(request, ask_again_s(status)),
+            "reload_s": reload_s(status),
+            "newer": newest if newest > edition.version else None,
             "draft": open_draft_of_issue(issue) if may_open else None,
-            "versions": rows_of(versions) if edition.version > 1 or versions.count() > 1 else [],
-            "has_reached": reached_someone(issue),
             "notes": notes_of(request),
-            "warnings": [] if live.at_rest else load_warnings(),
-            "may_publish": request.user.has_perm(PUBLISH),
+            "warnings": [] if shown["progress"].is_at_rest else load_warnings(),
             "alarms": alarms[:ALARMS_SHOWN],
             "more_alarms": len(alarms) > ALARMS_SHOWN,
-            "actions": [
-                (action, LABELS[action.name])
-                for action in ACTIONS.values()
-                if action.is_open_to(request.user.has_perm)
-            ],
         },
     )
 
 
-def _newer_version(edition: Edition) -> int | None:
-    """The version that came after this one, if it is not the newest."""
-    return (
-        Edition.objects.filter(issue=edition.issue_id, version__gt=edition.version)
-        .order_by("-version")
-        .values_list("version", flat=True)
-        .first()
+@may_look
+@require_safe
+def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
+    """The keys of `issue_status` with `rate` and `eta_s`."""
+    status, _ = statuses_from_url(request, issue)
+    return JsonResponse(status.progress_json(), headers={"Cache-Control": "no-store"})
+
+
+def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
+    """
+    What has changed on an open page, and its next poll.
+
+    Polls within a second share one reading. A page that names itself is counted, because the more
+    pages are open the less often each of them asks.
+    """
+    pages = 1
+    if poll.page:
+        pages = _pages.seen(poll.page, hidden=poll.is_hidden)
+        key = (issue, request.GET.get("version"))
+        reading = _readings.get(key, lambda: _read(request, issue))
+    else:
+        reading = _read(request, issue)
+    edition, status = reading.edition, reading.status
+    with timezone.override(reading.zone):
+        facts = {**_live_facts(request, reading), "is_update": True}
+        parts = "".join(
+            render_to_string(f"publishing/progress_{part}.html", facts, request)
+            for part in _LIVE_PARTS
+        )
+        tag = tag_of(parts)
+        is_news = poll.seen != tag
+        unchanged = 0 if is_news else poll.unchanged + 1
+        after_s = ask_again_s(status, hidden=poll.is_hidden, unchanged=unchanged, pages=pages)
+        facts["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
+        facts["is_older"] = _counts(status) != poll.listed.partition(".")[2]
+        has_new_list = _is_list_news(facts["listed"], poll.listed, facts["progress"])
+        if has_new_list:
+            facts["readers"] = listed_readers(request, edition, status, reading.zone)
+            facts["history"] = history_of(edition, status)
+        body = render_to_string(
+            "publishing/progress_update.html",
+            {**facts, "parts": parts if is_news else "", "has_new_list": has_new_list},
+            request,
+        )
+    return HttpResponse(body, headers={"Cache-Control": "no-store"})
+
+
+def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
+    status, statuses = statuses_from_url(request, issue)
+    versions = list(
+        versions_of(issue).annotate(is_correction=is_correction()).select_related("author", "issue")
     )
+    edition = next((one for one in versions if one.pk == status.books.edition), None)
+    return _Reading(
+        edition=edition or edition_from_url(request, issue),
+        status=status,
+        statuses=statuses,
+        versions=versions,
+        has_reached=reached_someone(issue),
+        zone=Newsletter.objects.the_one().zone,
+    )
+
+
+def _live_facts(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
+    """What the parts of the page that change show."""
+    edition, status = reading.edition, reading.status
+    shown, may = progress_of(status), request.user.has_perm
+    readers = chosen_list(request, edition, status.books)
+    return {
+        "edition": edition,
+        "title": plain_title(edition),
+        "status": status,
+        "books": status.books,
+        "read_at": status.books.now,
+        "progress": shown,
+        "sentence": sentence_of(status, reading.zone),
+        "is_ours": not status.books.is_transactional,
+        "actions": [
+            (action, LABELS[action.name])
+            for action in ACTIONS.values()
+            if action.name in shown.actions and action.is_open_to(may)
+        ],
+        "may_publish": may(PUBLISH),
+        "has_reached": reading.has_reached,
+        "versions": _version_rows(reading),
+        "readers": readers,
+        "listed": _listed(reading, shown, readers["outcome"]),
+        # Without its fragment: to that a browser would only scroll.
+        "here": request.get_full_path(),
+    }
+
+
+def _version_rows(reading: _Reading) -> list[Row]:
+    if len(reading.versions) < 2:
+        return []
+    return rows_of(reading.versions, {one.books.edition: one.books for one in reading.statuses})
+
+
+def _counts(status: EditionStatus) -> str:
+    return "-".join(str(count) for _, count, _ in progress_of(status).outcomes)
+
+
+def _listed(reading: _Reading, shown: Progress, outcome: str) -> str:
+    """What a list was read from: which one, the states of all versions, and the counts."""
+    states = [f"{one.books.version}{one.words}" for one in reading.statuses]
+    shape = tag_of(f"{outcome} {shown.books.has_started} {' '.join(states)}")
+    return f"{shape}.{_counts(reading.status)}"
+
+
+def _is_list_news(listed: str, before: str, shown: Progress) -> bool:
+    """Whether the list and the history are read again: not for every copy that goes out."""
+    if listed.partition(".")[0] != before.partition(".")[0]:
+        return True
+    return shown.is_at_rest and listed != before

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from django.http import HttpRequest
 
 from delivery.models import Delivery, Edition
+from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.status import EditionStatus
 from publishing.permissions import TAKE_READERS_AWAY
 from publishing.progress.outcome_sentences import address_of, when_of, why_of
@@ -49,23 +50,18 @@ class Row:
     reader: int | None
 
 
-def listed_readers(
-    request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
-) -> dict[str, Any]:
-    """What the template of the list needs, for what the address asks."""
-    books = status.books
-    clock = _clock_beside(edition.published_at, zone)
-    why = partial(why_of, clock=clock, held_until=status.held_until)
-    manages = request.user.has_perm(MANAGE)
+def chosen_list(request: HttpRequest, edition: Edition, books: EditionCounts) -> dict[str, Any]:
+    """Which list an address asks for, and the tabs of all lists, without reading the list."""
     takes_away = any(map(request.user.has_perm, TAKE_READERS_AWAY))
     counts = {ALL: books.audience, **{name: getattr(books, name) for name in (*ORDER, MISSED)}}
     outcome, most = request.GET.get("outcome", ""), PAGE
-    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     if outcome not in LISTS:
         most = FIRST_FEW
         outcome = next((name for name in LISTED_UNASKED if counts[name]), ALL)
-    facts: dict[str, Any] = {
+    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    return {
         "outcome": outcome,
+        "most": most,
         "tabs": [
             (name, counts[name])
             for name in LISTS
@@ -75,26 +71,30 @@ def listed_readers(
         "missed": books.missed,
         "takes_away": takes_away,
         "is_ours": not books.is_transactional,
-        "text": "",
+        "text": text if takes_away else "",
         "here": urlencode({"version": edition.version, "outcome": outcome}),
     }
+
+
+def listed_readers(
+    request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
+) -> dict[str, Any]:
+    """The list that an address asks for, for its template."""
+    facts = chosen_list(request, edition, status.books)
+    clock = _clock_beside(edition.published_at, zone)
+    why = partial(why_of, clock=clock, held_until=status.held_until)
+    manages = request.user.has_perm(MANAGE)
     after = place(request.GET.get("after", ""))
     try:
-        if text and takes_away:
-            found, more = found_readers(edition.issue_id, edition.version, text)
-            return facts | {
-                "text": text,
-                "rows": [_found_row(one, why, clock, manages) for one in found],
-                "more_found": more,
-            }
-        page = outcome_page(edition.pk, outcome, after, most=most)
+        if facts["text"]:
+            found, more = found_readers(edition.issue_id, edition.version, facts["text"])
+            rows = [_found_row(one, why, clock, manages) for one in found]
+            return {**facts, "rows": rows, "more_found": more}
+        page = outcome_page(edition.pk, facts["outcome"], after, most=facts["most"])
     except CopiesDroppedError as gone:
-        return facts | {"rows": [], "dropped": str(gone)}
-    return facts | {
-        "rows": [_row(copy, why, manages) for copy in page.copies],
-        "paged": after is not None,
-        "after": page.after,
-    }
+        return {**facts, "rows": [], "text": "", "dropped": str(gone)}
+    rows = [_row(copy, why, manages) for copy in page.copies]
+    return {**facts, "rows": rows, "paged": after is not None, "after": page.after}
 
 
 def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> Row:

@@ -20,7 +20,8 @@ from publishing.desk_access import desk_page, may_look
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import edition_from_url
 from publishing.editions.status import EditionStatus, NoSuchEditionError, load_edition, load_status
-from publishing.progress.progress import OUTCOME_TONES, counts_of, reading_of, who_was_in_it
+from publishing.progress.progress import GLYPHS, OUTCOME_TONES, TONES, counts_of
+from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.receipts.receipt_text import LONGEST, NotAReceiptError, Signed, read, what_differs
 from publishing.receipts.receipts import NoReceiptError, facts_today, receipt_of, signed_receipt
@@ -48,7 +49,6 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         back = reverse("desk:progress", args=[edition.issue_id])
         return see_other(f"{back}?version={edition.version}")
     status = load_status(edition.pk)
-    live = reading_of(status, Newsletter.objects.the_one().zone)
     given = signed_receipt(kept)
     facts = given.facts
     counts = {name: facts["counts"][name] for name in ORDER}
@@ -61,12 +61,14 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         {
             "edition": edition,
             "title": plain_title(edition),
-            "live": live,
+            "status": status,
+            "glyph": GLYPHS[status.state],
+            "tone": TONES.get(status.state, ""),
+            "sentence": sentence_of(status, Newsletter.objects.the_one().zone),
             "kept": kept,
             "facts": facts,
             "times": times,
             "ended_as": _ended_as(facts["state"], status),
-            "who_was_in_it": who_was_in_it(status.books),
             "took": _took(first, last),
             "bar": parts_of(counts),
             "label": label_of(counts, facts["counts"]["audience"]),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from email.utils import parseaddr
 
 from django import template
+from django.utils import timezone
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-from delivery.humanise import counted
+from delivery.humanise import clock, counted, duration
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
@@ -16,12 +18,26 @@ from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_moment
 
 register = template.Library()
-# 3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s.
-register.filter("counted", counted)
 register.filter("called", called)
 register.filter("activity_sentence", sentence_of)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
+
+
+register.filter("duration", duration)
+
+
+@register.filter("counted")
+def counted_words(number: int, words: str) -> str:
+    """3 with “reader” as “3 readers”, with “copy,copies” as “3 copies”."""
+    return counted(number, *words.split(","))
+
+
+@register.filter
+def in_zone(at: datetime) -> str:
+    """The zone of the page, as it follows a time in it; elsewhere than in UTC with that time."""
+    zone = timezone.get_current_timezone_name()
+    return "UTC" if zone == "UTC" else f"{zone} ({clock(at, UTC)} UTC)"
 
 
 @register.filter

@@ -88,7 +88,7 @@ def succeeded(page: Page, sentence: str | re.Pattern[str] = "Succeeded.") -> Non
 
 
 def count(page: Page, outcome: str) -> int:
-    return int(page.locator(f"[data-text=count_{outcome}]").first.inner_text().replace(",", ""))
+    return int(page.locator(f"#count-{outcome}").inner_text().replace(",", ""))
 
 
 def edition(version: int = 1) -> Edition:

@@ -161,7 +161,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
     with site.worker(**ONE_CALL_ONE_TRY):
         assert gate.wait_until(lambda: gate.held == 1, 60)
-        sent = page.locator("[data-text=count_sent]").first
+        sent = page.locator("#sent-total")
         expect(sent).to_have_text(str(BATCH))
         do(page, "Pause", "Pause")
         expect(page.locator("main")).to_contain_text(

@@ -12,12 +12,12 @@ import pytest
 from django.core.management import call_command
 from django.db.models.functions import Now
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.control import send_now
 from publishing.actions.start_scheduled import start_due
-from publishing.content.draft_content import content_of
+from publishing.content.draft_content import build_content
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_in_zone
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
@@ -38,7 +38,7 @@ COUNT = """() => {
   new PerformanceObserver(list => window.shifts.push(...list.getEntries().map(entry => ({
     value: entry.value,
     at: entry.startTime,
-    state: document.querySelector("[data-text=state]")?.textContent,
+    state: document.getElementById("state")?.textContent,
     what: entry.sources.map(source => source.node?.outerHTML?.slice(0, 100) ?? ""),
   })))).observe({ type: "layout-shift", buffered: true });
 }"""
@@ -62,7 +62,7 @@ SHIFTS = """async () => {
 def published(author: Any, *, hold_s: float = 0, **named: Any) -> Edition:
     """An edition to the readers; no worker is there."""
     key = f"key {named.get('version', 1)}"
-    return publish(author.pk, key, content_of(PLAIN), hold_s=hold_s, **named).edition
+    return publish(author.pk, key, build_content(PLAIN), hold_s=hold_s, **named).edition
 
 
 @pytest.fixture
@@ -96,8 +96,13 @@ def hide(page: Page, *, hidden: bool) -> None:
 def questions(page: Page) -> list[str]:
     """The addresses of all later readings that are asked for from now on."""
     asked: list[str] = []
-    page.on("request", lambda one: asked.append(one.url) if "progress.json" in one.url else None)
+    page.on("request", lambda one: asked.append(one.url) if "seen=" in one.url else None)
     return asked
+
+
+def pause_in(answer: Response) -> float:
+    """The seconds after which the page asks again."""
+    return float(re.search(r"load delay:([\d.]+)s", answer.text())[1])
 
 
 @pytest.fixture
@@ -141,14 +146,14 @@ def test_an_open_page_follows_to_the_end_and_nothing_on_it_moves(windows, going,
     with site.worker(DELIVERY_RATE_PER_S=20.0):
         for page, heading in zip(windows, headings, strict=True):
             succeeded(page, f"Succeeded. {READERS} copies went out, one each")
-            expect(page.locator("[data-text=count_sent]").first).to_have_text(str(READERS))
-            expect(page.locator("[data-part=sent]")).to_have_attribute("width", "100.00%")
+            expect(page.locator("#sent-total")).to_have_text(str(READERS))
+            expect(page.locator("#counts [data-part=sent]")).to_have_attribute("width", "100.00%")
             expect(page.get_by_role("status")).to_have_text("Succeeded")
             assert page.title().startswith("Succeeded: ")
             rows = page.locator("#list tbody tr")
             expect(rows.filter(has_text="Waiting")).to_have_count(0)
             expect(rows.filter(has_text="Sent")).not_to_have_count(0)
-            expect(page.locator("[data-older]")).to_be_hidden()
+            expect(page.locator("#older")).to_be_hidden()
             assert heading.evaluate("heading => heading.isConnected")
     nothing_moved(windows, but_for="Succeeded")
 
@@ -177,7 +182,7 @@ def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_an
         expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ")
         rows = page.locator("#list tbody tr")
         expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
-        expect(page.locator("[data-older]")).to_be_hidden()
+        expect(page.locator("#older")).to_be_hidden()
         expect(crumb.get_by_role("link", name="Issues")).to_be_focused()
     shown = [what_is_shown(page) for page in windows]
     nothing_moved(windows, but_for="Sending")
@@ -221,11 +226,11 @@ def test_the_hold_counts_down_and_is_announced_once_near_its_end(desk, held):
     assert re.fullmatch(r"\d+:\d\d", clock.inner_text())
 
     Edition.objects.filter(pk=held.pk).update(held_until=Now() + timedelta(seconds=60))
-    with desk.expect_response(re.compile("progress.json")):
+    with desk.expect_response(re.compile("seen=")):
         look_now(desk)
     expect(clock).to_have_text(re.compile("^0:"))
     # The server's clock goes slower than the page's.
-    desk.route("**/progress.json*", lambda route: route.abort())
+    desk.route(re.compile("seen="), lambda route: route.abort())
     desk.clock.run_for(60_000)
     expect(desk.get_by_role("status")).to_have_text("Held. 5 seconds left.")
 
@@ -344,25 +349,25 @@ def test_a_hidden_page_asks_seldom_and_looks_at_once_when_it_is_seen_again(desk,
     desk.clock.install()
     watch(desk, going)
     asked = questions(desk)
-    with desk.expect_response(re.compile("progress.json")) as first:
+    with desk.expect_response(re.compile("seen=")) as first:
         look_now(desk)
     assert "hidden" not in first.value.url
-    soon = float(first.value.headers["homing-ask-again"])
+    soon = pause_in(first.value)
     assert soon < 60
     hide(desk, hidden=True)
     # The pause that it was given before is the last short one.
     with desk.expect_response(re.compile("hidden=1")) as seldom:
         desk.clock.run_for(round(1200 * soon))
-    assert float(seldom.value.headers["homing-ask-again"]) == 60
+    assert 54 <= pause_in(seldom.value) <= 66
     before = len(asked)
     desk.clock.run_for(50_000)
 
-    with desk.expect_response(re.compile("progress.json")) as again:
+    with desk.expect_response(re.compile("seen=")) as again:
         hide(desk, hidden=False)
 
     assert "hidden" not in again.value.url
     # Nothing has changed: it is told so, and no more.
-    assert again.value.status == 304
+    assert 'id="counts"' not in again.value.text()
     assert len(asked) == before + 1
 
 
@@ -385,10 +390,10 @@ def test_at_rest_it_asks_no_more_until_somebody_comes_back_to_it(desk, going):
     asked = questions(desk)
     desk.clock.run_for(300_000)
 
-    with desk.expect_response(re.compile("progress.json")) as answer:
+    with desk.expect_response(re.compile("seen=")) as answer:
         look_now(desk)
 
-    assert answer.value.headers["homing-ask-again"] == "never"
+    assert 'hx-trigger="look"' in answer.value.text()
     assert len(asked) == 1
     assert desk.locator("meta[http-equiv=refresh]").count() == 0
 
@@ -399,14 +404,14 @@ def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk,
 
     is_counted(waiting=13)
     desk.goto(f"{FORM}issues/")
-    row = desk.locator(f"[data-going=edition-{going.pk}]")
+    row = desk.locator(f"#edition-{going.pk}")
     expect(row.locator(".tally b")).to_have_text(str(READERS - 13))
     title = desk.get_by_role("link", name=going.title).first
     title.focus()
 
     is_counted(waiting=5)
     expect(row.locator(".tally b")).to_have_text(str(READERS - 5))
-    expect(desk.locator("[data-news]")).to_be_hidden()
+    expect(desk.locator("#news")).to_be_hidden()
     expect(title).to_be_focused()  # nothing was replaced
 
     is_counted(waiting=0, state="done")
@@ -440,6 +445,6 @@ def test_that_copies_leave_now_is_said_until_they_have_left(desk, held, readers)
     sent(held, "The first")
     look_now(page)
 
-    expect(page.locator("[data-text=count_sent]").first).to_have_text("1")
+    expect(page.locator("#sent-total")).to_have_text("1")
     expect(said).to_be_hidden()
     expect(page.get_by_role("status")).to_have_text("Sending")

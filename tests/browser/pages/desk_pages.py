@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
 from newsletter_site.tokens.manage import make
-from publishing.content.draft_content import MARKDOWN, DraftContent, content_of
+from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
@@ -63,7 +63,7 @@ def begun(author: Any, words: DraftContent = PLAIN) -> Draft:
 def published(
     author: Any, words: DraftContent = PLAIN, *, hold_s: float = 0, **named: Any
 ) -> Edition:
-    return publish(author.pk, fresh_key(), content_of(words), hold_s=hold_s, **named).edition
+    return publish(author.pk, fresh_key(), build_content(words), hold_s=hold_s, **named).edition
 
 
 def at(draft: Draft, page: str = "") -> str:
@@ -242,7 +242,7 @@ def second_person(author: Any) -> Pages:
 def marked_letters(author: Any) -> Pages:
     """A test letter in each of its states."""
     waiting, accepted, refused, doubtful = (
-        send_test(author.pk, content_of(PLAIN), f"{name}@{'posthouse' * 6}.example.org")
+        send_test(author.pk, build_content(PLAIN), f"{name}@{'posthouse' * 6}.example.org")
         for name in ("w", "a", "r", "d")
     )
     _settle(accepted, outcome="sent", sent_at=timezone.now(), evidence="reply",

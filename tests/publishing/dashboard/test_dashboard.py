@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -34,7 +34,6 @@ from tests.subscribers.factories import SubscriberFactory, SubscriberImportFacto
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DESK = "/admin/newsletters/issues/"
-NOW = f"{DESK}now.json"
 
 
 @pytest.fixture
@@ -125,8 +124,7 @@ def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
     assert "Goes out" not in section(page, "issues")
     assert "goes out" not in lede(page)
     # A page that was open all the time learns of it.
-    here = re.search(r'data-here="([^"]*)"', before.html)[1]
-    assert json.loads(window.get(NOW).answer.content)["here"] != here
+    assert IS_OLD.search(polled(window, f"?listed={contents(before.html)}"))
 
     a_worker()
     assert section(window.get(DESK), "need") == ""
@@ -245,31 +243,47 @@ def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
     assert "“Swifts”" in lede(page)
 
 
-def test_later_readings_are_told_again_only_if_they_say_something_new(
+def polled(window: WindowOf, query: str = "") -> str:
+    """What an open page is answered when it asks again."""
+    answer = window.client.get(f"{DESK}{query}", secure=True, headers={"HX-Request": "true"})
+    return answer.content.decode()
+
+
+def contents(html: str) -> str:
+    """What the page was made with, as it says when it asks again."""
+    return quote(re.search(r'id="listed" value="([^"]*)"', html)[1])
+
+
+IS_OLD = re.compile(r'id="news" hx-swap-oob="morph"\s*>')
+
+
+def test_later_readings_are_sent_again_only_if_they_say_something_new(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     edition = publish_one("Swifts")
     a_worker()
-    here = re.search(r'data-here="([^"]*)"', window.get(DESK).html)[1]
-    first = window.get(NOW).answer
-    assert json.loads(first.content)["here"] == here
+    listed = contents(window.get(DESK).html)
+    first = polled(window, f"?listed={listed}")
+    assert 'id="sending-list"' in first
+    assert not IS_OLD.search(first)
+    seen = re.search("seen=([0-9a-f]+)", first)[1]
 
-    def again() -> Any:
-        return window.client.get(NOW, secure=True, headers={"If-None-Match": first["ETag"]})
+    def again() -> str:
+        return polled(window, f"?listed={listed}&seen={seen}")
 
     unchanged = again()
-    assert unchanged.status_code == 304
-    assert re.fullmatch(r"\d\d:\d\d:\d\d", unchanged["Homing-Updated"])
+    assert 'id="sending-list"' not in unchanged
+    assert re.search(r"Updated \d\d:\d\d:\d\d", unchanged)
 
     sent(edition, "Ada")
     news = again()
-    assert news.status_code == 200
-    reading = json.loads(news.content)
-    assert reading["going"][f"edition-{edition.pk}"]["text"]["count"] == "1"
-    assert reading["here"] == here
+    assert "<b>1</b> of 3 sent" in news
+    assert not IS_OLD.search(news)
 
     sent(edition)
-    assert json.loads(again().content) == {"here": "needs-0", "going": {}}
+    ended = again()
+    assert IS_OLD.search(ended)
+    assert 'id="edition-' not in ended
 
 
 def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
@@ -508,10 +522,13 @@ def test_it_takes_as_many_queries_for_many_issues_as_for_three(
 ) -> None:
     a_worker()
 
-    def queries(address: str = DESK) -> int:
+    def queries(**headers: str) -> int:
         with CaptureQueriesContext(connection) as captured:
-            assert window.get(address).status == 200
+            assert window.client.get(DESK, secure=True, headers=headers).status_code == 200
         return len(captured)
+
+    def polls() -> int:
+        return queries(**{"HX-Request": "true"})
 
     def more(first: int, last: int) -> None:
         for number in range(first, last):
@@ -525,10 +542,10 @@ def test_it_takes_as_many_queries_for_many_issues_as_for_three(
 
     more(0, 3)
     queries()
-    few, few_now = queries(), queries(NOW)
+    few, few_now = queries(), polls()
     more(3, 13)
     assert queries() == few <= 27
-    assert queries(NOW) == few_now <= 8
+    assert polls() == few_now <= 8
 
 
 SAID = "The newsletter is still called “The Homing Letter”"

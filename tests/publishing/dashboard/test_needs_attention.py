@@ -61,7 +61,7 @@ def test_nobody_is_led_to_write_a_version_of_it(window, stopped, author):
     assert page.status == 200
     assert way not in page.html
     # The archive never has it, and it can be neither listed there nor taken out.
-    assert 'data-shown="archive" hidden>' in page.html
+    assert "See it in the archive" not in page.words
     assert "/listing/" not in page.html
     with pytest.raises(VersionRefusedError):
         publish(author.pk, "k2", letter("Herons"), hold_s=0, issue=CONFIRMATION_ISSUE, version=2)

@@ -1,6 +1,10 @@
-"""The later readings of an open progress page: told again only where there is something new."""
+"""The later readings of an open progress page: sent again only where there is something new."""
 
 from __future__ import annotations
+
+import html
+import re
+from urllib.parse import parse_qs
 
 import pytest
 from django.core.management import call_command
@@ -16,43 +20,62 @@ from tests.publishing.edition_states import sent
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def look(window, edition, query="", tag=None):
-    """What a page is answered that has seen the reading with this tag."""
-    headers = {"If-None-Match": tag} if tag else {}
-    return window.client.get(
-        f"/admin/newsletters/{edition.issue_id}/progress.json?version=1{query}",
-        secure=True,
-        headers=headers,
-    )
+class Answer:
+    """What an open page is answered when it asks again."""
+
+    def __init__(self, window, edition, query=""):
+        self.response = window.client.get(
+            f"/admin/newsletters/{edition.issue_id}/?version=1{query}",
+            secure=True,
+            headers={"HX-Request": "true"},
+        )
+        self.text = self.response.content.decode()
+        poll = re.search(r'hx-get="\?([^"]*)" hx-trigger="([^"]*)"', self.text)
+        following = parse_qs(html.unescape(poll[1])) if poll else {}
+        self.seen = following.get("seen", [""])[0]
+        self.same = following.get("same", [""])[0]
+        pause = re.search(r"delay:([\d.]+)s", poll[2]) if poll else None
+        self.after_s = float(pause[1]) if pause else None
+        self.has_news = 'id="counts"' in self.text
 
 
-def test_who_knows_what_is_so_is_told_when_and_nothing_else(window, edition):
-    first = look(window, edition)
-    second = look(window, edition, tag=first["ETag"])
+def test_an_answer_holds_the_parts_only_if_they_are_new(window, edition):
+    first = Answer(window, edition)
+    second = Answer(window, edition, f"&seen={first.seen}")
 
-    assert (first.status_code, second.status_code) == (200, 304)
-    assert second.content == b""
-    assert second["ETag"] == first["ETag"]
-    assert second["Homing-Updated"] >= first["Homing-Updated"]
-    assert first["Cache-Control"] == second["Cache-Control"] == "no-store"
+    assert (first.has_news, second.has_news) == (True, False)
+    assert (second.seen, second.same) == (first.seen, "1")
+    assert re.search(r"Updated \d\d:\d\d:\d\d", second.text)
+    assert second.response["Cache-Control"] == "no-store"
 
 
-def test_a_worker_that_is_still_there_and_a_hold_that_runs_on_are_no_news(
-    window, author, three_readers
-):
+def test_what_an_answer_holds_is_what_the_page_shows(window, edition):
+    page = window.get(f"/admin/newsletters/{edition.issue_id}/?version=1").html
+    parts = Answer(window, edition).text
+    for part in ("head", "counts", "details", "reader-tabs", "hold-clock"):
+        whole = re.search(rf'<(\w+)[^>]* id="{part}".*?</\1>', parts, re.S)[0]
+        assert shown(whole) in shown(page)
+
+
+def shown(text):
+    """The page's text without its tags and their spaces."""
+    return "".join(re.sub(r"<[^>]*>", "", text).split())
+
+
+def test_heartbeats_and_a_running_hold_are_no_news(window, author, three_readers):
     held = publish(author.pk, "k", letter(), hold_s=600).edition
     worker = Worker.objects.create(id=held.issue_id, host="h", pid=1)
-    before = look(window, held)
+    before = Answer(window, held)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = clock_timestamp() + interval '1 s'")
-    # A whole second of the hold has run by.
-    shown = before.json()["page"]["held_s"]
-    while look(window, held).json()["page"]["held_s"] == shown:
+    # A whole second of the hold has passed.
+    clock = re.compile(r'data-clock="(\d+)"')
+    while clock.search(Answer(window, held).text)[1] == clock.search(before.text)[1]:
         pass
 
-    assert look(window, held, tag=before["ETag"]).status_code == 304
+    assert not Answer(window, held, f"&seen={before.seen}").has_news
     worker.delete()
-    assert look(window, held, tag=before["ETag"]).status_code == 200
+    assert Answer(window, held, f"&seen={before.seen}").has_news
 
 
 @pytest.mark.parametrize(
@@ -67,52 +90,71 @@ def test_a_worker_that_is_still_there_and_a_hold_that_runs_on_are_no_news(
 )
 def test_whatever_the_page_shows_is_news(window, edition, news):
     Worker.objects.create(id=edition.issue_id, host="h", pid=1)
-    before = look(window, edition)
+    before = Answer(window, edition)
     news(edition)
 
-    after = look(window, edition, tag=before["ETag"])
+    after = Answer(window, edition, f"&seen={before.seen}")
 
-    assert after.status_code == 200
-    assert after["ETag"] != before["ETag"]
+    assert after.has_news
+    assert after.seen != before.seen
 
 
-def test_the_answer_says_when_to_ask_again_by_what_it_says_and_how_often_it_was_no_news(
-    window, edition
-):
-    first = look(window, edition)
-    tag = first["ETag"]
-    pauses = [float(look(window, edition, f"&same={n}", tag)["Homing-Ask-Again"]) for n in range(8)]
-    hidden = look(window, edition, "&hidden=1", tag)
+def test_the_next_poll_comes_later_the_longer_there_is_no_news(window, edition):
+    first = Answer(window, edition)
+    known = f"&seen={first.seen}"
+    pauses = [Answer(window, edition, f"{known}&same={n}").after_s for n in range(8)]
+    hidden = Answer(window, edition, f"{known}&hidden=1")
 
-    assert float(first["Homing-Ask-Again"]) == 2
-    assert (pauses[0], pauses[-1]) == (10, 60)
-    assert pauses == sorted(pauses)
-    assert float(hidden["Homing-Ask-Again"]) == 60
+    # Each is spread by a tenth.
+    assert 1.8 <= first.after_s <= 2.2
+    assert 9 <= pauses[0] <= 11
+    assert pauses[1:] == sorted(pauses[1:]) or pauses[-1] >= 54
+    assert 54 <= pauses[-1] <= 66
+    assert 54 <= hidden.after_s <= 66
     for strange in ("&same=x", "&same=-1", f"&same={'9' * 99}", "&page=%00&hidden=2"):
-        assert float(look(window, edition, strange, tag)["Homing-Ask-Again"]) == 10
+        assert 9 <= Answer(window, edition, f"{known}{strange}").after_s <= 11
 
 
-def test_pages_that_ask_within_a_second_share_one_reading_of_the_books(window, edition):
-    look(window, edition, "&page=page0")
+def test_polls_within_a_second_share_one_reading_of_the_counts(window, edition):
+    listed = re.search(r'name="listed" id="listed" value="([^"]*)"', page_of(window, edition))[1]
+    Answer(window, edition, "&page=0123456789abcde0")
 
     with CaptureQueriesContext(connection) as queries:
         for number in range(1, 4):
-            assert look(window, edition, f"&page=page{number}").status_code == 200
+            Answer(window, edition, f"&page=0123456789abcde{number}&listed={listed}")
 
-    about_books = [
-        query["sql"] for query in queries if '"edition"' in query["sql"] or "batch" in query["sql"]
-    ]
-    # One reading at most, where the first second ended meanwhile.
-    assert len(about_books) <= 2
+    about_counts = [query["sql"] for query in queries if "batch" in query["sql"]]
+    # One reading at most, where the first second ended meanwhile: of the counts, and of whom the
+    # versions reached.
+    assert len(about_counts) <= 3
 
 
-def test_a_scripts_reading_is_its_own_and_always_fresh(window, new_author, edition):
-    look(window, edition, "&page=page0")
-    sent(edition, "Ada")
-
-    assert look(window, edition).json()["sent"] == 1
-    # What is shared is shared only with those who may look.
+def test_a_reading_is_shared_only_with_those_who_may_look(window, new_author, edition):
+    Answer(window, edition)
     stranger = WindowOf(new_author("stranger", "view_newsletter"))
-    assert look(stranger, edition, "&page=page1").status_code == 403
+    assert Answer(stranger, edition).response.status_code == 403
+
+
+def test_at_rest_a_page_asks_no_more_and_has_the_last_list(window, edition):
+    listed = re.search(r'name="listed" id="listed" value="([^"]*)"', page_of(window, edition))[1]
     sent(edition)
-    assert look(window, edition)["Homing-Ask-Again"] == "never"
+    ended = Answer(window, edition, f"&listed={listed}")
+    assert ended.after_s is None
+    assert 'id="list"' in ended.text
+    now_listed = re.search(r'name="listed" id="listed" value="([^"]*)"', ended.text)[1]
+    again = Answer(window, edition, f"&listed={now_listed}&seen={ended.seen}")
+    assert 'id="list"' not in again.text
+
+
+def test_a_list_is_not_read_again_for_every_copy_but_said_to_be_older(window, edition):
+    listed = re.search(r'name="listed" id="listed" value="([^"]*)"', page_of(window, edition))[1]
+    older = re.compile(r'id="older" hx-swap-oob="morph"\s*(hidden)?')
+    assert older.search(Answer(window, edition, f"&listed={listed}").text)[1]
+    sent(edition, "Ada")
+    after = Answer(window, edition, f"&listed={listed}")
+    assert 'id="list"' not in after.text
+    assert older.search(after.text)[1] is None
+
+
+def page_of(window, edition):
+    return window.get(f"/admin/newsletters/{edition.issue_id}/?version=1").html

@@ -267,11 +267,11 @@ def test_correction_posted_signed_out_is_a_draft_of_its_version(window, correcte
 
 def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window, new_author, first):
     page = f"{FORM}{first.issue_id}/"
-    link = f'href="{FORM}write/?issue={first.issue_id}">'
+    link = f'<a href="{FORM}write/?issue={first.issue_id}" id="write">'
 
-    assert f'<a data-text="write" {link}' in window.get(page).html
+    assert f"{link}Write the next version</a>" in window.get(page).html
     sent(first, "Ada")
-    assert f"<a {link}" in window.get(page).html
+    assert f"{link}Write a correction</a>" in window.get(page).html
     looker = WindowOf(new_author("ines", "view_issue"))
     assert link not in looker.get(page).html
 

@@ -1,0 +1,84 @@
+"""
+How an open page asks the server again: by htmx, with the address and at the time that it is given.
+
+The answer to a poll holds the parts of the page that have changed, rendered by the page's own
+templates, and the next poll.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import secrets
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+_PAGE = re.compile(r"[0-9a-f]{16}")
+_NUMBER = re.compile(r"[0-9]{1,4}")
+# What a poll adds to the address of its page.
+_PARAMETERS = ("seen", "same", "page", "hidden", "listed")
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """
+    A poll of a page.
+
+    `page` is the page's own name, `seen` the tag of what it shows, `unchanged` how many times in a
+    row there was nothing new before, `listed` what its list was read from.
+    """
+
+    page: str
+    seen: str
+    unchanged: int
+    is_hidden: bool
+    listed: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextPoll:
+    """Where an open page asks next, and after how many seconds; None if only when it is told to."""
+
+    url: str
+    after_s: float | None
+
+    @property
+    def trigger(self) -> str:
+        """When htmx asks: after the pause, or when the page is looked at again."""
+        return "look" if self.after_s is None else f"load delay:{self.after_s:.1f}s, look"
+
+
+def poll_from(request: HttpRequest) -> Poll | None:
+    """The poll that a request is; None if it asks for the page itself."""
+    if "HX-Request" not in request.headers:
+        return None
+    asked, page = request.GET, request.GET.get("page", "")
+    return Poll(
+        page=page if _PAGE.fullmatch(page) else "",
+        seen=asked.get("seen", ""),
+        unchanged=int(asked["same"]) if _NUMBER.fullmatch(asked.get("same", "")) else 0,
+        is_hidden=asked.get("hidden") == "1",
+        listed=asked.get("listed", ""),
+    )
+
+
+def next_poll(
+    request: HttpRequest, after_s: float | None, *, seen: str = "", unchanged: int = 0
+) -> NextPoll:
+    """The next poll of this page, with the page's own query. Not all pages ask at once."""
+    query = request.GET.copy()
+    poll = poll_from(request)
+    for name in _PARAMETERS:
+        query.pop(name, None)
+    query["page"] = (poll.page if poll else "") or secrets.token_hex(8)
+    query["seen"], query["same"] = seen, str(unchanged)
+    if after_s is not None:
+        after_s *= random.uniform(0.9, 1.1)
+    return NextPoll(f"?{query.urlencode()}", after_s)
+
+
+def tag_of(parts: str) -> str:
+    """A short tag of what a page shows."""
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]

@@ -1,0 +1,85 @@
+// Helps htmx keep an open page up to date. The server says what changes and when to ask again
+// (publishing/progress/live_page.py); this does what htmx has no attribute for: ask at once when the page
+// is looked at again, say that the site was not reached, keep the focus, and count a hold down.
+const page = document.getElementById("live");
+const LONGEST_S = 60;
+let failures = 0;
+let focused = null;
+let heldUntil = 0;
+
+const look = () => htmx.trigger("#poll", "look");
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function now() {
+  const timeZone = page.dataset.zone;
+  try {
+    return new Date().toLocaleTimeString("en-GB", { timeZone });
+  } catch {
+    return new Date().toLocaleTimeString("en-GB"); // a zone that this browser does not know
+  }
+}
+
+function explain(why) {
+  const unreached = document.getElementById("unreached");
+  if (unreached && !unreached.textContent) setText(unreached, ` ${why} since ${now()}.`);
+}
+
+function retry() {
+  explain("The site has not answered");
+  setTimeout(look, Math.min(LONGEST_S, 2 * 2 ** failures++) * 1000);
+}
+
+function isUsed(part) {
+  const isTyped = (field) => field.type !== "hidden" && field.value !== field.defaultValue;
+  return (
+    part.contains(document.activeElement) ||
+    getSelection().containsNode(part, true) ||
+    Array.from(part.querySelectorAll("input")).some(isTyped)
+  );
+}
+
+function startClock() {
+  const clock = page.querySelector("[data-clock]");
+  const seconds = Number(clock?.dataset.clock ?? 0);
+  heldUntil = seconds > 0 ? performance.now() + seconds * 1000 : 0;
+}
+
+function tick() {
+  if (!heldUntil) return;
+  const left = Math.max(0, Math.ceil((heldUntil - performance.now()) / 1000));
+  const state = document.getElementById("state");
+  setText(page.querySelector("[data-clock]"), `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
+  if (left === 5) setText(state, `${state.textContent.split(".")[0]}. 5 seconds left.`);
+  if (!left) heldUntil = 0;
+}
+
+page.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (document.hidden) detail.parameters.hidden = "1";
+});
+page.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  failures = 0;
+  if (new URL(detail.xhr.responseURL).pathname === location.pathname) return;
+  detail.shouldSwap = false;
+  explain("You are signed out, so this stands still");
+});
+page.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  focused = document.activeElement;
+  if (!["list", "history"].includes(detail.target.id) || !isUsed(detail.target)) return;
+  detail.shouldSwap = false;
+  document.getElementById("older").hidden = false;
+});
+page.addEventListener("htmx:oobAfterSwap", () => {
+  // Whoever stood on something that has gone is led to the heading, not to the top of the document.
+  if (focused && !focused.isConnected) document.querySelector("h1").focus();
+  focused = document.activeElement;
+});
+page.addEventListener("htmx:afterSettle", startClock);
+for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) page.addEventListener(failure, retry);
+document.addEventListener("visibilitychange", () => document.hidden || look());
+addEventListener("pageshow", (event) => event.persisted && look());
+addEventListener("online", look);
+startClock();
+setInterval(tick, 1000);
