@@ -84,7 +84,7 @@ def test_pages_say_come_again_without_a_database(server: OwnServer, here: str, m
             assert "json" in answer["Content-Type"]
         assert ask("ready") == ask("workers") == (503, AWAY)
         assert ask("live")[0] == 200
-        assert "connection" in checks.ready().details[0]
+        assert "connection" in checks.check_ready().params["error"]
 
     assert ask("ready")[0] == visitor().get("/", secure=True).status_code == 200
     assert author.get("/admin/newsletters/issues/", secure=True).status_code == 200
@@ -95,7 +95,7 @@ def test_pages_say_come_again_without_a_database(server: OwnServer, here: str, m
 
 def test_a_database_that_hangs_hangs_no_probe(server: OwnServer, here: str) -> None:
     def asking() -> list[threading.Thread]:
-        return [one for one in threading.enumerate() if one.name == "asks the database"]
+        return [one for one in threading.enumerate() if one.name == "bounded query"]
 
     assert ask("ready")[0] == 200
     with server.frozen(here):
