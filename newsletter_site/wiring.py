@@ -26,10 +26,10 @@ def join() -> None:
         )
     )
     background_tasks.register_background_task(
-        background_tasks.BackgroundTask("imports", background.work, background.is_due)
+        background_tasks.BackgroundTask("imports", background.run_next_import, background.is_due)
     )
     background_tasks.register_task(
-        "requests for a record", data_request.answer_waiting, data_request.are_waiting
+        "requests for a record", data_request.answer_requests, data_request.has_waiting_requests
     )
     background_tasks.register_task(
         "sign-ups that nobody confirmed", expire_unconfirmed.expire_pending

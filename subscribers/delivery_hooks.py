@@ -1,4 +1,4 @@
-"""What delivery asks about readers, answered from the list."""
+"""The hooks by which delivery asks about readers."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class RegisteredReaders:
 
     def apply_events(self, events: Sequence[ProviderEvent]) -> None:
         """Apply what the provider told: `subscribers/suppression/apply_provider_events.py`."""
-        apply_provider_events.take_in(events)
+        apply_provider_events.apply_events(events)
 
     def reader_at(self, address: str) -> int | None:
         """Whose address this is, however it is written."""

@@ -1,7 +1,7 @@
 """
-What every page of the desk stands on, and who may come to those about readers.
+The frame of every desk page, and who may open those about readers.
 
-The author's pages use `desk_page` too; their own guards are in `publishing/desk_access.py`.
+The guards of the author's pages are in `publishing/desk_access.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_manage_readers(view: View[P]) -> View[P]:
-    """Only for users who may manage readers. Who is not signed in is led to the login and back."""
+    """Require the permission to manage readers; redirect to the login if not signed in."""
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -44,7 +44,7 @@ def may_manage_readers(view: View[P]) -> View[P]:
 
 
 def operator_of(request: HttpRequest) -> uuid.UUID:
-    """The id of whoever is signed in. The guard of the page made sure that somebody is."""
+    """The id of the user who is signed in."""
     if not request.user.is_authenticated:
         raise PermissionDenied("This needs somebody who is signed in.")
     return request.user.pk
@@ -56,7 +56,7 @@ def desk_page(
     """
     A page of the desk. Its times are the newsletter's.
 
-    Not `no-store`: the back button must show a form as it was, text and key, and not a fresh one
+    Not `no-store`: the back button must show a form with its text and key, and not a fresh key
     under which the same letter could be published again.
     """
     newsletter = Newsletter.objects.the_one()

@@ -1,8 +1,8 @@
 """
-Requests for mail, counted: whose turn it is, and the number of the next one.
+Count requests for mail, and number them.
 
-Anybody can ask by typing an address, for a mail to confirm or for one that leads to a record. Both
-count together; `signup_limits.py` decides how many are too many.
+Anybody can ask for a mail by typing an address, to confirm or to see personal data. Both count
+together; `signup_limits.py` decides how many are too many.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from django.conf import settings
 from django.db import connection
 
 from subscribers.models import Subscriber
-from subscribers.reserve_ids import number_after
-from subscribers.signup_limits import DAY_S, HOUR_S, Asked, may_be_mailed, seconds_to_wait
+from subscribers.reserve_ids import next_request_number
+from subscribers.signup_limits import DAY_S, HOUR_S, PastRequest, may_be_mailed, seconds_to_wait
 
-# Stands in the ledger at a request whose form came back too fast, and is counted there.
+# The detail of a consent record whose form came back too fast.
 TOO_FAST = "the form came back faster than a person fills it in"
 # The number of a request that no mail answers, because of the day's limit.
 NOT_MAILED = 0
@@ -27,18 +27,17 @@ RECORD = "record_requests"
 
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     """
-    How long this network must wait before it may ask for mail again; 0 if it may now.
+    Return how long this network must wait before it may ask for mail again; 0 if it may now.
 
-    Holds the network's turn until the caller's transaction ends, so that twenty who come at once
-    are counted one after the other. Where the network is not known nobody waits.
+    Holds a lock of the network until the caller's transaction ends, so requests that come at once
+    are counted one after the other. An unknown network never waits.
     """
     if not network:
         return 0
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_turn_of(network)])
-        # Not clock_timestamp(): an index is of no use to a bound that moves, and all that the
-        # network ever asked would be read.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_id(network)])
+        # Not clock_timestamp(): an index is of no use to a bound that moves.
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
@@ -51,7 +50,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
             """,
             [network, HOUR_S, per_hour],
         )
-        asked = [Asked(seconds_ago, detail == TOO_FAST) for seconds_ago, detail in cursor]
+        asked = [PastRequest(seconds_ago, detail == TOO_FAST) for seconds_ago, detail in cursor]
     return seconds_to_wait(asked, suspicious, per_hour)
 
 
@@ -63,14 +62,14 @@ def next_number(reader: Subscriber, counter: str) -> int:
     """
     if not may_be_mailed(_mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
         return NOT_MAILED
-    number = number_after(getattr(reader, counter), reader.pk)
+    number = next_request_number(getattr(reader, counter), reader.pk)
     setattr(reader, counter, number)
     reader.save(update_fields=[counter])
     return number
 
 
 def _mails_within_a_day(subscriber_id: int) -> int:
-    """How many mails of either kind, to confirm and to see their record, a person was sent so."""
+    """How many mails of either kind this reader was sent within a day."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -83,7 +82,7 @@ def _mails_within_a_day(subscriber_id: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _turn_of(network: str) -> int:
+def _lock_id(network: str) -> int:
     """The number of the advisory lock of this network: signed, 64 bits."""
     digest = blake2b(network.encode(), digest_size=8, person=b"sign-up").digest()
     return int.from_bytes(digest, "big", signed=True)

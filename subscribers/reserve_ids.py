@@ -1,12 +1,10 @@
 """
-What a restored backup no longer knows was given out is not given out again.
+Reserve the ids that a restored backup does not know were given out.
 
-Mail that went out after the backup bears the ids of readers and the numbers of their requests in
-its keys. So the ids of new readers jump when a restore is noticed, and by that jump it can be told
-of each reader whether they were here before it: then their next request for mail jumps as well.
-
-How far is drawn by lot. The same backup may be restored a second time, and it knows as little of
-what was given out after the first as of anything else.
+Mail sent after the backup has ids of readers and numbers of their requests in its keys. So when a
+restore is noticed, the ids of new readers jump. A reader whose id is below the last jump was here
+before it; their next request number jumps too. The distance is random, because the same backup may
+be restored twice.
 """
 
 from __future__ import annotations
@@ -19,18 +17,17 @@ logger = logging.getLogger(__name__)
 
 # No list grows by so many between a backup and its restore.
 IDS_APART = 100_000_000
-# So many places there are to land. More would not do: the number of a request has nine digits.
+# Possible jumps. A request number has nine digits, so there cannot be more.
 PLACES = 1_000
-# Nor does anybody ask for mail so often.
+# No reader asks for mail so often.
 REQUESTS_APART = 1_000
 
 
 def reserve_ids() -> None:
     """
-    Have the ids of new readers jump. Kept even if the caller's transaction is undone.
+    Let the ids of new readers jump; a rollback of the caller's transaction does not undo it.
 
-    A role that may only draw from the sequence cannot do it: that is said, and never in the
-    way of what a restored database needs first.
+    Logs a warning if the database role may not set the sequence.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -50,13 +47,13 @@ def reserve_ids() -> None:
             )
 
 
-def number_after(number: int, subscriber_id: int) -> int:
-    """The number of a request that comes after this one of the same reader's."""
+def next_request_number(number: int, subscriber_id: int) -> int:
+    """The number of this reader's next request for mail, after `number`."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_sequence_last_value(pg_get_serial_sequence('subscriber', 'id')::regclass)"
         )
         (last_id,) = cursor.fetchone()
-    place = (last_id or 0) // IDS_APART
-    was_here = subscriber_id // IDS_APART < place
-    return max(number, place * REQUESTS_APART if was_here else 0) + 1
+    jumps = (last_id or 0) // IDS_APART
+    was_here = subscriber_id // IDS_APART < jumps
+    return max(number, jumps * REQUESTS_APART if was_here else 0) + 1

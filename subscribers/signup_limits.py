@@ -1,10 +1,10 @@
 """
-How often may somebody ask for mail? The decisions, as pure functions of values.
+How often an address and a network may ask for mail. Pure.
 
-A form that mails whatever address is typed can be turned against people: by signing up somebody
-else again and again, or by signing up a thousand strangers. So an address is mailed only so often
-in a day, and a network asks only so often in an hour. A form that came back faster than a person
-fills it in is not refused, because browsers and habits fill forms fast; it only has fewer tries.
+A form that mails any address that is typed can be abused: against one address, or against a
+thousand. So an address gets only so many mails a day, and a network only so many tries an hour. A
+form that came back faster than a reader types is not refused, because browsers fill forms in; it
+has fewer tries.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ SUSPICIOUS_PER_HOUR = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PastRequest:
     """One request of a network: how long ago, and whether it came back too fast."""
 
     seconds_ago: float
     suspicious: bool = False
 
 
-def seconds_to_wait(asked: Sequence[Asked], suspicious: bool, per_hour: int) -> int:
+def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
     """
     How many seconds a network must wait before it may ask again; 0 if it may now.
 

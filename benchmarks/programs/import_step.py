@@ -32,19 +32,18 @@ def work() -> bool:
     from subscribers.importing import background
 
     steps = 0
-    while background.work(lambda: False):
+    while background.run_next_import(lambda: False):
         steps += 1
     return steps > 0
 
 
 def decide() -> bool:
     """Have imported what was checked."""
-    from subscribers.importing.accept_upload import Statement
-    from subscribers.importing.accept_upload import decide as decide_on
+    from subscribers.importing.accept_upload import Statement, start_import
     from subscribers.models import SubscriberImport
 
     checked = SubscriberImport.objects.get(state=SubscriberImport.State.CHECKED)
-    return decide_on(checked.pk, Statement())
+    return start_import(checked.pk, Statement())
 
 
 def main() -> None:

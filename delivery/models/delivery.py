@@ -49,7 +49,6 @@ class Delivery(ReaderColumns):
         "delivery.Batch", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     address = models.CharField(max_length=254)
-    name = models.CharField(max_length=256, blank=True)  # until the migrations begin anew
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING)
     sent_at = models.DateTimeField(null=True, help_text="When the provider took it, by its clock.")
     provider_message_id = models.CharField(max_length=100, null=True)

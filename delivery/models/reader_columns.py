@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import models
 
-from delivery.reader_fields import READER_FIELDS
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 
 
 class ReaderColumns(models.Model):
@@ -18,9 +18,14 @@ class ReaderColumns(models.Model):
     class Meta:
         abstract = True
 
+    @property
+    def values_of_fields(self) -> dict[str, str]:
+        """The value of each field, by its name."""
+        return {name: getattr(self, name) for name in FIELD_NAMES}
+
 
 for _field in READER_FIELDS:
     ReaderColumns.add_to_class(
         _field.name,
-        models.CharField(max_length=_field.longest, blank=True, default=""),
+        models.CharField(max_length=_field.longest, blank=True, default="", db_default=""),
     )

@@ -49,9 +49,8 @@ def request_mail(
             batch = _new_batch(cursor, edition.pk, place if ahead else place + number, len(copies))
             cursor.execute(
                 """
-                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name,
-                                      outcome)
-                SELECT %s, recipient, %s, %s, address, '', 'waiting'
+                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, outcome)
+                SELECT %s, recipient, %s, %s, address, 'waiting'
                 FROM unnest(%s::bigint[], %s::text[]) AS copy (recipient, address)
                 """,
                 [

@@ -594,7 +594,7 @@ class Migration(migrations.Migration):
                 ),
                 ("version", models.PositiveIntegerField()),
                 ("address", models.CharField(max_length=254)),
-                ("name", models.CharField(blank=True, max_length=256)),
+                ("name", models.CharField(blank=True, db_default="", default="", max_length=256)),
                 (
                     "outcome",
                     models.CharField(

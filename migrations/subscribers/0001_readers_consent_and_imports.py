@@ -46,11 +46,8 @@ class Migration(migrations.Migration):
                 ("read_as", models.JSONField(help_text="How the file was understood.", null=True)),
                 (
                     "refusal",
-                    models.TextField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        help_text="Why it was refused: one sentence.",
+                    models.JSONField(
+                        help_text="Why it was refused: code and parameters.", null=True
                     ),
                 ),
                 (
@@ -67,9 +64,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "skipped_because",
-                    models.JSONField(
-                        default=dict, help_text="How many were skipped for which reason."
-                    ),
+                    models.JSONField(default=dict, help_text="How many were skipped, by code."),
                 ),
                 (
                     "state",
@@ -195,7 +190,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("state", "refused"), _negated=True),
-                            models.Q(("refusal", ""), _negated=True),
+                            ("refusal__isnull", False),
                             _connector="OR",
                         ),
                         name="a_refused_import_says_why",
@@ -232,7 +227,7 @@ class Migration(migrations.Migration):
                         output_field=models.CharField(db_collation="C", max_length=254),
                     ),
                 ),
-                ("name", models.CharField(blank=True, default="", max_length=256)),
+                ("name", models.CharField(blank=True, db_default="", default="", max_length=256)),
                 (
                     "state",
                     models.CharField(
@@ -404,14 +399,14 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("asked", "asked for the letter"),
-                            ("confirmed", "confirmed by their own press of the button"),
+                            ("confirmed", "confirmed by the reader"),
                             ("imported", "came with an import"),
                             ("left", "left"),
-                            ("bounced", "the address did not take mail"),
+                            ("bounced", "mail to the address bounced"),
                             ("complained", "called a letter spam"),
-                            ("shut out", "was shut out"),
+                            ("blocked", "was blocked"),
                             ("record asked", "asked what is held about them"),
-                            ("stated", "was added on the word that they had agreed elsewhere"),
+                            ("stated", "was added; consent was given elsewhere"),
                         ],
                         max_length=12,
                     ),
@@ -425,8 +420,8 @@ class Migration(migrations.Migration):
                             ("link", "by the link in a mail"),
                             ("one-click", "by the button of their mail program"),
                             ("import", "by an import"),
-                            ("provider", "told by the provider"),
-                            ("operator", "by a person at the desk"),
+                            ("provider", "reported by the provider"),
+                            ("operator", "by an operator at the desk"),
                             ("api", "by a program"),
                         ],
                         max_length=13,
@@ -435,7 +430,7 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField(db_default=Now())),
                 ("network", models.CharField(blank=True, db_default="", max_length=43)),
                 ("request", models.PositiveIntegerField(null=True)),
-                ("name", models.CharField(blank=True, db_default="", max_length=256)),
+                ("name", models.CharField(blank=True, db_default="", default="", max_length=256)),
                 (
                     "detail",
                     models.TextField(
@@ -497,7 +492,7 @@ class Migration(migrations.Migration):
                                     "left",
                                     "bounced",
                                     "complained",
-                                    "shut out",
+                                    "blocked",
                                     "record asked",
                                     "stated",
                                 ],
@@ -728,7 +723,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="LeftOutRow",
+            name="RejectedRow",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
@@ -749,26 +744,27 @@ class Migration(migrations.Migration):
                         blank=True, help_text="What stood there, cut when long.", max_length=320
                     ),
                 ),
-                ("reason", models.TextField()),
+                ("reason", models.CharField(max_length=40)),
+                ("parameters", models.JSONField(db_default={}, default=dict)),
                 (
                     "subscriber_import",
                     models.ForeignKey(
                         db_index=False,
                         on_delete=models.CASCADE,
-                        related_name="left_out_rows",
+                        related_name="rejected_rows",
                         to="subscribers.subscriberimport",
                     ),
                 ),
             ],
             options={
-                "db_table": "left_out_row",
+                "db_table": "rejected_row",
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("subscriber_import", "line"), name="a_row_is_left_out_once"
+                        fields=("subscriber_import", "line"), name="a_row_is_rejected_once"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("result__in", ["rejected", "skipped"])),
-                        name="a_left_out_row_was_rejected_or_skipped",
+                        name="a_row_was_rejected_or_skipped",
                     ),
                 ],
             },
@@ -806,7 +802,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="ImportAddressSeen",
+            name="ImportSeenAddress",
             fields=[
                 (
                     "pk",
@@ -839,7 +835,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "db_table": "import_address_seen",
+                "db_table": "import_seen_address",
                 "default_permissions": (),
             },
         ),

@@ -13,8 +13,8 @@ from django.db import connection
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
 from subscribers.audience import confirmed
-from subscribers.importing import ImportReport, LeftOut, import_file
-from subscribers.models import Subscriber
+from subscribers.importing import ImportReport, import_file
+from subscribers.models import RejectedRow, Subscriber
 
 FILE: Path = settings.BASE_DIR / "publishing" / "demo_material" / "readers.csv"
 
@@ -24,7 +24,7 @@ class ImportedReaders:
     """What the import did, and how many readers get mail now."""
 
     report: ImportReport
-    rejected: tuple[LeftOut, ...]
+    rejected: tuple[RejectedRow, ...]
     total: int
     mailable: int
     states: Counter[str]
@@ -50,12 +50,12 @@ def refuse_other_readers() -> None:
 
 def import_readers(stop: StopSignals) -> ImportedReaders:
     """Import the file as its owner would, with consent given elsewhere."""
-    rejected: list[LeftOut] = []
+    rejected: list[RejectedRow] = []
 
-    def keep(row: LeftOut) -> None:
-        if row.is_rejected:
+    def keep(row: RejectedRow) -> None:
+        if row.result == RejectedRow.Result.REJECTED:
             rejected.append(row)
 
-    report = import_file(FILE, confirmed=True, on_left_out=keep, on_progress=lambda _: stop.check())
+    report = import_file(FILE, confirmed=True, on_rejected=keep, on_progress=lambda _: stop.check())
     states = Counter(Subscriber.objects.values_list("state", flat=True))
     return ImportedReaders(report, tuple(rejected), states.total(), confirmed().count(), states)

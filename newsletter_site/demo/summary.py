@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from newsletter_site.demo.checks import Observed
 from newsletter_site.demo.readers import ImportedReaders
+from subscribers.importing.import_sentences import reason_sentence
 
 WIDTH = 100
 REJECTED_SHOWN = 3
@@ -50,7 +51,7 @@ def _about_readers(readers: ImportedReaders) -> Iterator[str]:
         if number:
             yield f"{INDENT}{number:>10,}  {words}"
     for row in readers.rejected[:REJECTED_SHOWN]:
-        yield f"{INDENT * 4}line {row.line}: {row.email} ({row.reason})"
+        yield f"{INDENT * 4}line {row.line}: {row.email} ({reason_sentence(row)})"
     if readers.mailable != readers.total:
         states = ", ".join(f"{number:,} {state}" for state, number in readers.states.most_common())
         yield f"{INDENT}On the list now: {states}."

@@ -27,7 +27,7 @@ from publishing.content.edition_content import plain_title
 from publishing.content.public_html import PublicIssue, first_image, render_public_issue
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
-from subscribers.signup.signup_view import form_to_be_cached
+from subscribers.signup.signup_view import cacheable_form_context
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -100,7 +100,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "edition": edition,
             "letter": letter,
-            **form_to_be_cached(),
+            **cacheable_form_context(),
             "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
             "picture": first_image(letter.body, settings.SITE_URL),
             "unlisted": unlisted,

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from delivery.models import Newsletter
 from publishing.archive.archived_editions import latest_letters, listed_editions
 from subscribers.signup.signup_form import SignUpForm
-from subscribers.signup.signup_view import for_one_visitor, form_facts
+from subscribers.signup.signup_view import for_one_visitor, form_context
 
 LATEST = 5
 
@@ -24,7 +24,7 @@ def home(request: HttpRequest) -> HttpResponse:
             request,
             "home.html",
             {
-                **form_facts(SignUpForm()),
+                **form_context(SignUpForm()),
                 "newsletter": newsletter,
                 "letters": latest_letters(LATEST),
                 "count": listed_editions().count(),

@@ -56,7 +56,7 @@ from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import Row, held_back_on_request, rows_of
 from publishing.scheduling.local_time import scheduled_moment
 from subscribers.audience import confirmed
-from subscribers.importing.import_page import standing_of
+from subscribers.importing.import_page import load_status
 from subscribers.models import SubscriberImport
 from subscribers.permissions import MANAGE
 
@@ -247,7 +247,7 @@ def _needs_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: b
     if viewer.manages:
         checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
         shown = [
-            Checked(one.pk, one.filename, standing_of(one).sentence)
+            Checked(one.pk, one.filename, load_status(one).sentence)
             for one in checked.order_by("pk")[:MOST_OF_A_KIND]
         ]
         found += first_of(todo_items.of_imports(shown), count=checked.count())

@@ -41,7 +41,7 @@ from publishing.preflight.parse_letter import ParsedLetter, parse_letter
 from publishing.preflight.run_checks import Findings, run_checks
 from publishing.preflight.words import fields_without_fallback
 from subscribers.audience import confirmed
-from subscribers.consent.consent_since import acts_since
+from subscribers.consent.consent_log import count_acts_since
 from subscribers.models import Subscriber
 
 _DUPLICATES_WITHIN = timedelta(days=7)
@@ -300,7 +300,7 @@ def _consent_changes() -> ConsentChanges | None:
     if last is None:
         return None
     audience, at = last
-    acts = acts_since(at)
+    acts = count_acts_since(at)
     return ConsentChanges(
         audience,
         joined=acts.get("confirmed", 0) + acts.get("imported", 0),

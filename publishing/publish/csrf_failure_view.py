@@ -7,8 +7,6 @@ signed out become a draft.
 
 from __future__ import annotations
 
-import time
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -16,7 +14,8 @@ from publishing.composer import composer_view
 from publishing.permissions import MAY_WRITE, PUBLISH
 from publishing.publish import html_form_view
 from publishing.test_letters import test_letter_view
-from subscribers.signup import confirm_view, signup_form, signup_view
+from subscribers.signup import confirm_view, signup_view
+from subscribers.signup.signup_form import SignUpForm
 
 OLDER = (
     "This form was older than your present session, and nothing was {}. "
@@ -46,7 +45,7 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     if name in COMPOSER and may_write:
         return composer_view.form_again(request, notice=OLDER.format("saved"), status=403)
     if name == "subscribers:sign_up":
-        form = signup_form.sent(request.POST.dict(), time.time())
+        form = SignUpForm(request.POST.dict())
         return signup_view.form_page(request, form, notice="csrf", status=403)
     if name == "subscribers:confirm":
         return confirm_view.form_again(request, status=403)

@@ -71,7 +71,7 @@ from publishing.publish.publish_draft import (
 )
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.audience import confirmed
-from subscribers.importing.background import import_under_way
+from subscribers.importing.background import running_import
 from subscribers.links.see_other import see_other
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -194,7 +194,7 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
         "place_title": plain_title(plan.newest) if plan else "",
         "choices": audience_choices(plan, plan.everyone) if plan else [],
         "readers": plan.everyone if plan else confirmed().count(),
-        "importing": import_under_way(),
+        "importing": running_import(),
         "test_address": last_test_address(request.user),
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,

@@ -9,7 +9,9 @@ from django import forms
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content, longest
 from publishing.content.edition_content import Content, find_problems
 from publishing.drafts.draft_form import is_html_form
-from subscribers.address import Refusal, read_address
+from subscribers.address import read_address
+from subscribers.refusal import Refusal
+from subscribers.refusal_sentences import sentence_of
 
 EMAIL = "test_email"
 # All that makes two test letters the same.
@@ -58,7 +60,7 @@ class SendTestForm(forms.Form):
                 self.add_error(name, flaw.sentence)
         address = read_address(said[EMAIL])
         if isinstance(address, Refusal):
-            self.add_error(EMAIL, f"The test cannot go there: {address.reason}")
+            self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
         else:
             self.to = address.email
         return self.cleaned_data

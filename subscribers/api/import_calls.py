@@ -1,9 +1,10 @@
-"""Imports through the API: a file is brought and checked, looked at, imported or dropped."""
+"""API calls that upload, check, show, start and discard imports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
 
@@ -28,10 +29,14 @@ from subscribers.importing import accept_upload, stored_file
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.import_file import left_out_of
-from subscribers.importing.import_page import standing_of
-from subscribers.importing.rejects_file import HEADER, line_of
-from subscribers.importing.report import counts_of, read_as
+from subscribers.importing.import_page import load_status
+from subscribers.importing.import_sentences import (
+    columns_sentence,
+    format_sentence,
+    skipped_sentences,
+)
+from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.report import counts_of, description_of
 from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
 
@@ -142,7 +147,9 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
 )
 def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
     """As CSV: line, email, reason."""
-    return StreamingHttpResponse(_rejects(_named(import_id)), content_type=f"{CSV}; charset=utf-8")
+    return StreamingHttpResponse(
+        reject_lines(_named(import_id)), content_type=f"{CSV}; charset=utf-8"
+    )
 
 
 @router.post(
@@ -164,10 +171,10 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     def work(_: str) -> HttpResponse:
         caller, record = caller_of(request), _named(import_id)
         statement = Statement(decision.confirmed, where, caller.person)
-        if not accept_upload.decide(import_id, statement):
+        if not accept_upload.start_import(import_id, statement):
             raise ProblemError(
                 Kind.NOT_NOW,
-                f"Only what was checked can be imported. {standing_of(record).sentence}",
+                f"Only what was checked can be imported. {load_status(record).sentence}",
             )
         record = _named(import_id)
         record_import_activity("import", caller.id, record)
@@ -191,9 +198,9 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
     def work(_: str) -> HttpResponse:
         record = _named(import_id)
         with transaction.atomic():
-            if not accept_upload.drop(import_id):
+            if not accept_upload.discard(import_id):
                 raise ProblemError(
-                    Kind.NOT_NOW, "It is imported or deleted already; there is nothing to drop."
+                    Kind.NOT_NOW, "It is imported or deleted already; there is nothing to discard."
                 )
             record_import_activity("discard", caller_of(request).id, record)
         return json_answer(ImportDropped(id=import_id, dropped=True))
@@ -203,7 +210,7 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
 
 def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: str) -> HttpResponse:
     caller = caller_of(request)
-    record, is_new = accept_upload.receive_to_check(readers, file, name, caller.person)
+    record, is_new = accept_upload.store_for_check(readers, file, name, caller.person)
     if is_new:
         record_import_activity("upload", caller.id, record)
     return json_answer(
@@ -223,18 +230,18 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
                 came = 0
                 while chunk := request.read(AT_A_TIME):
                     came += len(chunk)
-                    if came > stored_file.most_bytes():
-                        raise ProblemError(Kind.TOO_LARGE, stored_file.too_large())
+                    if came > stored_file.largest_size():
+                        raise ProblemError(Kind.TOO_LARGE, str(stored_file.too_large()))
                     file.write(chunk)
                 file.seek(0)
                 yield file, filename
         case "multipart/form-data":
-            bounded = BoundedUpload(stored_file.most_bytes())
+            bounded = BoundedUpload(stored_file.largest_size())
             request.upload_handlers = [bounded]
             sent = request.FILES.getlist("file")
             found = _beside_one_file(request, len(sent))
             if bounded.is_over:
-                raise ProblemError(Kind.TOO_LARGE, stored_file.too_large())
+                raise ProblemError(Kind.TOO_LARGE, str(stored_file.too_large()))
             if found:
                 sentence = f"One file called “file” is expected in the form, and {found}."
                 raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("file", sentence)])
@@ -259,18 +266,11 @@ def _beside_one_file(request: HttpRequest, files: int) -> str:
     return "" if files else "there is none"
 
 
-def _rejects(record: SubscriberImport) -> Iterator[str]:
-    yield HEADER
-    for row in left_out_of(record):
-        if row.is_rejected:
-            yield line_of(row)
-
-
 def _named(import_id: int) -> SubscriberImport:
     imports = SubscriberImport.objects.select_related("imported_by")
     found = imports.filter(pk=import_id).first() if import_id <= LARGEST_NUMBER else None
     if found is None:
-        raise ProblemError(Kind.NOT_FOUND, "There is no such import; perhaps it was dropped.")
+        raise ProblemError(Kind.NOT_FOUND, "There is no such import; perhaps it was discarded.")
     return found
 
 
@@ -279,20 +279,16 @@ def _place(import_id: int) -> str:
 
 
 def _facts(record: SubscriberImport) -> dict[str, Any]:
-    counts, standing, description = counts_of(record), standing_of(record), read_as(record)
+    status, read_as = load_status(record), description_of(record)
     return {
         "id": record.pk,
         "state": record.state,
         "filename": record.filename,
         "confirmed": record.confirmed,
-        "rows": counts.rows,
-        "added": counts.added,
-        "known": counts.known,
-        "duplicates": counts.duplicates,
-        "skipped": counts.skipped,
-        "rejected": counts.rejected,
-        "skipped_because": record.skipped_because,
-        "percent": standing.percent,
-        "read_as": f"{description.read_as}; {description.columns}" if description else "",
-        "said": standing.sentence,
+        "rows": record.rows,
+        **asdict(counts_of(record)),
+        "skipped_because": skipped_sentences(record.skipped_because),
+        "percent": status.percent,
+        "read_as": f"{format_sentence(read_as)}; {columns_sentence(read_as)}" if read_as else "",
+        "said": status.sentence,
     }

@@ -1,4 +1,4 @@
-"""Readers through the API: seen, looked up, added, and what the desk may do about one."""
+"""API calls that list, look up and add readers, and act on one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from api.bearer import Bearer, caller_of
 from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
-from subscribers.address import Refusal, read_address
+from subscribers.address import read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
     LookedUp,
@@ -25,14 +25,16 @@ from subscribers.api.shapes import (
     ReaderPage,
     State,
 )
-from subscribers.data_requests.personal_data import record_of
-from subscribers.desk.add_reader import add
+from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.desk import add_reader as adding
 from subscribers.desk.reader_actions import ACTIONS
-from subscribers.desk.reader_list import Looked, SearchTookTooLongError, page_of
-from subscribers.desk.readers_csv import came_by
+from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError, load_page
+from subscribers.desk.readers_csv import source_label
 from subscribers.models import Subscriber
-from subscribers.name import read_name
+from subscribers.reader_values import read_values
 from subscribers.record_activity import record_reader_activity
+from subscribers.refusal import Refusal
+from subscribers.refusal_sentences import sentence_of
 
 router = Router(tags=["Readers"])
 
@@ -57,7 +59,7 @@ def list_readers(
     try:
         # None where no state is asked for; `State | None` would call null a value in the document.
         wanted = cast("State | None", state) or ""
-        page = page_of(Looked(wanted), before, most=limit)
+        page = load_page(ReaderFilter(wanted), before, most=limit)
     except SearchTookTooLongError:
         raise ProblemError(
             Kind.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
@@ -73,7 +75,7 @@ def list_readers(
     summary="Look a reader up by address",
 )
 def look_up_reader(request: HttpRequest, whom: Body[LookedUp]) -> Reader:
-    """Whoever has this address. Changes nothing, so that it takes no key."""
+    """The reader with this address. Changes nothing, so it takes no key."""
     found = Subscriber.objects.select_related("subscriber_import").filter(
         email_key=_address(whom.address).lower()
     )
@@ -93,33 +95,35 @@ def look_up_reader(request: HttpRequest, whom: Body[LookedUp]) -> Reader:
 )
 def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """
-    Puts somebody onto the list. It only ever adds: who is known stays as they are, and who left,
-    bounced, complained or was erased is skipped, whatever is stated.
+    Adds a reader to the list. It only ever adds: a known reader stays as they are, and one who
+    left, bounced, complained or was erased is skipped, whatever is stated.
     """
     where = " ".join(reader.where.split())
 
     def ready(_: str) -> None:
         _address(reader.address)
-        _name(reader.name)
+        _values(reader)
         refuse_half_a_statement(confirmed=reader.confirmed, where=where)
 
     def work(_: str) -> HttpResponse:
         caller = caller_of(request)
-        says = caller.person.get_full_name() or caller.person.get_username()
-        added = add(_address(reader.address), _name(reader.name), says=says, agreed_elsewhere=where)
-        there = added.reader
-        if there is not None and added.result == "added":
-            record_reader_activity("add_by_program", caller.id, there.pk)
-        # By number and without the address: erasing does not reach a saved answer.
+        name = caller.person.get_full_name() or caller.person.get_username()
+        added = adding.add_reader(
+            _address(reader.address), _values(reader), stated_by=name, consent=where
+        )
+        known = added.reader
+        if known is not None and added.result == "added":
+            record_reader_activity("add_by_program", caller.id, known.pk)
+        # By number and without the address: erasing does not reach a saved response.
         return json_answer(
             ReaderAdded(
                 result=added.result.value,
-                reader=there.pk if there else None,
-                state=cast("State", there.state) if there else None,
-                reason=added.why,
+                reader=known.pk if known else None,
+                state=cast("State", known.state) if known else None,
+                reason=sentence_of(added.reason) if added.reason else "",
             ),
             201 if added.result == "added" else 200,
-            at=_place(there.pk) if there else "",
+            at=_place(known.pk) if known else "",
             made=added.result == "added",
         )
 
@@ -135,7 +139,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     url_name="reader",
 )
 def get_reader(request: HttpRequest, reader: int) -> Reader:
-    """How one reader stands."""
+    """One reader."""
     return _reader(_named(reader))
 
 
@@ -147,12 +151,12 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
     summary="Everything that is held about a reader",
 )
 def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
-    """For somebody who asks what is held about them. That it was taken away is in the log."""
-    record = record_of(_named(reader).pk)
-    if record is None:
+    """For a reader who asks what is held about them. The download is recorded."""
+    data = load_personal_data(_named(reader).pk)
+    if data is None:
         raise _nobody()
     record_reader_activity("download_data", caller_of(request).id, reader)
-    return HttpResponse(record.as_json(), content_type="application/json")
+    return HttpResponse(data.as_json(), content_type="application/json")
 
 
 @router.post(
@@ -160,13 +164,13 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     auth=Bearer(scopes.READERS),
     response={200: ReaderActedOn, **refusals(404, *CHANGING)},
     operation_id="actOnReader",
-    summary="Unsubscribe, shut out, let in or erase a reader",
+    summary="Unsubscribe, block, unblock or erase a reader",
     openapi_extra=KEY_PARAMETER,
 )
 def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> HttpResponse:
     """
-    What the desk may do. None of it makes anybody confirmed: `let-in` takes back that the desk shut
-    an address out, and nothing else. `erase` cannot be undone.
+    The actions of the desk. None makes a reader confirmed. `shut-out` blocks the address, and
+    `let-in` ends that block and nothing else. `erase` cannot be undone.
     """
 
     def work(_: str) -> HttpResponse:
@@ -196,15 +200,20 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
 def _address(text: str) -> str:
     found = read_address(text)
     if isinstance(found, Refusal):
-        raise ProblemError(Kind.NOT_VALID, found.reason, faults=[Fault("address", found.reason)])
+        raise _not_valid("address", found)
     return found.email
 
 
-def _name(text: str) -> str:
-    found = read_name(text)
-    if isinstance(found, Refusal):
-        raise ProblemError(Kind.NOT_VALID, found.reason, faults=[Fault("name", found.reason)])
-    return found
+def _values(reader: NewReader) -> dict[str, str]:
+    values, refusals = read_values(reader.values)
+    for name, refusal in refusals.items():
+        raise _not_valid(name, refusal)
+    return values
+
+
+def _not_valid(field: str, refusal: Refusal) -> ProblemError:
+    sentence = sentence_of(refusal)
+    return ProblemError(Kind.NOT_VALID, sentence, faults=[Fault(field, sentence)])
 
 
 def _named(reader: int) -> Subscriber:
@@ -231,9 +240,9 @@ def _reader(reader: Subscriber) -> Reader:
     return Reader(
         reader=reader.pk,
         address=reader.email,
-        name=reader.name,
+        **reader.values_of_fields,
         state=cast("State", reader.state),
         since=reader.since,
         known_since=reader.created_at,
-        came_by=came_by(reader),
+        came_by=source_label(reader),
     )

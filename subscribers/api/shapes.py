@@ -1,14 +1,14 @@
-"""What calls about readers and imports post and are told."""
+"""The bodies of calls about readers and imports, and of their responses."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from api.schema import Posted, Told
-from subscribers.models.subscriber import LONGEST_NAME
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS
 
@@ -17,17 +17,42 @@ ImportState = Literal["checking", "checked", "waiting", "running", "finished", "
 ADDRESS = "ada@posthouse.example.org"
 
 
+if TYPE_CHECKING:
+
+    class FieldsPosted(Posted):
+        """The reader's fields as they are posted."""
+
+    class FieldsTold(Told):
+        """The reader's fields in a response."""
+else:
+    FieldsPosted = create_model(
+        "FieldsPosted",
+        __base__=Posted,
+        **{
+            field.name: (
+                str,
+                Field(default="", max_length=field.longest, examples=[field.example]),
+            )
+            for field in READER_FIELDS
+        },
+    )
+    FieldsTold = create_model(
+        "FieldsTold",
+        __base__=Told,
+        **{field.name: (str, Field(examples=[field.example])) for field in READER_FIELDS},
+    )
+
+
 class LookedUp(Posted):
-    """Whom to look up. In a body, because what stands in an address is written into logs."""
+    """Whom to look up. In the body, because URLs are written into logs."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
 
 
-class NewReader(Posted):
-    """Somebody to be put onto the list."""
+class NewReader(FieldsPosted):
+    """A reader to be added to the list."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
-    name: str = Field(default="", max_length=LONGEST_NAME, examples=["Ada"])
     confirmed: bool = Field(
         default=False,
         description="Whether you state that they gave their consent elsewhere. Otherwise they get "
@@ -40,13 +65,17 @@ class NewReader(Posted):
         examples=[""],
     )
 
+    @property
+    def values(self) -> dict[str, str]:
+        """The reader's fields by name."""
+        return {name: getattr(self, name) for name in FIELD_NAMES}
 
-class Reader(Told):
-    """Somebody on the list."""
+
+class Reader(FieldsTold):
+    """A reader on the list."""
 
     reader: int = Field(examples=[17], description="Their number.")
     address: str = Field(examples=[ADDRESS])
-    name: str = Field(examples=["Ada"])
     state: State
     since: datetime = Field(description="Since when they have been in this state.")
     known_since: datetime
@@ -63,7 +92,7 @@ class ReaderPage(Told):
 
 
 class ReaderAdded(Told):
-    """What became of somebody who was to be added, in the words of imports."""
+    """What became of a reader who was to be added, in the words of imports."""
 
     result: Literal["added", "known", "skipped"]
     reader: int | None = Field(examples=[17], description="Their number, where one is held.")

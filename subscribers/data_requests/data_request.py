@@ -1,9 +1,9 @@
 """
-Requests for the record of an address, and the mails that answer them.
+Requests for the personal data of an address, and the mails that answer them.
 
-Anybody can type an address, and only its owner gets the mail. The request does the same work for
-every address, so neither the answer nor its time says who is on the list. A worker looks the
-address up afterwards.
+Anybody can type an address; only its owner gets the mail. Storing a request costs the same for
+every address, so neither response nor time says who is on the list. A worker looks the address up
+later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from delivery.interface import request_mail
 from delivery.models import Edition
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.mail_quota import NOT_MAILED, RECORD, next_number, seconds_until_turn
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
@@ -33,27 +33,27 @@ LINK_DAYS = 7
 AT_ONCE = 200
 # A request that failed this often is set aside.
 MOST_FAILURES = 5
-# Whose line it is where the address is nobody's: it counts for the network and names nobody.
-NOBODY = 0
+# The reader of a record that only counts for its network: the address is unknown.
+UNKNOWN_READER = 0
 
 
-class Standing(Enum):
-    """What a link to a record leads to."""
+class LinkState(Enum):
+    """What a link to personal data leads to."""
 
     OPEN = "open"
     STALE = "stale"
-    NOBODY = "nobody"
+    ERASED = "erased"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A link that we once gave out."""
+class DataLink:
+    """A link that we gave out."""
 
     subscriber_id: int
-    standing: Standing
+    state: LinkState
 
 
-def ask(address: str, network: str) -> int:
+def store_request(address: str, network: str) -> int:
     """
     Store a request for a worker and return 0, or return the seconds to wait.
 
@@ -67,12 +67,12 @@ def ask(address: str, network: str) -> int:
     return wait
 
 
-def are_waiting() -> bool:
+def has_waiting_requests() -> bool:
     """Return whether any request waits for its answer; one that was set aside does not."""
     return DataRequest.objects.filter(failures__lt=MOST_FAILURES).exists()
 
 
-def answer_waiting(at_once: int = AT_ONCE) -> int:
+def answer_requests(at_once: int = AT_ONCE) -> int:
     """
     Answer up to `at_once` requests, the oldest first; return how many.
 
@@ -128,7 +128,7 @@ def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
         _count_for_the_network(cursor, request.network, request.asked_at)
         return
     number = next_number(reader, RECORD)
-    consent_ledger.record(
+    record_consent(
         reader.pk,
         Act.RECORD_ASKED,
         How.FORM,
@@ -140,20 +140,20 @@ def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
         request_mail(Edition.Kind.RECORD, number, [(reader.pk, reader.email)], ahead=True)
 
 
-def link_of(token: str) -> Link | None:
-    """What this link leads to now; None if we never gave it out."""
+def load_data_link(token: str) -> DataLink | None:
+    """This link as it is now; None if we never gave it out."""
     request = request_token.read(Edition.Kind.RECORD, token)
     if request is None:
         return None
     if not Subscriber.objects.filter(id=request.recipient).exists():
-        return Link(request.recipient, Standing.NOBODY)
+        return DataLink(request.recipient, LinkState.ERASED)
     fresh = ConsentRecord.objects.filter(
         subscriber=request.recipient,
         act=Act.RECORD_ASKED,
         request=request.number,
         at__gt=Now() - timedelta(days=LINK_DAYS),
     ).exists()
-    return Link(request.recipient, Standing.OPEN if fresh else Standing.STALE)
+    return DataLink(request.recipient, LinkState.OPEN if fresh else LinkState.STALE)
 
 
 def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: datetime) -> None:
@@ -163,11 +163,11 @@ def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: dateti
         DELETE FROM consent_record
          WHERE subscriber_id = %s AND at < clock_timestamp() - interval '1 day'
         """,
-        [NOBODY],
+        [UNKNOWN_READER],
     )
     if network:
-        consent_ledger.record(
-            NOBODY,
+        record_consent(
+            UNKNOWN_READER,
             Act.RECORD_ASKED,
             How.FORM,
             at=asked_at,

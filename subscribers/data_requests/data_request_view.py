@@ -1,8 +1,8 @@
 """
-The pages by which people see what is held about them, take it away, leave, and have it erased.
+The pages by which readers see, download and erase their personal data, and unsubscribe.
 
-The link comes by mail to the address it is about. Its token says who; looking changes nothing, and
-what is pressed carries the token of its form (CSRF) too.
+The link comes by mail to the address it is about; its token names the reader. GET changes nothing,
+and every POST needs the CSRF token too.
 """
 
 from __future__ import annotations
@@ -17,17 +17,24 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.models.newsletter import Newsletter
-from subscribers.address import Refusal, read_address
+from subscribers.address import read_address
 from subscribers.client_network import network_of
-from subscribers.data_requests.data_request import LINK_DAYS, Link, Standing, ask, link_of
+from subscribers.data_requests.data_request import (
+    LINK_DAYS,
+    DataLink,
+    LinkState,
+    load_data_link,
+    store_request,
+)
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import record_of
-from subscribers.data_requests.personal_data_file import record_file
-from subscribers.data_requests.personal_data_sentences import in_words
+from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
-from subscribers.links.token_page import kept_secret
+from subscribers.links.token_page import protect_token_page
 from subscribers.models.consent_record import How
+from subscribers.refusal import Refusal
+from subscribers.refusal_sentences import sentence_of
 
 LONGEST_SHOWN = 1000
 
@@ -40,31 +47,31 @@ def ask_for_record(request: HttpRequest, *, leaves: bool = False) -> HttpRespons
     `leaves` words the page for those who want to unsubscribe. The same link does both.
     """
     if request.method != "POST":
-        return _page(request, "record_ask", {"leaves": leaves})
+        return _page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")
     typed = {"email": email[:LONGEST_SHOWN], "leaves": leaves}
     address = read_address(email)
     if isinstance(address, Refusal):
-        return _page(request, "record_ask", typed | {"error": address.reason}, status=422)
-    wait = ask(address.email, network_of(request))
+        return _page(request, "data_request", typed | {"error": sentence_of(address)}, status=422)
+    wait = store_request(address.email, network_of(request))
     if wait:
-        page = _page(request, "record_ask", typed | {"too_many": True}, status=429)
+        page = _page(request, "data_request", typed | {"too_many": True}, status=429)
         page["Retry-After"] = str(wait)
         return page
-    return _page(request, "record_asked", {"days": LINK_DAYS, "leaves": leaves})
+    return _page(request, "data_request_received", {"days": LINK_DAYS, "leaves": leaves})
 
 
-def _with_link(view: Callable[[HttpRequest, str, Link], HttpResponse]) -> Any:
+def _with_link(view: Callable[[HttpRequest, str, DataLink], HttpResponse]) -> Any:
     """Only for a link that leads somewhere now; the others get a page that says why not."""
 
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
-        link = link_of(token)
+        link = load_data_link(token)
         if link is None:
-            return _page(request, "link_does_not_work", status=404)
-        if link.standing is Standing.NOBODY:
+            return _page(request, "unknown_link", status=404)
+        if link.state is LinkState.ERASED:
             return _page(request, "erased", status=410)
-        if link.standing is Standing.STALE:
-            return _page(request, "record_too_old", {"days": LINK_DAYS}, status=410)
+        if link.state is LinkState.STALE:
+            return _page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
         return view(request, token, link)
 
     return guarded
@@ -72,40 +79,40 @@ def _with_link(view: Callable[[HttpRequest, str, Link], HttpResponse]) -> Any:
 
 @require_safe
 @_with_link
-def show_record(request: HttpRequest, token: str, link: Link) -> HttpResponse:
+def show_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """What is held, as a page."""
-    record = record_of(link.subscriber_id)
-    if record is None:
+    data = load_personal_data(link.subscriber_id)
+    if data is None:
         return _page(request, "erased", status=410)
-    words = in_words(record, to_them=True)
-    return _page(request, "record", {"record": record, "words": words, "token": token})
+    words = describe(data, to_reader=True)
+    return _page(request, "personal_data", {"data": data, "words": words, "token": token})
 
 
 @require_safe
 @_with_link
-def download_record(request: HttpRequest, token: str, link: Link) -> HttpResponse:
+def download_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """The same as a file."""
-    record = record_of(link.subscriber_id)
-    if record is None:
+    data = load_personal_data(link.subscriber_id)
+    if data is None:
         return _page(request, "erased", status=410)
-    return record_file(record)
+    return data.as_file()
 
 
 @require_POST
 @_with_link
-def leave_from_record(request: HttpRequest, token: str, link: Link) -> HttpResponse:
+def leave_from_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """Leave, and look at the record again, which says so."""
     leave(link.subscriber_id, How.LINK, network=network_of(request))
-    return kept_secret(see_other(reverse("subscribers:record", args=[token])))
+    return protect_token_page(see_other(reverse("subscribers:record", args=[token])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
-def erase_record(request: HttpRequest, token: str, link: Link) -> HttpResponse:
+def erase_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """GET says what it means; POST erases."""
     if request.method != "POST":
-        record = record_of(link.subscriber_id)
-        return _page(request, "erase", {"record": record, "token": token})
+        data = load_personal_data(link.subscriber_id)
+        return _page(request, "erase", {"data": data, "token": token})
     erase(link.subscriber_id)
     return _page(request, "erased")
 
@@ -121,4 +128,4 @@ def _page(
             {"newsletter": newsletter, **(facts or {})},
             status=status,
         )
-    return kept_secret(answer)
+    return protect_token_page(answer)

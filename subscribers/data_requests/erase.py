@@ -1,8 +1,8 @@
 """
-Erasing a person: the only place that takes everything away that is held about somebody.
+Erasing a reader.
 
-What stays is a keyed hash of the address, by which an import knows to leave it out
-(`erasure_hash.py`), and numbers: how many were sent an issue, not who.
+What stays is a keyed hash of the address, by which an import skips it (`erasure_hash.py`), and
+counts: how many were sent an issue, not who.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from django.db.models.functions import Lower
 from delivery.interface import wait_for_enqueues
 from delivery.retention.anonymise import anonymise_recipient, forget_address
 from subscribers.data_requests.erasure_hash import hash_of
-from subscribers.models import DataRequest, ImportAddressSeen, LeftOutRow, Subscriber
+from subscribers.models import DataRequest, ImportSeenAddress, RejectedRow, Subscriber
 
 logger = logging.getLogger(__name__)
 
 
 def erase(subscriber_id: int) -> bool:
     """
-    Erase this person, all of it or nothing; False if nobody by this id is held.
+    Erase this reader, all of it or nothing; return False if there is none with this id.
 
-    Their copies that wait do not go. The provider is told nothing: it would have to be told the
-    address, and what it holds itself is for its own retention to end. Of the log and the caller's
-    audit trail it is said by number alone.
+    Copies that wait are not sent. The provider is not asked for anything, because that would need
+    the address; its own retention ends what it holds. Log and audit trail name the number only.
     """
     with transaction.atomic():
         key = (
@@ -39,7 +38,7 @@ def erase(subscriber_id: int) -> bool:
         wait_for_enqueues()
         # Copies before the person: that is the order in which a worker settles them.
         anonymise_recipient(subscriber_id, key)
-        _take_off_imports(key)
+        _remove_from_imports(key)
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
@@ -52,17 +51,17 @@ def erase(subscriber_id: int) -> bool:
     return bool(erased)
 
 
-def _take_off_imports(key: str) -> None:
-    """Imports go on without what they had noted of this address."""
-    # The import before its rows, as whoever drops it or begins it anew.
+def _remove_from_imports(key: str) -> None:
+    """Remove the address from what imports keep of their files."""
+    # The import before its rows: discarding and restarting one lock in this order.
     with connection.cursor() as cursor:
         cursor.execute(
             """
             UPDATE subscriber_import
-               SET read_as = read_as || '{"first_row": null, "with_accents": []}'
-             WHERE strpos(lower(concat(read_as -> 'first_row', read_as -> 'with_accents')), %s) > 0
+               SET read_as = read_as || '{"examples": []}'
+             WHERE strpos(lower(read_as ->> 'examples'), %s) > 0
             """,
             [key],
         )
-    LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
-    ImportAddressSeen.objects.filter(email_key=key).delete()
+    RejectedRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
+    ImportSeenAddress.objects.filter(email_key=key).delete()

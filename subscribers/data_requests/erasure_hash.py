@@ -1,8 +1,8 @@
 """
-The keyed hash that is left of somebody who was erased: the only place that makes it.
+The keyed hash that is left of a reader who was erased.
 
-BLAKE2b takes a key by itself (RFC 7693). The key comes from `SECRET_KEY` and serves this purpose
-alone: without it nobody can tell whose hash it is, nor try addresses against it.
+BLAKE2b takes a key (RFC 7693). The key comes from `SECRET_KEY` and is for this purpose only;
+without it nobody can tell whose hash it is, nor try addresses against it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ def hash_of(address: str) -> bytes:
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
     """
-    Which of these addresses belong to people who had themselves erased; as they were given.
+    Return the addresses, as they were given, whose owners were erased.
 
-    Also found are those that were erased under an earlier key (`SECRET_KEY_FALLBACKS`). At most
-    two queries, however many there are.
+    Keys of `SECRET_KEY_FALLBACKS` count too. At most two queries for any number of addresses.
     """
     if not Erasure.objects.exists():
         return set()
-    whose = {
+    by_hash = {
         _hashed(secret, address.lower()): address
         for address in addresses
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     }
-    known = Erasure.objects.filter(address_hash__in=list(whose)).values_list(
+    known = Erasure.objects.filter(address_hash__in=list(by_hash)).values_list(
         "address_hash", flat=True
     )
-    return {whose[bytes(found)] for found in known}
+    return {by_hash[bytes(found)] for found in known}
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""A record in the words of the pages that show it. Pure."""
+"""Personal data in the words of the pages that show it. Pure."""
 
 from __future__ import annotations
 
@@ -7,67 +7,61 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from subscribers.data_requests.personal_data import CopyHeld, Line, Record, Told
+from delivery.reader_fields import READER_FIELDS
+from subscribers.data_requests.personal_data import (
+    ConsentEntry,
+    MailEntry,
+    PersonalData,
+    ProviderEvent,
+)
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import why_suppressed
 
-STATES: Mapping[str, str] = MappingProxyType(
+
+@dataclass(frozen=True, slots=True)
+class StateLabel:
+    """A state in words, with the symbol and the CSS class by which the desk draws it."""
+
+    words: str
+    glyph: str
+    tone: str
+
+
+STATES: Mapping[str, StateLabel] = MappingProxyType(
     {
-        Subscriber.State.PENDING: "Not confirmed yet",
-        Subscriber.State.CONFIRMED: "Confirmed",
-        Subscriber.State.UNSUBSCRIBED: "Left the list",
-        Subscriber.State.BOUNCED: "Bounced: the address did not take mail",
-        Subscriber.State.COMPLAINED: "Called a letter spam",
-    }
-)
-# As the desk draws them.
-GLYPHS: Mapping[str, str] = MappingProxyType(
-    {
-        Subscriber.State.PENDING: "held",
-        Subscriber.State.CONFIRMED: "sent",
-        Subscriber.State.UNSUBSCRIBED: "withdrawn",
-        Subscriber.State.BOUNCED: "failed",
-        Subscriber.State.COMPLAINED: "suppressed",
-    }
-)
-TONES: Mapping[str, str] = MappingProxyType(
-    {
-        Subscriber.State.PENDING: "",
-        Subscriber.State.CONFIRMED: "sent",
-        Subscriber.State.UNSUBSCRIBED: "calm",
-        Subscriber.State.BOUNCED: "fault",
-        Subscriber.State.COMPLAINED: "fault",
+        Subscriber.State.PENDING: StateLabel("Not confirmed yet", "held", ""),
+        Subscriber.State.CONFIRMED: StateLabel("Confirmed", "sent", "sent"),
+        Subscriber.State.UNSUBSCRIBED: StateLabel("Unsubscribed", "withdrawn", "calm"),
+        Subscriber.State.BOUNCED: StateLabel("Mail to this address bounced", "failed", "fault"),
+        Subscriber.State.COMPLAINED: StateLabel("Called a letter spam", "suppressed", "fault"),
     }
 )
 OUTCOMES: Mapping[str, str] = MappingProxyType(
     {
-        "waiting": "waits to be sent",
+        "waiting": "queued",
         "sent": "sent; the mail provider accepted it",
-        "unknown": "left, and no answer came; being asked about",
+        "unknown": "sent without an answer; the provider is being asked",
         "suppressed": "not sent; the address may not be mailed",
-        "withdrawn": "not sent; withdrawn before it left",
+        "withdrawn": "not sent; withdrawn before sending",
         "failed": "not sent; it failed",
     }
 )
-
-
-# A page shows the latest; the file has them all.
-COPIES_SHOWN = 50
+MAILS_SHOWN = 50  # the latest; the file has them all
 
 
 @dataclass(frozen=True, slots=True)
-class LineInWords:
-    """One line of the ledger as a sentence, with what stands behind it."""
+class ConsentLine:
+    """One record of consent as a sentence, with its details."""
 
     at: datetime
     sentence: str
-    more: Sequence[str]
+    details: Sequence[str]
     wording: str
 
 
 @dataclass(frozen=True, slots=True)
-class CopyInWords:
+class MailLine:
     """One mail that was made for them."""
 
     title: str
@@ -79,85 +73,93 @@ class CopyInWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What a page says of a record beyond its plain values. The latest mail comes first."""
+class PersonalDataText:
+    """What a page shows of personal data. The latest mail comes first."""
 
+    fields: Sequence[tuple[str, str]]
     state: str
-    came_by: str
-    shut_out: str
+    source: str
+    suppression: str
     provider: Sequence[str]
-    ledger: Sequence[LineInWords]
-    copies: Sequence[CopyInWords]
-    told: Sequence[Told]
+    consent: Sequence[ConsentLine]
+    mails: Sequence[MailLine]
+    events: Sequence[ProviderEvent]
 
 
-# On a person's own page, where the desk's words would speak of them as of somebody else.
-_TO_THEM: Mapping[str, str] = MappingProxyType(
+# On a reader's own page.
+_TO_THE_READER: Mapping[str, str] = MappingProxyType(
     {
-        Act.CONFIRMED: "confirmed by your own press of the button",
+        Act.CONFIRMED: "confirmed by you",
         Act.RECORD_ASKED: "asked what is held about you",
         How.ONE_CLICK: "by the button of your mail program",
     }
 )
 
 
-def in_words(record: Record, *, to_them: bool = False) -> Words:
-    """The record in words; `to_them` if it is the person themselves who reads."""
-    shut = record.shut_out
-    return Words(
-        state=STATES[record.state],
-        came_by=_way(record),
-        shut_out=f"The address may not be mailed: {why_suppressed(shut.reason, shut.origin)}."
-        if shut and not shut.lifted_at
+def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText:
+    """Personal data in words; `to_reader` if its owner reads them."""
+    suppression = data.suppression
+    is_suppressed = suppression is not None and not suppression.lifted_at
+    return PersonalDataText(
+        fields=[
+            ("Address", data.address),
+            *((field.label, data.values.get(field.name, "")) for field in READER_FIELDS),
+        ],
+        state=STATES[data.state].words,
+        source=_source(data),
+        suppression=(
+            "The address may not be mailed: "
+            f"{why_suppressed(suppression.reason, suppression.origin)}."
+        )
+        if suppression and is_suppressed
         else "",
-        provider=_provider(record),
-        ledger=[_line(line, _TO_THEM if to_them else {}) for line in record.ledger],
-        copies=[_copy(copy, to_them) for copy in list(reversed(record.copies))[:COPIES_SHOWN]],
-        told=list(reversed(record.provider_told))[:COPIES_SHOWN],
+        provider=_provider(data),
+        consent=[_consent(entry, _TO_THE_READER if to_reader else {}) for entry in data.consent],
+        mails=[_mail(mail, to_reader) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
+        events=list(reversed(data.provider_events))[:MAILS_SHOWN],
     )
 
 
-def _way(record: Record) -> str:
-    if record.file:
-        return f"by an import of the file {record.file}"
-    return How.API.label if record.came_by == Subscriber.Source.API else "by a sign-up"
+def _source(data: PersonalData) -> str:
+    if data.file:
+        return f"by an import of the file {data.file}"
+    return How.API.label if data.source == Subscriber.Source.API else "by a sign-up"
 
 
-def _copy(copy: CopyHeld, to_them: bool) -> CopyInWords:
-    return CopyInWords(
-        copy.title,
-        copy.version,
-        copy.kind == "newsletter",
-        copy.published_at,
-        OUTCOMES[copy.outcome],
-        copy.reason.replace("their copy", "your copy") if to_them else copy.reason,
+def _mail(mail: MailEntry, to_reader: bool) -> MailLine:
+    return MailLine(
+        mail.title,
+        mail.version,
+        mail.kind == "newsletter",
+        mail.published_at,
+        OUTCOMES[mail.outcome],
+        mail.reason.replace("their copy", "your copy") if to_reader else mail.reason,
     )
 
 
-def _provider(record: Record) -> list[str]:
-    """What the mail provider's own lists say, and where it did not do what it was asked."""
-    said = [
-        f"Refuses the address on the stream “{word.stream}” ({word.reason})."
-        for word in record.provider_says
-        if word.refuses
+def _provider(data: PersonalData) -> list[str]:
+    """What the provider's own lists say, and where it refused what it was asked for."""
+    sentences = [
+        f"Refuses the address on the stream “{entry.stream}” ({entry.reason})."
+        for entry in data.provider_suppressions
+        if entry.refuses
     ]
-    if record.provider_asked and (last := record.provider_asked[-1]).state == "refused":
-        said.append(f"Was asked to {last.change} the address and would not: {last.said}")
-    return said
+    if data.provider_requests and (last := data.provider_requests[-1]).state == "refused":
+        sentences.append(f"Was asked to {last.change} the address and would not: {last.said}")
+    return sentences
 
 
-def _line(line: Line, instead: Mapping[str, str]) -> LineInWords:
-    act = instead.get(line.act, Act(line.act).label)
-    how = instead.get(line.how, How(line.how).label)
-    more = []
-    if line.network:
-        more.append(f"from the network {line.network}")
-    if line.name:
-        more.append(f"with the name {line.name}")
-    if line.file:
-        more.append(f"file {line.file}")
-    if line.detail:
-        more.append(line.detail)
-    # An act may say its way by itself: “came with an import, by an import”.
-    sentence = act.capitalize() if line.act == Act.IMPORTED else f"{act.capitalize()}, {how}"
-    return LineInWords(line.at, sentence, more, line.wording)
+def _consent(entry: ConsentEntry, instead: Mapping[str, str]) -> ConsentLine:
+    act = instead.get(entry.act, Act(entry.act).label)
+    how = instead.get(entry.how, How(entry.how).label)
+    details = [f"from the network {entry.network}"] if entry.network else []
+    details += [
+        f"with the {field.label.lower()} {value}"
+        for field in READER_FIELDS
+        if (value := entry.values.get(field.name))
+    ]
+    details += [f"file {entry.file}"] if entry.file else []
+    details += [entry.detail] if entry.detail else []
+    # “Came with an import, by an import” says it twice.
+    sentence = act.capitalize() if entry.act == Act.IMPORTED else f"{act.capitalize()}, {how}"
+    return ConsentLine(entry.at, sentence, details, entry.wording)

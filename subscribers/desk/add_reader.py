@@ -1,13 +1,14 @@
 """
-Adding one reader on the word of a program: the only place that does, beside imports.
+Add one reader, as the API does.
 
-It only ever adds, like an import. Who is known stays as they are; who left, bounced, complained or
-was erased is left out, and only their own opt-in brings them back. Without a word that they agreed
-elsewhere they are pending and get one mail that asks them.
+Like an import it only ever adds. A known reader stays as they are; a reader who left, bounced,
+complained or was erased is skipped. Without consent given elsewhere the new reader is pending and
+gets one mail to confirm.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,12 +16,13 @@ from django.db import connection, transaction
 
 from delivery.interface import LOCK_ENQUEUE, request_mail
 from delivery.models import Edition
-from subscribers.consent import consent_ledger
+from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
+from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erasure_hash import erased_among
-from subscribers.importing.apply import ERASED, WHY_SKIPPED
 from subscribers.mail_quota import CONFIRMATION, NOT_MAILED, next_number
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
+from subscribers.refusal import Refusal, refuse
 
 GONE = (
     Subscriber.State.UNSUBSCRIBED,
@@ -28,10 +30,11 @@ GONE = (
     Subscriber.State.COMPLAINED,
 )
 
-# Nothing that fails: a server that is left as it comes writes into its log whose address it was.
-INSERT = """
-    INSERT INTO subscriber (email, name, state, source, confirmed_at)
-    VALUES (%s, %s, %s, %s, CASE WHEN %s THEN statement_timestamp() END)
+# Not create(): a unique violation would put the address into the server's log.
+INSERT = f"""
+    INSERT INTO subscriber (email, {FIELD_COLUMNS}, state, source, confirmed_at)
+    SELECT %s, {", ".join(["%s"] * len(FIELD_NAMES))}, %s, %s,
+           CASE WHEN %s THEN statement_timestamp() END
     ON CONFLICT (email_key) DO NOTHING
     RETURNING id
 """
@@ -46,67 +49,69 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """The result, the reader where one is held, and why they were skipped; empty if not."""
+class AddResult:
+    """The result, the reader if there is one, and why they were skipped."""
 
     result: Result
     reader: Subscriber | None
-    why: str = ""
+    reason: Refusal | None = None
 
 
-def add(address: str, name: str, *, says: str, agreed_elsewhere: str = "") -> Added:
+def add_reader(
+    address: str, values: Mapping[str, str], *, stated_by: str, consent: str = ""
+) -> AddResult:
     """
-    Put one person onto the list, in one transaction with the ledger and the mail that asks them.
+    Add one reader, in one transaction with the consent record and the mail to confirm.
 
-    `address` and `name` are as `read_address` and `read_name` give them. `says` is who asks for it,
-    by name; `agreed_elsewhere` is where and how the person gave their consent, if they did: then
-    they are confirmed, and that stands in the ledger.
+    `address` and `values` are as `read_address` and `read_values` return them. `stated_by` names
+    the caller. `consent` is where and how the reader gave it; then they are confirmed.
     """
     key = address.lower()
     with transaction.atomic():
         with connection.cursor() as cursor:
-            # Whoever is erased at this moment would be added anew.
+            # A reader who is erased at this moment would be added anew.
             cursor.execute(LOCK_ENQUEUE)
-        there = Subscriber.objects.filter(email_key=key).first()
-        if why := _why_not(there, key):
-            return Added(Result.SKIPPED, there, why)
-        if there is not None:
-            return Added(Result.KNOWN, there)
-        reader = _inserted(address, name, is_confirmed=bool(agreed_elsewhere))
+        known = Subscriber.objects.filter(email_key=key).first()
+        if reason := skip_reason(known, key):
+            return AddResult(Result.SKIPPED, known, reason)
+        if known is not None:
+            return AddResult(Result.KNOWN, known)
+        reader = _insert(address, values, is_confirmed=bool(consent))
         if reader is None:
-            return Added(Result.KNOWN, Subscriber.objects.filter(email_key=key).first())
-        if agreed_elsewhere:
-            detail = f"Consent was given elsewhere, says {says}: {agreed_elsewhere}"
-            consent_ledger.record(reader.pk, Act.STATED, How.API, name=name, detail=detail)
+            return AddResult(Result.KNOWN, Subscriber.objects.filter(email_key=key).first())
+        if consent:
+            detail = f"Consent was given elsewhere, says {stated_by}: {consent}"
+            record_consent(reader.pk, Act.STATED, How.API, values=values, detail=detail)
         else:
-            _ask(reader, name, says)
-        return Added(Result.ADDED, reader)
+            _ask_to_confirm(reader, values, stated_by)
+        return AddResult(Result.ADDED, reader)
 
 
-def _why_not(there: Subscriber | None, key: str) -> str:
-    """Why this person is left out, in one sentence; empty if they are not."""
-    # What a person did explains more than why their address is shut out, so it comes first.
-    if there is not None and there.state in GONE:
-        return WHY_SKIPPED[there.state]
-    shut = Suppression.objects.filter(address_key=key, lifted_at=None).first()
-    if shut is not None:
-        return WHY_SKIPPED[shut.reason]
-    # Whoever has signed up again since is known like anybody else.
-    return WHY_SKIPPED[ERASED] if there is None and erased_among([key]) else ""
+def skip_reason(known: Subscriber | None, key: str) -> Refusal | None:
+    """Why this reader is not added, in the codes of imports; None if they may be."""
+    # What the reader did explains more than why the address is suppressed, so it comes first.
+    if known is not None and known.state in GONE:
+        return refuse(f"reader_{known.state}")
+    suppression = Suppression.objects.filter(address_key=key, lifted_at=None).first()
+    if suppression is not None:
+        return refuse(f"suppressed_{suppression.reason}")
+    # An erased reader who has signed up again since is known like anybody else.
+    return refuse("erased") if known is None and erased_among([key]) else None
 
 
-def _inserted(address: str, name: str, *, is_confirmed: bool) -> Subscriber | None:
-    """Their row; None if somebody else brought them at the same moment."""
+def _insert(address: str, values: Mapping[str, str], *, is_confirmed: bool) -> Subscriber | None:
+    """The new row; None if another transaction added the reader at the same moment."""
     state = Subscriber.State.CONFIRMED if is_confirmed else Subscriber.State.PENDING
+    fields = [values[name] for name in FIELD_NAMES]
     with connection.cursor() as cursor:
-        cursor.execute(INSERT, [address, name, state, Subscriber.Source.API, is_confirmed])
+        cursor.execute(INSERT, [address, *fields, state, Subscriber.Source.API, is_confirmed])
         row = cursor.fetchone()
     return Subscriber.objects.get(pk=row[0]) if row else None
 
 
-def _ask(reader: Subscriber, name: str, says: str) -> None:
+def _ask_to_confirm(reader: Subscriber, values: Mapping[str, str], stated_by: str) -> None:
     number = next_number(reader, CONFIRMATION)
-    detail = f"{says} asked for it"
-    consent_ledger.record(reader.pk, Act.ASKED, How.API, request=number, name=name, detail=detail)
+    detail = f"{stated_by} asked for it"
+    record_consent(reader.pk, Act.ASKED, How.API, request=number, values=values, detail=detail)
     if number != NOT_MAILED:
         request_mail(Edition.Kind.CONFIRMATION, number, [(reader.pk, reader.email)], ahead=True)

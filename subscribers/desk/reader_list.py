@@ -1,28 +1,30 @@
 """
-The list of readers, a page at a time, and what is looked for in it. Newest first.
+The list of readers, a page at a time, newest first, filtered by state or by a text.
 
-What it costs at a million readers: a page is a few rows of the primary key; a search by the start
-of an address, up to its @ at least, is one look into its index; any other search looks at every
-row, for about a second (40 ms at 100,000), and is given `SEARCH_S` and no more. The counts by state
-are one pass over the table, some tenths of a second.
+At a million readers a page costs a few rows of the primary key, and a search by the start of an
+address, up to its @ at least, one look into its index. Any other search reads every row, for about
+a second (40 ms at 100,000), and may take `SEARCH_S`. Counting by state takes some tenths of a
+second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q, QuerySet
 from psycopg.errors import QueryCanceled
 
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.models import Subscriber, Suppression
 
 PAGE = 50
 CHUNK = 2000
 LONGEST_SEARCH = 254
-# For what has no index. The database ends it; the person is told what finds sooner.
-SEARCH_S = 3
+SEARCH_S = 3  # for a search without an index; the database ends it
 
 
 class SearchTookTooLongError(Exception):
@@ -30,33 +32,30 @@ class SearchTookTooLongError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What is looked for: a state, or every one where it is empty; and a text in any."""
+class ReaderFilter:
+    """A state, or every one if it is empty, and a text to look for."""
 
     state: str = ""
     text: str = ""
 
     @classmethod
-    def for_(cls, state: str, text: str) -> Looked:
-        """
-        As an address of a page names it; what is no state stands for all. A NUL, which no text in
-        the database can hold, is not looked for.
-        """
-        looked_for = text.replace("\0", "").strip()[:LONGEST_SEARCH]
-        return cls(state if state in Subscriber.State.values else "", looked_for)
+    def from_query(cls, state: str, text: str) -> ReaderFilter:
+        """Read the parameters of a page. An unknown state means all; NULs are removed."""
+        text = text.replace("\0", "").strip()[:LONGEST_SEARCH]
+        return cls(state if state in Subscriber.State.values else "", text)
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderPage:
-    """Some readers, and the number before which the next page begins, if there is one."""
+    """Some readers, and the id before which the next page begins, if there is one."""
 
     readers: Sequence[Subscriber]
     before: int | None
 
 
-def page_of(looked: Looked, before: int | None = None, *, most: int = PAGE) -> ReaderPage:
-    """Up to `most` readers. Raises `SearchTookTooLongError`."""
-    found = matching(looked).order_by("-id")
+def load_page(chosen: ReaderFilter, before: int | None = None, *, most: int = PAGE) -> ReaderPage:
+    """Load up to `most` readers. Raises `SearchTookTooLongError`."""
+    found = matching_readers(chosen).order_by("-id")
     if before is not None:
         found = found.filter(id__lt=before)
     try:
@@ -72,42 +71,43 @@ def page_of(looked: Looked, before: int | None = None, *, most: int = PAGE) -> R
 
 
 def counts_by_state() -> Mapping[str, int]:
-    """How many readers there are in each state, in the order in which states are named."""
+    """How many readers there are in each state, in the order of the states."""
     found = dict(Subscriber.objects.order_by().values_list("state").annotate(readers=Count("id")))
     return {state: found.get(state, 0) for state in Subscriber.State.values}
 
 
-def everybody(looked: Looked) -> Iterator[Subscriber]:
-    """All who match, oldest first, some at a time: memory stays the same however many they are."""
+def iter_readers(chosen: ReaderFilter) -> Iterator[Subscriber]:
+    """All who match, oldest first, loaded in chunks of constant size."""
     last = 0
-    found = matching(looked).select_related("subscriber_import").order_by("id")
+    found = matching_readers(chosen).select_related("subscriber_import").order_by("id")
     while chunk := list(found.filter(id__gt=last)[:CHUNK]):
         yield from chunk
         last = chunk[-1].pk
 
 
-def suppressed_elsewhere(looked: Looked) -> Suppression | None:
-    """The suppression of the address that is looked for, if no reader on the list has it."""
-    key = looked.text.lower()
+def find_suppression(chosen: ReaderFilter) -> Suppression | None:
+    """The suppression of the address that is looked for, if no reader has this address."""
+    key = chosen.text.lower()
     if Subscriber.objects.filter(email_key=key).exists():
         return None
     return Suppression.objects.filter(address_key=key, lifted_at=None).first()
 
 
-def matching(looked: Looked) -> QuerySet[Subscriber]:
+def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
     """
-    The readers that a search finds, by a part of their address or name.
+    The readers with the text in their address or a field.
 
     If the text has an @ and addresses begin with it, only these are found, by an index.
     """
     found = Subscriber.objects.all()
-    if looked.state:
-        found = found.filter(state=looked.state)
-    if looked.text:
-        key = looked.text.lower()
+    if chosen.state:
+        found = found.filter(state=chosen.state)
+    if chosen.text:
+        key = chosen.text.lower()
         start = Q(email_key__startswith=key)
-        # No index finds a part: one of trigrams would cost too much at each row of an import.
-        part = Q(email_key__contains=key) | Q(name__icontains=looked.text)
+        # An index of trigrams would cost too much at each row of an import.
+        fields = (Q(**{f"{name}__icontains": chosen.text}) for name in FIELD_NAMES)
+        part = reduce(or_, fields, Q(email_key__contains=key))
         is_start = "@" in key[1:] and Subscriber.objects.filter(start).exists()
         found = found.filter(start if is_start else part)
     return found

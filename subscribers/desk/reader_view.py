@@ -1,4 +1,4 @@
-"""One reader on the desk: what is held, and what may be done."""
+"""One reader on the desk: personal data and actions."""
 
 from __future__ import annotations
 
@@ -8,77 +8,74 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from subscribers.data_requests.personal_data import record_of
-from subscribers.data_requests.personal_data_file import record_file
-from subscribers.data_requests.personal_data_sentences import in_words
-from subscribers.desk.reader_actions import ACTIONS, possible
-from subscribers.desk.reader_sentence import standing_of
+from subscribers.data_requests.personal_data import PersonalData, load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.desk.reader_actions import ACTIONS, applicable_actions
+from subscribers.desk.reader_headline import reader_headline
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_reader_activity
 
 
-def _reader(reader: int) -> Subscriber:
-    # A number that no bigint holds is nobody's.
+def _reader_or_404(reader: int) -> Subscriber:
+    # PostgreSQL refuses a number that no bigint holds.
     found = Subscriber.objects.filter(pk=reader).first() if reader < 1 << 63 else None
     if found is None:
         raise Http404("There is no reader of this number.")
     return found
 
 
+def _data_or_404(reader: int) -> PersonalData:
+    data = load_personal_data(_reader_or_404(reader).pk)
+    if data is None:
+        raise Http404("There is no reader of this number.")
+    return data
+
+
 @may_manage_readers
 @require_safe
 def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
-    """What is held about one reader, with a link for each thing that may be done."""
-    found = _reader(reader)
-    record = record_of(found.pk)
-    if record is None:
-        raise Http404("There is no reader of this number.")
-    return desk_page(
-        request,
-        "subscribers/desk/reader.html",
-        {
-            "reader": found,
-            "record": record,
-            "words": in_words(record),
-            "standing": standing_of(record),
-            "actions": possible(found),
-        },
-    )
+    """What is held about one reader, with a link for each action."""
+    data = _data_or_404(reader)
+    context = {
+        "data": data,
+        "words": describe(data),
+        "headline": reader_headline(data),
+        "actions": applicable_actions(_reader_or_404(reader)),
+    }
+    return desk_page(request, "subscribers/desk/reader.html", context)
 
 
 @may_manage_readers
 @require_safe
 def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
-    """The record of one reader as a file, for somebody who asked for it by letter or by phone."""
-    record = record_of(_reader(reader).pk)
-    if record is None:
-        raise Http404("There is no reader of this number.")
+    """The personal data of one reader as a file, for a reader who asked by letter or by phone."""
+    data = _data_or_404(reader)
     record_reader_activity("download_data", operator_of(request), reader)
-    return record_file(record)
+    return data.as_file()
 
 
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
-    """GET asks, POST does it. Pressing twice does no more than pressing once."""
+    """GET asks, POST does it. Pressing twice is safe."""
     if name not in ACTIONS:
-        raise Http404("There is nothing of this name to be done about a reader.")
+        raise Http404("There is no such action.")
     action, back = ACTIONS[name], reverse("readers:reader", args=[reader])
-    found = _reader(reader)
+    found = _reader_or_404(reader)
     if request.method != "POST":
         return desk_page(
             request,
             "subscribers/desk/action.html",
-            {"reader": found, "action": action, "back": back, "may": action.may(found)},
+            {"reader": found, "action": action, "back": back, "applies": action.applies(found)},
         )
     with transaction.atomic():
         done = action.perform(reader)
         if done:
             record_reader_activity(name, operator_of(request), reader)
     if done:
-        messages.success(request, action.done)
+        messages.success(request, action.done_message)
     else:
         messages.warning(request, "There was nothing to do: it is so already.")
     gone = not Subscriber.objects.filter(pk=reader).exists()

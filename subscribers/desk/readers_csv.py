@@ -5,32 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import Subscriber
 
-HEADER = ("email", "name", "state", "since", "signed_up", "confirmed", "unsubscribed", "came_by")
+HEADER = (
+    *("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "unsubscribed"),
+    "came_by",
+)
 
 
-def lines_of(readers: Iterable[Subscriber]) -> Iterator[str]:
+def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
     """The header, and a line for each reader; times in UTC."""
     yield csv_line(*HEADER)
     for reader in readers:
         yield csv_line(
             reader.email,
-            reader.name,
+            *reader.values_of_fields.values(),
             reader.state,
             _time(reader.since),
             _time(reader.created_at),
             _time(reader.confirmed_at),
             _time(reader.unsubscribed_at),
-            came_by(reader),
+            source_label(reader),
         )
 
 
-def came_by(reader: Subscriber) -> str:
-    """By which way they came onto the list, in a few words."""
-    if brought := reader.subscriber_import:
-        return f"import {brought.filename}"
+def source_label(reader: Subscriber) -> str:
+    """How they came onto the list: sign-up, API, or import and the file."""
+    if reader.subscriber_import:
+        return f"import {reader.subscriber_import.filename}"
     return "API" if reader.source == Subscriber.Source.API else "sign-up"
 
 

@@ -1,4 +1,4 @@
-"""The list of readers on the desk, and the same as a file."""
+"""The list of readers on the desk, as a page and as a file."""
 
 from __future__ import annotations
 
@@ -9,54 +9,59 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from subscribers.data_requests.personal_data_sentences import GLYPHS, TONES
+from delivery.reader_fields import READER_FIELDS
+from subscribers.data_requests.personal_data_sentences import STATES
 from subscribers.desk.reader_list import (
     SEARCH_S,
-    Looked,
+    ReaderFilter,
+    ReaderPage,
     SearchTookTooLongError,
     counts_by_state,
-    everybody,
-    page_of,
-    suppressed_elsewhere,
+    find_suppression,
+    iter_readers,
+    load_page,
 )
-from subscribers.desk.readers_csv import came_by, lines_of
+from subscribers.desk.readers_csv import csv_lines, source_label
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.models import Subscriber
 from subscribers.models.suppression import why_suppressed
 from subscribers.record_activity import record_export
-from subscribers.signup.embed_form import html_of_form
+from subscribers.signup.embed_form import embed_form_html
+
+TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 
 
 @may_manage_readers
 @require_safe
 def readers(request: HttpRequest) -> HttpResponse:
-    """Some readers to a page, newest first, all of them or those that are looked for."""
-    looked = _looked(request)
+    """A page of readers, newest first, all of them or those that match."""
+    chosen = _filter_of(request)
     counts = counts_by_state()
     before = request.GET.get("before", "")
     took_too_long = False
-    suppressed = suppressed_elsewhere(looked) if "@" in looked.text else None
+    suppression = find_suppression(chosen) if "@" in chosen.text else None
     try:
-        page = page_of(looked, int(before) if before.isdecimal() and len(before) < 19 else None)
-        found, next_before = page.readers, page.before
+        page = load_page(chosen, int(before) if before.isdecimal() and len(before) < 19 else None)
     except SearchTookTooLongError:
-        found, next_before, took_too_long = [], None, True
+        page, took_too_long = ReaderPage([], None), True
     return desk_page(
         request,
         "subscribers/desk/readers.html",
         {
-            "rows": [_row(reader) for reader in found],
+            "rows": [_row(reader) for reader in page.readers],
+            "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
-            "everybody": sum(counts.values()),
-            "tabs": _tabs(looked, counts),
-            "looked": looked,
-            "suppressed": suppressed,
-            "why_suppressed": suppressed and why_suppressed(suppressed.reason, suppressed.origin),
+            "total": sum(counts.values()),
+            "tabs": _tabs(chosen, counts),
+            "chosen": chosen,
+            "suppression": suppression,
+            "why_suppressed": suppression
+            and why_suppressed(suppression.reason, suppression.origin),
             "took_too_long": took_too_long,
             "search_s": SEARCH_S,
             "is_first": not before,
-            "next": _address(looked, before=next_before) if next_before else "",
-            "file": _address(looked),
+            "next": _query(chosen, before=page.before) if page.before else "",
+            "query": _query(chosen),
         },
         status=503 if took_too_long else 200,
     )
@@ -65,69 +70,55 @@ def readers(request: HttpRequest) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def readers_file(request: HttpRequest) -> StreamingHttpResponse:
-    """Those that are looked for, as a CSV file, sent while it is read."""
-    looked = _looked(request)
-    record_export(operator_of(request), looked.state)
+    """Those that match as a CSV file, streamed while it is read."""
+    chosen = _filter_of(request)
+    record_export(operator_of(request), chosen.state)
     file = StreamingHttpResponse(
-        lines_of(everybody(looked)), content_type="text/csv; charset=utf-8"
+        csv_lines(iter_readers(chosen)), content_type="text/csv; charset=utf-8"
     )
-    file["Content-Disposition"] = f'attachment; filename="readers{_dash(looked.state)}.csv"'
+    name = f"readers-{chosen.state}" if chosen.state else "readers"
+    file["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     file["Cache-Control"] = "no-store"
     return file
 
 
 @may_manage_readers
 @require_safe
-def form_elsewhere(request: HttpRequest) -> HttpResponse:
+def embed_form(request: HttpRequest) -> HttpResponse:
     """The HTML of a sign-up form for another site, to be copied from the page."""
-    html = html_of_form(settings.SITE_URL)
-    return desk_page(
-        request,
-        "subscribers/desk/form_elsewhere.html",
-        {"html": html, "lines": html.count("\n") + 1},
-    )
+    html = embed_form_html(settings.SITE_URL)
+    context = {"html": html, "lines": html.count("\n") + 1}
+    return desk_page(request, "subscribers/desk/embed_form.html", context)
 
 
-def _dash(word: str) -> str:
-    return f"-{word}" if word else ""
-
-
-def _looked(request: HttpRequest) -> Looked:
-    return Looked.for_(request.GET.get("state", ""), request.GET.get("q", ""))
+def _filter_of(request: HttpRequest) -> ReaderFilter:
+    return ReaderFilter.from_query(request.GET.get("state", ""), request.GET.get("q", ""))
 
 
 def _row(reader: Subscriber) -> dict[str, object]:
     return {
         "reader": reader,
+        "fields": list(reader.values_of_fields.values()),
         "state": reader.state.capitalize(),
-        "glyph": GLYPHS[reader.state],
-        "tone": TONES[reader.state],
-        "since": reader.since,
-        "came_by": came_by(reader),
+        "label": STATES[reader.state],
+        "source": source_label(reader),
     }
 
 
-def _tabs(looked: Looked, counts: Mapping[str, int]) -> list[dict[str, object]]:
-    order = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
-    tabs: list[dict[str, object]] = [
+def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, object]]:
+    tabs = [(state.capitalize(), state, counts[state]) for state in TABS]
+    return [
         {
-            "words": state.capitalize(),
-            "count": counts[state],
-            "is_here": looked.state == state,
-            "address": _address(Looked(state, looked.text)),
+            "words": words,
+            "count": count,
+            "is_here": chosen.state == state,
+            "query": _query(ReaderFilter(state, chosen.text)),
         }
-        for state in order
+        for words, state, count in [*tabs, ("All", "", sum(counts.values()))]
     ]
-    whole = {
-        "words": "All",
-        "count": sum(counts.values()),
-        "is_here": not looked.state,
-        "address": _address(Looked("", looked.text)),
-    }
-    return [*tabs, whole]
 
 
-def _address(looked: Looked, *, before: int | None = None) -> str:
-    """The query of an address that looks for the same."""
-    parts = {"state": looked.state, "q": looked.text, "before": before}
+def _query(chosen: ReaderFilter, *, before: int | None = None) -> str:
+    """The query string of a page with this filter."""
+    parts = {"state": chosen.state, "q": chosen.text, "before": before}
     return "?" + urlencode({name: value for name, value in parts.items() if value})

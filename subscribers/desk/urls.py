@@ -3,10 +3,10 @@
 from django.urls import path
 
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
-from subscribers.desk.readers_view import form_elsewhere, readers, readers_file
+from subscribers.desk.readers_view import embed_form, readers, readers_file
 from subscribers.importing.import_view import (
     decide_import,
-    drop_import,
+    discard_import,
     import_json,
     imports,
     rejects_csv,
@@ -18,7 +18,7 @@ app_name = "readers"
 urlpatterns = [
     path("readers/", readers, name="list"),
     path("readers/readers.csv", readers_file, name="file"),
-    path("readers/form/", form_elsewhere, name="form_elsewhere"),
+    path("readers/form/", embed_form, name="embed_form"),
     path("readers/<int:reader>/", show_reader, name="reader"),
     path("readers/<int:reader>/record.json", reader_file, name="reader_file"),
     path("readers/<int:reader>/<slug:name>/", act_on_reader, name="act"),
@@ -27,5 +27,5 @@ urlpatterns = [
     path("imports/<int:import_id>/progress.json", import_json, name="import_json"),
     path("imports/<int:import_id>/rejects.csv", rejects_csv, name="rejects"),
     path("imports/<int:import_id>/import/", decide_import, name="decide"),
-    path("imports/<int:import_id>/drop/", drop_import, name="drop"),
+    path("imports/<int:import_id>/drop/", discard_import, name="discard"),
 ]

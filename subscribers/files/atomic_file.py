@@ -1,20 +1,33 @@
-"""Where a list is written that takes its name only when it is whole."""
+"""A file that takes its name only when it is complete."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 
-def file_to_write(path: Path) -> Path:
+@contextmanager
+def atomic_file(path: Path) -> Iterator[TextIO]:
     """
-    The file that `path` names, wherever links lead; it need not be there.
+    Open a UTF-8 file that replaces `path` at the end; an exception leaves what was there.
 
-    Raises `OSError` if something else is there: nothing is put in the place of a folder, and what
-    is put in that of a device or a pipe would be its end (`/dev/stdout` is a link to one).
+    Links are followed. Raises `OSError` if something else than a file is there: nothing replaces a
+    folder, a device or a pipe (`/dev/stdout` is a link to one).
     """
     file = path.resolve()
     if file.is_dir():
         raise IsADirectoryError(None, "it is a folder")
     if file.exists() and not file.is_file():
         raise OSError(None, "it is no ordinary file")
-    return file
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}-")
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as text:
+            yield text
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)

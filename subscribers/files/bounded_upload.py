@@ -1,8 +1,4 @@
-"""
-An upload that is cut off where it becomes too large, before it fills a disk.
-
-Goes to a temporary file from the first byte, so that memory stays the same.
-"""
+"""An upload that is cut off where it becomes too large, before it fills a disk."""
 
 from __future__ import annotations
 
@@ -12,7 +8,11 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Takes files of `most` bytes in all; of more it takes none and says so in `is_over`."""
+    """
+    Takes files of `most` bytes in all; of more it takes none and sets `is_over`.
+
+    Writes to a temporary file from the first byte, so memory stays constant.
+    """
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class BoundedUpload(TemporaryFileUploadHandler):
         self.is_over = False
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:
-        """Keep what comes while there is room; what comes after that is read past."""
+        """Keep the chunk while there is room."""
         self._left -= len(raw_data)
         if self._left < 0:
             self.is_over = True

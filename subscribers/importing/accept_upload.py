@@ -1,7 +1,4 @@
-"""
-Taking a file in: the only place that makes imports, and that decides what the same content means
-when it comes again.
-"""
+"""Accept a file: make its import, or find the one that the same content made before."""
 
 from __future__ import annotations
 
@@ -19,19 +16,26 @@ from subscribers.models import SubscriberImport
 
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
-UNDER_WAY = (State.WAITING, State.RUNNING)
 ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
+_NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "setbacks": 0}
+_NO_COUNTS: dict[str, Any] = {
+    "rows": 0,
+    **asdict(Counts()),
+    "skipped_because": {},
+    "statuses": {},
+    "bytes_read": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What an importer states: whether consent was given elsewhere, where and how, and who says."""
+    """An importer's statement: whether consent was given elsewhere, where and how, and who says."""
 
     confirmed: bool = False
     where: str = ""
     importer: Any = None
 
-    def as_fields(self) -> dict[str, Any]:
+    def as_columns(self) -> dict[str, Any]:
         """The columns of an import."""
         return {
             "confirmed": self.confirmed,
@@ -40,88 +44,95 @@ class Statement:
         }
 
 
-def brought_before() -> QuerySet[SubscriberImport]:
-    """Imports that the same content leads back to. Of those that expired there is nothing left."""
+def existing_imports() -> QuerySet[SubscriberImport]:
+    """The imports that the same content leads back to; expired ones do not count."""
     return SubscriberImport.objects.exclude(state=State.EXPIRED)
 
 
-def receive_to_check(
-    file: ReaderFile, bytes_of_it: BinaryIO, filename: str, importer: Any
+def store_for_check(
+    file: ReaderFile, content: BinaryIO, filename: str, importer: Any
 ) -> tuple[SubscriberImport, bool]:
     """
-    Keep a file, to be checked by a worker; the import, and whether it is a new one.
+    Store a file that a worker checks; return the import, and whether it is new.
 
-    What was refused is checked once more; whatever else had come before is found as it stands.
+    Content that was refused is checked again; other known content stays as it is.
     """
     with transaction.atomic():
-        record, is_new = _receive(
-            file, bytes_of_it, filename, State.CHECKING, Statement(importer=importer)
-        )
+        statement = Statement(importer=importer)
+        record, is_new = _get_or_create(file, content, filename, State.CHECKING, statement)
         if not is_new and record.state == State.REFUSED:
             state = State.WAITING if record.rows else State.CHECKING
-            _once_more(record, state, file, bytes_of_it)
+            _retry(record, state, file, content)
         if record.state == State.CHECKED:
-            # Whoever brings it again still wants it.
+            # Its importer still wants it: it expires later.
             SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
         return record, is_new
 
 
-def receive_to_import(
-    file: ReaderFile, bytes_of_it: BinaryIO, filename: str, statement: Statement
+def store_for_import(
+    file: ReaderFile, content: BinaryIO, filename: str, statement: Statement
 ) -> tuple[SubscriberImport, bool]:
     """
-    Keep a file, to be imported; the import, and whether that begins by this call.
+    Store a file to be imported; return the import, and whether it starts by this call.
 
-    What had only been checked is imported now. What was refused is tried again.
+    Content that was only checked is imported now; content that was refused is tried again.
     """
     with transaction.atomic():
-        record, is_new = _receive(file, bytes_of_it, filename, State.WAITING, statement)
+        record, is_new = _get_or_create(file, content, filename, State.WAITING, statement)
         if not is_new and record.state == State.REFUSED:
-            _once_more(record, State.WAITING, file, bytes_of_it)
+            _retry(record, State.WAITING, file, content)
             return record, not record.rows
-        return record, is_new or decide(record.pk, statement, among=NOT_IMPORTED)
+        return record, is_new or start_import(record.pk, statement, among=NOT_IMPORTED)
 
 
-def decide(
+def start_import(
     import_id: int, statement: Statement, *, among: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
     """
-    Have what was checked imported; False if it no longer stands where it can be, such as after a
-    second press of the button. The counts of the check make way for those of the import.
+    Import what was checked; False if it is not in a state for that, such as after a second press.
+
+    The counts of the check are reset.
     """
     return bool(
         SubscriberImport.objects.filter(pk=import_id, state__in=among).update(
-            **_FROM_THE_START, **statement.as_fields(), state=State.WAITING, started_at=Now()
+            **_NO_COUNTS,
+            **_NO_LEASE,
+            **statement.as_columns(),
+            state=State.WAITING,
+            started_at=Now(),
         )
     )
 
 
-def drop(import_id: int) -> bool:
-    """Forget a file that was checked and not imported; False if it is not one of those."""
+def discard(import_id: int) -> bool:
+    """Delete a file that was checked and not imported; False if it is not one of those."""
     with transaction.atomic():
-        mine = SubscriberImport.objects.select_for_update().filter(
-            pk=import_id, state__in=NOT_IMPORTED
-        )
-        if not mine.exists():
+        imports = SubscriberImport.objects.select_for_update()
+        if not imports.filter(pk=import_id, state__in=NOT_IMPORTED).exists():
             return False
-        stored_file.forget(import_id)
+        stored_file.delete(import_id)
         with connection.cursor() as cursor:
-            for table in ("import_address_seen", "left_out_row"):
-                cursor.execute(
-                    f"DELETE FROM {table} WHERE subscriber_import_id = %s",  # noqa: S608 -- ours
-                    [import_id],
-                )
+            delete_noted_rows(cursor, import_id)
             cursor.execute("DELETE FROM subscriber_import WHERE id = %s", [import_id])
         return True
 
 
-def _receive(
-    file: ReaderFile, bytes_of_it: BinaryIO, filename: str, state: str, statement: Statement
+def delete_noted_rows(cursor: Any, import_id: int) -> None:
+    """Delete the rejected rows and seen addresses of an import, in the caller's transaction."""
+    for table in ("import_seen_address", "rejected_row"):
+        cursor.execute(
+            f"DELETE FROM {table} WHERE subscriber_import_id = %s",  # noqa: S608 -- a constant
+            [import_id],
+        )
+
+
+def _get_or_create(
+    file: ReaderFile, content: BinaryIO, filename: str, state: str, statement: Statement
 ) -> tuple[SubscriberImport, bool]:
     stored_file.refuse_too_large(file.size)
-    # Of two that bring it at once the second waits for the first, and finds it.
+    # Of two uploads at once the second waits for the first, and finds it.
     record, is_new = (
-        brought_before()
+        existing_imports()
         .select_for_update(of=("self",))
         .get_or_create(
             content_hash=file.import_hash,
@@ -131,39 +142,19 @@ def _receive(
                 "size": file.size,
                 "read_as": asdict(file.description),
                 "state": state,
-                **statement.as_fields(),
+                **statement.as_columns(),
             },
         )
     )
     if is_new:
-        stored_file.keep(record.pk, bytes_of_it, file.content_hash)
+        stored_file.store(record.pk, content, file.content_hash)
     return record, is_new
 
 
-def _once_more(
-    record: SubscriberImport, state: str, file: ReaderFile, bytes_of_it: BinaryIO
-) -> None:
-    stored_file.forget(record.pk)
-    stored_file.keep(record.pk, bytes_of_it, file.content_hash)
-    fields: dict[str, Any] = {
-        "state": state,
-        "refusal": "",
-        "finished_at": None,
-        "setbacks": 0,
-        "owner": None,
-        "lease_until": None,
-    }
-    SubscriberImport.objects.filter(pk=record.pk).update(**fields)
+def _retry(record: SubscriberImport, state: str, file: ReaderFile, content: BinaryIO) -> None:
+    stored_file.delete(record.pk)
+    stored_file.store(record.pk, content, file.content_hash)
+    SubscriberImport.objects.filter(pk=record.pk).update(
+        **_NO_LEASE, state=state, refusal=None, finished_at=None
+    )
     record.refresh_from_db()
-
-
-_FROM_THE_START: dict[str, Any] = {
-    "rows": 0,
-    **asdict(Counts()),
-    "skipped_because": {},
-    "statuses": {},
-    "bytes_read": 0,
-    "owner": None,
-    "lease_until": None,
-    "setbacks": 0,
-}

@@ -1,34 +1,34 @@
-"""Imports in the background: what a worker does of them beside its calls."""
+"""Imports in the background: the task of a worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from uuid import uuid4
 
-from subscribers.importing.lease import take
+from subscribers.importing.lease import claim_import
 from subscribers.importing.run import run
 from subscribers.models import SubscriberImport
 
 State = SubscriberImport.State
 
 
-def work(is_stopping: Callable[[], bool]) -> bool:
-    """Take the next check or import that is due and see it through; False if none is."""
-    hold = take(uuid4())
-    if hold is None:
+def run_next_import(is_stopping: Callable[[], bool]) -> bool:
+    """Claim the next check or import that is due and run it; False if none is."""
+    lease = claim_import(uuid4())
+    if lease is None:
         return False
-    run(hold, is_stopping=is_stopping)
+    run(lease, is_stopping=is_stopping)
     return True
 
 
 def is_due() -> bool:
-    """Whether some check or import waits for a worker, or for one to go on with it."""
+    """Whether some check or import waits for a worker."""
     return SubscriberImport.objects.filter(
         state__in=(State.CHECKING, State.WAITING, State.RUNNING)
     ).exists()
 
 
-def import_under_way() -> int | None:
+def running_import() -> int | None:
     """The id of an import that is adding readers or is about to; None if none is."""
-    under_way = SubscriberImport.objects.filter(state__in=(State.WAITING, State.RUNNING))
-    return under_way.order_by("id").values_list("id", flat=True).first()
+    running = SubscriberImport.objects.filter(state__in=(State.WAITING, State.RUNNING))
+    return running.order_by("id").values_list("id", flat=True).first()

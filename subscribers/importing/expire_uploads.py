@@ -1,8 +1,7 @@
 """
-Deleting files that were checked and never imported: the only place that lets an import expire.
+Delete files that were checked and never imported.
 
-Somebody's list of people is not ours to keep once nobody wants it imported. The line in the history
-stays and says what became of the file.
+A list of people is not ours to keep once nobody wants it imported. The row of the import stays.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from django.db import connection, transaction
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 
 IS_EXPIRED = "state = 'checked' AND checked_at < now() - make_interval(days => %s)"
-# One statement, so all of it or nothing. Somebody who decides, drops it or brings it again at this
-# moment holds its row: then it is looked at another time.
+# One statement, so all of it or nothing. An import whose row is locked is left for the next call.
 EXPIRE = f"""
     WITH expired AS (
         SELECT id FROM subscriber_import
@@ -22,8 +20,8 @@ EXPIRE = f"""
          ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
     ), content AS (
         DELETE FROM import_piece USING expired WHERE subscriber_import_id = expired.id
-    ), left_out AS (
-        DELETE FROM left_out_row USING expired WHERE subscriber_import_id = expired.id
+    ), rejected AS (
+        DELETE FROM rejected_row USING expired WHERE subscriber_import_id = expired.id
     )
     UPDATE subscriber_import
        SET state = 'expired', finished_at = clock_timestamp(), bytes_read = 0, read_as = NULL,
@@ -36,8 +34,9 @@ EXPIRE = f"""
 
 def expire_file() -> bool:
     """
-    Delete what is kept of one file that was checked more than `IMPORT_EXPIRES_DAYS` ago and that
-    nobody decided about; False if there is none. Any number of workers may do it at once.
+    Delete one file that was checked more than `IMPORT_EXPIRES_DAYS` ago and not imported.
+
+    Return False if there is none. Any number of workers may run it at once.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
@@ -46,7 +45,7 @@ def expire_file() -> bool:
 
 
 def count_expired() -> int:
-    """How many files were checked so long ago, and nobody decided about them."""
+    """Count the files that `expire_file` would delete."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*) FROM subscriber_import WHERE {IS_EXPIRED}",  # noqa: S608 -- a constant

@@ -1,4 +1,4 @@
-"""What the page of an import says: its one sentence, its ledger, how far it is."""
+"""The status of an import for its page and the API: sentence, results and progress."""
 
 from __future__ import annotations
 
@@ -8,40 +8,44 @@ from datetime import timedelta
 
 from django.db.models.functions import Now
 
+from delivery.humanise import counted
 from delivery.models import Worker
-from subscribers.importing.apply import ERASED, STAYS, WHY_SKIPPED
-from subscribers.importing.consent_statement import importer_of
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.report import ADDED_PENDING, Progress, statuses_in_words
-from subscribers.importing.report_text import NONE_SUBSCRIBED
-from subscribers.models import Subscriber, SubscriberImport, Suppression
+from subscribers.importing.import_sentences import (
+    NONE_SUBSCRIBED,
+    added_sentence,
+    importer_name,
+    refusal_sentence,
+    statuses_sentence,
+)
+from subscribers.importing.report import ADDED_PENDING, Progress
+from subscribers.models import SubscriberImport
+from subscribers.refusal import Refusal
+from subscribers.refusal_sentences import sentence_of
 
 State = SubscriberImport.State
-WORKERS_ARE_HEARD_WITHIN = timedelta(seconds=60)
-UNDER_WAY = (State.CHECKING, State.WAITING, State.RUNNING)
+WORKER_SILENCE = timedelta(seconds=60)
+RUNNING = (State.CHECKING, State.WAITING, State.RUNNING)
 
-# In short, for the ledger. What is said of a single row is longer, and is what stands on record.
+# The codes of refusal_sentences.py in short.
 SKIPPED_IN_SHORT = {
-    WHY_SKIPPED[why]: words
-    for why, words in {
-        Subscriber.State.UNSUBSCRIBED: "had unsubscribed",
-        Subscriber.State.BOUNCED: "had bounced",
-        Subscriber.State.COMPLAINED: "had complained",
-        Suppression.Reason.BOUNCE: "bounced",
-        Suppression.Reason.COMPLAINT: "complained",
-        Suppression.Reason.UNSUBSCRIBE: "left on the provider’s page",
-        Suppression.Reason.MANUAL: "shut out by an operator",
-        ERASED: "were erased",
-        STAYS: "gone elsewhere but confirmed here, so they stay",
-        Status.BLOCKED: "blocked by another product",
-        **{f"file: {status}": f"{status} in the file" for status in Status if status.is_gone},
-    }.items()
+    "reader_unsubscribed": "had unsubscribed",
+    "reader_bounced": "had bounced",
+    "reader_complained": "had complained",
+    "suppressed_bounce": "bounced",
+    "suppressed_complaint": "complained",
+    "suppressed_unsubscribe": "left on the provider’s page",
+    "suppressed_manual": "blocked by an operator",
+    "suppressed_blocked": "blocked by another product",
+    "erased": "were erased",
+    "confirmed_here": "gone elsewhere but confirmed here, so they stay",
+    **{f"file_{status}": f"{status} in the file" for status in Status if status.is_gone},
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One result in the ledger: how many rows, and what that means."""
+class ResultLine:
+    """One result: how many rows, and what that means."""
 
     name: str
     glyph: str
@@ -51,21 +55,21 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ImportStatus:
     """
-    The state of an import, for its page and for the script that updates it.
+    The status of an import.
 
     `gone` counts the rows whose reader must not be mailed. Of the readers who are added `pending`
-    stay pending also if their consent is stated; `ready` do not.
+    stay pending even if their consent is stated; `ready` do not.
     """
 
     glyph: str
     tone: str
     sentence: str
-    in_short: str
-    is_under_way: bool
+    summary: str
+    is_running: bool
     percent: int
-    lines: list[Line]
+    lines: list[ResultLine]
     rows: int
     statuses: str
     gone: int
@@ -75,7 +79,7 @@ class Standing:
     def as_json(self) -> Mapping[str, object]:
         """What the script writes into the page."""
         return {
-            "under_way": self.is_under_way,
+            "under_way": self.is_running,
             "percent": self.percent,
             "text": {
                 "sentence": self.sentence,
@@ -88,70 +92,69 @@ class Standing:
         }
 
 
-def standing_of(record: SubscriberImport) -> Standing:
-    """How an import stands now."""
-    is_under_way = record.state in UNDER_WAY
+def load_status(record: SubscriberImport) -> ImportStatus:
+    """The status of an import now."""
     pending = record.statuses.get(ADDED_PENDING, 0)
-    glyph, tone = _looks(record)
-    return Standing(
+    glyph, tone = _symbol(record)
+    return ImportStatus(
         glyph=glyph,
         tone=tone,
         sentence=_sentence(record),
-        in_short=_in_short(record),
-        is_under_way=is_under_way,
+        summary=_summary(record),
+        is_running=record.state in RUNNING,
         percent=Progress(record.rows, record.bytes_read, record.size).percent,
-        lines=_ledger(record),
+        lines=_result_lines(record),
         rows=record.rows,
-        statuses=statuses_in_words(record.statuses),
+        statuses=statuses_sentence(record.statuses),
         gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
         ready=record.added - pending,
         pending=pending,
     )
 
 
-def _looks(record: SubscriberImport) -> tuple[str, str]:
-    if record.state == State.FINISHED:
-        return "sent", "sent"
-    if record.state == State.REFUSED:
-        return "failed", "fault"
-    if record.state == State.EXPIRED:
-        return "withdrawn", "calm"
-    return ("waiting", "") if record.state in (State.CHECKED, State.WAITING) else ("sending", "")
+def _symbol(record: SubscriberImport) -> tuple[str, str]:
+    match record.state:
+        case State.FINISHED:
+            return "sent", "sent"
+        case State.REFUSED:
+            return "failed", "fault"
+        case State.EXPIRED:
+            return "withdrawn", "calm"
+        case State.CHECKED | State.WAITING:
+            return "waiting", ""
+    return "sending", ""
 
 
 def _sentence(record: SubscriberImport) -> str:
-    rows, added, rejected = _rows(record.rows), record.added, record.rejected
-    unread = f" and {rejected:,} cannot be read" if rejected else ""
-    rejects = f" and {rejected:,} {_were(rejected)} rejected" if rejected else ""
+    rows, added, rejected = counted(record.rows, "row"), record.added, record.rejected
     match record.state:
         case State.CHECKING:
-            waits = _waits(record)
-            return waits or f"It is being checked: nothing changes. {rows} so far."
+            return _waiting(record) or f"It is being checked: nothing changes. {rows} so far."
         case State.CHECKED:
+            unread = f" and {rejected:,} cannot be read" if rejected else ""
             return (
                 f"A dry run: nothing has changed yet. Of {rows}, {added:,} would be added{unread}."
             )
         case State.WAITING:
-            return _waits(record) or "It waits for its turn."
+            return _waiting(record) or "It waits for its turn."
         case State.RUNNING:
             return f"It is being imported: {rows} so far, {added:,} of them added."
         case State.FINISHED:
+            rejects = f" and {rejected:,} {_were(rejected)} rejected" if rejected else ""
             return f"Imported. Of {rows}, {added:,} {_were(added)} added{rejects}."
         case State.EXPIRED:
             return (
-                f"It was checked and not imported within {_days_it_waited(record)}, so what was "
-                "kept of the file was deleted. Nobody was added. To import it, upload it again."
+                f"It was checked and not imported within {_days_kept(record)}, so what was kept of "
+                "the file was deleted. Nobody was added. To import it, upload it again."
             )
     already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
-    return f"It was refused. {record.refusal}{already}"
+    return f"It was refused. {refusal_sentence(record)}{already}"
 
 
-def _in_short(record: SubscriberImport) -> str:
-    """Beside its name in the history of imports."""
-    rows, rejected = (
-        _rows(record.rows),
-        f", {record.rejected:,} rejected" if record.rejected else "",
-    )
+def _summary(record: SubscriberImport) -> str:
+    """Beside its name in the list of imports."""
+    rows = counted(record.rows, "row")
+    rejected = f", {record.rejected:,} rejected" if record.rejected else ""
     match record.state:
         case State.CHECKING | State.WAITING if not record.rows:
             return "not begun yet"
@@ -164,91 +167,79 @@ def _in_short(record: SubscriberImport) -> str:
         case State.FINISHED:
             return f"{record.added:,} of {rows} added{rejected}"
         case State.REFUSED:
-            return record.refusal
+            return refusal_sentence(record)
     return _sentence(record)
 
 
-def _waits(record: SubscriberImport) -> str:
-    """What to say while nobody has begun."""
+def _waiting(record: SubscriberImport) -> str:
+    """The sentence while no worker has begun."""
     if record.owner is not None:
         return ""
-    if not Worker.objects.filter(heard_at__gt=Now() - WORKERS_ARE_HEARD_WITHIN).exists():
+    if not Worker.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
         return (
             "It waits for a worker, and none is running. An operator starts one: ./homing deliver"
         )
     return "It waits for a worker, which takes it within seconds."
 
 
-def _ledger(record: SubscriberImport) -> list[Line]:
-    has_ended = record.state not in (*UNDER_WAY, State.CHECKED)
-    by_mail = "as pending; each gets one mail with a button to confirm"
+def _result_lines(record: SubscriberImport) -> list[ResultLine]:
+    known = "already on the list; left as they are" if record.known else ""
+    again = "the same address again further down the file" if record.duplicates else ""
+    rejected = _rejected_note(record) if record.rejected else ""
+    return [
+        ResultLine("added", "sent", "sent", record.added, _added_note(record)),
+        ResultLine("known", "done", "calm", record.known, known),
+        ResultLine("duplicates", "waiting", "calm", record.duplicates, again),
+        ResultLine("skipped", "suppressed", "calm", record.skipped, _skipped_note(record)),
+        ResultLine("rejected", "failed", "fault", record.rejected, rejected),
+    ]
+
+
+def _added_note(record: SubscriberImport) -> str:
+    has_ended = record.state not in (*RUNNING, State.CHECKED)
+    if has_ended and not record.added:
+        return ""
     if record.confirmed:
         how = f": {record.statement}" if record.statement else ""
-        by_mail = (
-            f"as confirmed, because consent was given elsewhere, says {importer_of(record)}{how}"
+        return added_sentence(
+            record.statuses,
+            record.added,
+            confirmed="as confirmed, because consent was given elsewhere, says "
+            f"{importer_name(record)}{how}",
+            none=f"as confirmed, {NONE_SUBSCRIBED}",
+            pending="as pending, asked by mail",
         )
-        if pending := record.statuses.get(ADDED_PENDING, 0):
-            ready = record.added - pending
-            because = by_mail if ready else f"as confirmed, {NONE_SUBSCRIBED}"
-            by_mail = f"{ready:,} {because}; {pending:,} as pending, asked by mail"
-    elif record.state == State.CHECKED:
-        by_mail = "asked by mail or as confirmed: you say so below"
-    elif record.state == State.CHECKING:
-        by_mail = ""
-    skipped_because = [
-        f"{count:,} {SKIPPED_IN_SHORT.get(reason, reason)}"
-        for reason, count in sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
-    ]
-    skipped = (
-        f"{', '.join(skipped_because)}; an import cannot bring them back" if skipped_because else ""
+    if record.state == State.CHECKED:
+        return "asked by mail or as confirmed: you say so below"
+    if record.state == State.CHECKING:
+        return ""
+    return "as pending; each gets one mail with a button to confirm"
+
+
+def _skipped_note(record: SubscriberImport) -> str:
+    reasons = sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
+    if not reasons:
+        return ""
+    short = (
+        f"{count:,} {SKIPPED_IN_SHORT.get(code) or sentence_of(Refusal(code))}"
+        for code, count in reasons
     )
-    return [
-        Line(
-            "added", "sent", "sent", record.added, "" if has_ended and not record.added else by_mail
-        ),
-        Line(
-            "known",
-            "done",
-            "calm",
-            record.known,
-            "already on the list; left as they are" if record.known else "",
-        ),
-        Line(
-            "duplicates",
-            "waiting",
-            "calm",
-            record.duplicates,
-            "the same address again further down the file" if record.duplicates else "",
-        ),
-        Line("skipped", "suppressed", "calm", record.skipped, skipped),
-        Line(
-            "rejected",
-            "failed",
-            "fault",
-            record.rejected,
-            _of_the_rejected(record) if record.rejected else "",
-        ),
-    ]
+    return f"{', '.join(short)}; an import cannot bring them back"
 
 
-def _of_the_rejected(record: SubscriberImport) -> str:
-    if record.state in UNDER_WAY:
+def _rejected_note(record: SubscriberImport) -> str:
+    if record.state in RUNNING:
         return "the others go in regardless"
     if record.state == State.CHECKED:
         return "see below; the others go in regardless"
     return "see below; the others went in" if record.state == State.FINISHED else "see below"
 
 
-def _days_it_waited(record: SubscriberImport) -> str:
+def _days_kept(record: SubscriberImport) -> str:
     if record.checked_at is None or record.finished_at is None:
         return "its time"
-    days = (record.finished_at - record.checked_at).days
-    return "1 day" if days == 1 else f"{days:,} days"
+    return counted((record.finished_at - record.checked_at).days, "day")
 
 
 def _were(count: int) -> str:
     return "was" if count == 1 else "were"
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

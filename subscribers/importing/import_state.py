@@ -1,4 +1,4 @@
-"""How imports stand, for whoever watches: which are not over, and whether one lies still."""
+"""How many imports are running, stalled or refused, for monitoring."""
 
 from __future__ import annotations
 

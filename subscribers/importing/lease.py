@@ -1,9 +1,8 @@
 """
-Who works on an import: taken for a limited time, kept alive piece by piece, given back.
+The lease of an import: claimed for a limited time, renewed by each chunk, released.
 
-A process holds an import under a lease that each piece renews. Whoever was away for longer than
-the lease has lost it, and the guard in front of every piece sees to it that they write nothing
-more. All times are the database's clock.
+A process that was silent for longer than its lease has lost it, and the guard before every chunk
+keeps it from writing. All times are from the database's clock.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-SHORTEST_LEASE_S = 2.0  # a piece takes some tenths of a second
-# What is taken up so often without coming a piece further ends the process or fails in it.
+SHORTEST_LEASE_S = 2.0  # a chunk takes some tenths of a second
+# An import that was claimed this often without coming a chunk further fails, or ends the process.
 MOST_SETBACKS = 10
 
 
-class LostError(Exception):
-    """Somebody else has the import now, or it is gone. Nothing more may be written."""
+class LeaseLostError(Exception):
+    """Another process has the import, or it was discarded. Nothing more may be written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """An import in the hands of one process. `epoch` proves it: a later hold has a higher one."""
+class Lease:
+    """An import held by one process. A later lease has a higher `epoch`."""
 
     import_id: int
     owner: UUID
@@ -36,12 +35,12 @@ class Hold:
 
     @property
     def is_check(self) -> bool:
-        """Whether it is only looked at what would happen."""
+        """Whether nothing is imported, only counted."""
         return self.state == "checking"
 
 
-def take(owner: UUID, import_id: int | None = None) -> Hold | None:
-    """Take the next import that is due, or the one that is named if it is; None if none is."""
+def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
+    """Claim the next import that is due, or the named one if it is due; None if none is."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -60,15 +59,15 @@ def take(owner: UUID, import_id: int | None = None) -> Hold | None:
             {"owner": owner, "lease_s": lease_s(), "id": import_id},
         )
         row = cursor.fetchone()
-    return Hold(row[0], owner, *row[1:]) if row else None
+    return Lease(row[0], owner, *row[1:]) if row else None
 
 
-def guard(cursor: CursorWrapper, hold: Hold) -> None:
+def guard(cursor: CursorWrapper, lease: Lease) -> None:
     """
-    Begin a transaction of this hold: renew the lease and keep the import's row to its end.
+    Begin a transaction under this lease: renew it and lock the import's row.
 
-    Raises `LostError` if the hold is over. A process that freezes in the middle of the transaction
-    would keep everybody else out; the server ends it when the lease does.
+    Raises `LeaseLostError` if it has ended. The server ends the transaction with the lease, so a
+    process that freezes inside it does not keep others out.
     """
     cursor.execute(
         """
@@ -77,34 +76,34 @@ def guard(cursor: CursorWrapper, hold: Hold) -> None:
          WHERE id = %s AND owner = %s AND epoch = %s AND state = %s
            AND lease_until >= clock_timestamp()
         """,
-        [lease_s(), hold.import_id, hold.owner, hold.epoch, hold.state],
+        [lease_s(), lease.import_id, lease.owner, lease.epoch, lease.state],
     )
     if cursor.rowcount != 1:
-        raise LostError
+        raise LeaseLostError
     cursor.execute(
         "SELECT set_config('idle_in_transaction_session_timeout', %s, true)",
         [f"{int(lease_s() * 1000)}ms"],
     )
 
 
-def keep(hold: Hold) -> None:
-    """Renew the lease between pieces, while the file is read as far as the checkpoint."""
+def renew(lease: Lease) -> None:
+    """Renew the lease between chunks, while the file is read up to the checkpoint."""
     with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, hold)
+        guard(cursor, lease)
 
 
-def give_back(hold: Hold) -> None:
-    """Let somebody else go on at once. Nothing happens if the hold was lost before."""
+def release(lease: Lease) -> None:
+    """Let another process continue at once. Nothing happens if the lease was lost."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             UPDATE subscriber_import SET owner = NULL, lease_until = NULL
              WHERE id = %s AND owner = %s AND epoch = %s AND state IN ('checking', 'running')
             """,
-            [hold.import_id, hold.owner, hold.epoch],
+            [lease.import_id, lease.owner, lease.epoch],
         )
 
 
 def lease_s() -> float:
-    """How long a process may be silent before somebody else goes on, in seconds."""
+    """How long a process may be silent before another continues, in seconds."""
     return max(settings.DELIVERY_LEASE_S, SHORTEST_LEASE_S)

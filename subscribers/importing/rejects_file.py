@@ -1,53 +1,34 @@
-"""The rejected rows of an import as a CSV file, to be mended and imported again."""
+"""The rejected rows of an import as a CSV file, to be corrected and imported again."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
-from types import TracebackType
+from collections.abc import Iterator
 
-from subscribers.files.atomic_file import file_to_write
 from subscribers.files.safe_csv import csv_line
-from subscribers.importing.file_format.validate_row import LeftOut
+from subscribers.importing.import_sentences import reason_sentence
+from subscribers.models import RejectedRow, SubscriberImport
 
 HEADER = csv_line("line", "email", "reason")
+AT_ONCE = 5_000  # rows
 
 
-class RejectsFile:
-    """
-    A CSV file `line,email,reason`, in UTF-8. A context manager.
-
-    It takes its name only when the import has succeeded; a failed import leaves what was there.
-    Raises `OSError` if it cannot be written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> RejectsFile:
-        self._place = file_to_write(self.path)
-        descriptor, name = tempfile.mkstemp(dir=self._place.parent, prefix=".rejects-")
-        self._unfinished = Path(name)
-        self._file = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
-        self._file.write(HEADER)
-        return self
-
-    def write(self, row: LeftOut) -> None:
-        """Add one row."""
-        self._file.write(line_of(row))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
-    ) -> None:
-        try:
-            self._file.close()
-            if kind is None:
-                self._unfinished.replace(self._place)
-        finally:
-            self._unfinished.unlink(missing_ok=True)
+def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
+    """Rejected and skipped rows in the order of the file, loaded some thousands at a time."""
+    last = 0
+    stored = RejectedRow.objects.filter(subscriber_import=record).order_by("line")
+    while rows := list(stored.filter(line__gt=last)[:AT_ONCE]):
+        yield from rows
+        last = rows[-1].line
 
 
-def line_of(row: LeftOut) -> str:
-    """One rejected row as a line of the file."""
-    return csv_line(row.line, row.email, row.reason)
+def reject_lines(record: SubscriberImport) -> Iterator[str]:
+    """The header, and a line for each rejected row."""
+    yield HEADER
+    for row in iter_rejected_rows(record):
+        if row.result == RejectedRow.Result.REJECTED:
+            yield reject_line(row)
+
+
+def reject_line(row: RejectedRow) -> str:
+    """One rejected row."""
+    return csv_line(row.line, row.email, reason_sentence(row))

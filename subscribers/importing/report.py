@@ -1,25 +1,25 @@
-"""What an import says about itself: counts that add up, and the rows it left out."""
+"""The counts and the report of an import."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
-from types import MappingProxyType
-from typing import Any
+from dataclasses import asdict, astuple, dataclass, field
 
-from subscribers.importing.file_format.description import Description, listed
-from subscribers.importing.file_format.status import Status
+from subscribers.importing.file_format.description import Description
 from subscribers.models import SubscriberImport
+
+# Among the counts of statuses: readers who are added and stay pending even with --confirmed.
+ADDED_PENDING = "added, pending"
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """
-    What became of the rows of a file; each row counts once.
+    The results of the rows of a file; each row counts once.
 
     `added`: on the list now. `known`: on the list before, left as they were. `duplicates`: the
-    same address stood further up in the file. `skipped`: that person left, bounced or complained,
+    same address appears earlier in the file. `skipped`: that reader left, bounced or complained,
     here or as the file says. `rejected`: no reader that can be mailed.
     """
 
@@ -39,56 +39,13 @@ class Counts:
 
 
 def counts_of(record: SubscriberImport) -> Counts:
-    """What stands on the row of an import."""
-    return Counts(
-        added=record.added,
-        known=record.known,
-        duplicates=record.duplicates,
-        skipped=record.skipped,
-        rejected=record.rejected,
-    )
+    """The counts of an import so far."""
+    return Counts(**{name: getattr(record, name) for name in asdict(Counts())})
 
 
-_MEANINGS: Mapping[Status, str] = MappingProxyType(
-    {
-        Status.SUBSCRIBED: "subscribed",
-        Status.UNCONFIRMED: "not confirmed, added as pending in any case",
-        Status.UNSUBSCRIBED: "unsubscribed",
-        Status.BOUNCED: "bounced",
-        Status.COMPLAINED: "complained",
-        Status.BLOCKED: "blocked",
-    }
-)
-# Among the counts of statuses: readers who are added and stay pending with --confirmed, too.
-ADDED_PENDING = "added, pending"
-SUPPRESSED = "recorded as suppressed and never mailed"
-
-
-def statuses_in_words(statuses: Mapping[str, int]) -> str:
-    """
-    What the rows say of themselves; empty if the file has no status.
-
-    Such as: 1,204 subscribed; 37 unsubscribed and 2 bounced: recorded as suppressed and never
-    mailed.
-    """
-    said: dict[bool, list[str]] = {False: [], True: []}
-    for status, meaning in _MEANINGS.items():
-        if status in statuses:
-            said[status.is_gone].append(f"{statuses[status]:,} {meaning}")
-    if gone := said[True]:
-        said[False].append(f"{listed(gone)}: {SUPPRESSED}")
-    return "; ".join(said[False])
-
-
-def read_as(record: SubscriberImport) -> Description | None:
-    """How the file was understood; None for an expired import."""
-    if record.read_as is None:
-        return None
-    return Description(**{name: _as_tuples(value) for name, value in record.read_as.items()})
-
-
-def _as_tuples(value: Any) -> Any:
-    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+def description_of(record: SubscriberImport) -> Description | None:
+    """How the file was understood; None once that is deleted."""
+    return None if record.read_as is None else Description.from_json(record.read_as)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,31 +67,25 @@ class ImportReport:
     """
     What an import did, or would do.
 
-    `import_id` is None for a dry run of a file that was not imported yet. `created` is False for
-    a dry run and when the same content had been brought before; then all numbers are those of
-    the first time, and `confirmed` is what was stated then. With `went_on` that first time had been
-    broken off, and this one went on with it.
+    `import_id` is None for a dry run of a new file. `created` is False for a dry run, and for
+    content that came before; then all values are those of the first import. `resumed`: that import
+    had been interrupted and was completed now.
     """
 
     import_id: int | None
     created: bool
     confirmed: bool
     counts: Counts
-    skipped_because: Counter[str] = field(default_factory=Counter)
-    went_on: bool = False
+    skipped_because: Mapping[str, int] = field(default_factory=Counter)
+    resumed: bool = False
     read_as: Description | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, int | bool | None]:
         """The keys that scripts rely on; the last five add up to `rows`."""
-        counts = self.counts
         return {
             "import": self.import_id,
             "created": self.created,
-            "rows": counts.rows,
-            "added": counts.added,
-            "known": counts.known,
-            "duplicates": counts.duplicates,
-            "skipped": counts.skipped,
-            "rejected": counts.rejected,
+            "rows": self.counts.rows,
+            **asdict(self.counts),
         }

@@ -1,10 +1,9 @@
 """
-An import from its checkpoint to its end, a piece at a time, in the hands of one process.
+Run an import from its checkpoint to its end, a chunk at a time, under a lease.
 
-Each piece is one transaction: the guard of the hold, then its rows, then the counts. Their sum is
-the checkpoint: whoever goes on reads the file again from the start and leaves out as many rows.
-Reading is the same every time, so wherever a process is lost, the rows and the counts at the end
-are those of an import that nobody disturbed.
+Each chunk is one transaction: the guard of the lease, its rows, the counts. Their sum is the
+checkpoint: the next process reads the file again from its start and skips as many rows. Reading is
+the same every time, so an import that was killed ends with the same rows and counts.
 """
 
 from __future__ import annotations
@@ -20,138 +19,134 @@ from django.db import connection, reset_queries, transaction
 from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
 from subscribers.importing import stored_file
-from subscribers.importing.apply import Terms, apply, keep_left_out
-from subscribers.importing.consent_statement import detail_of
+from subscribers.importing.accept_upload import delete_noted_rows
+from subscribers.importing.apply import ImportTerms, apply_rows, store_rejected_rows
 from subscribers.importing.file_format.read_file import BadRow, ReaderFile, Row, UnreadableFileError
-from subscribers.importing.file_format.validate_row import judge
-from subscribers.importing.lease import MOST_SETBACKS, Hold, LostError, give_back, guard, keep
+from subscribers.importing.file_format.validate_row import validate_row
+from subscribers.importing.import_sentences import consent_detail
+from subscribers.importing.lease import (
+    MOST_SETBACKS,
+    Lease,
+    LeaseLostError,
+    guard,
+    release,
+    renew,
+)
 from subscribers.importing.report import Counts, Progress, counts_of
-from subscribers.models import SubscriberImport
+from subscribers.models import RejectedRow, SubscriberImport
+from subscribers.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
-PIECE = 5_000  # rows
+CHUNK = 5_000  # rows
 
-# Two that met the same addresses in another order would block each other: they take turns. Held to
-# the end of the piece's transaction, so that it also holds behind a connection pooler.
-TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
+# Two imports that meet the same addresses in another order would deadlock. Held to the end of the
+# chunk's transaction, so it also works behind a connection pooler.
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
 
 
 def run(
-    hold: Hold,
+    lease: Lease,
     *,
     is_stopping: Callable[[], bool] = lambda: False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> None:
     """
-    Go on with an import until it has ended, `is_stopping()`, or the hold is lost.
+    Run an import until it has ended, `is_stopping()`, or the lease is lost.
 
-    A file that turns out to be none that can be imported is refused; that is an end too.
+    A file that cannot be imported is refused, which also ends it.
     """
     with log_context.scope():
-        log_context.bind(**{"import": hold.import_id})
-        _run_or_refuse(hold, is_stopping, on_progress)
-
-
-def _run_or_refuse(
-    hold: Hold, is_stopping: Callable[[], bool], on_progress: Callable[[Progress], None]
-) -> None:
-    try:
+        log_context.bind(**{"import": lease.import_id})
         try:
-            if hold.setbacks > MOST_SETBACKS:
-                raise UnreadableFileError(
-                    f"It was begun {MOST_SETBACKS} times without coming further; the log says why."
-                )
-            _run(hold, is_stopping, on_progress)
-        except UnreadableFileError as error:
-            _refuse(hold, str(error))
-    except LostError:
-        logger.info("import %d is in other hands now", hold.import_id)
+            try:
+                if lease.setbacks > MOST_SETBACKS:
+                    raise UnreadableFileError("import_stuck", times=MOST_SETBACKS)
+                _run(lease, is_stopping, on_progress)
+            except UnreadableFileError as error:
+                _refuse(lease, error.refusal)
+        except LeaseLostError:
+            logger.info("import %d has another lease now", lease.import_id)
 
 
 def _run(
-    hold: Hold, is_stopping: Callable[[], bool], on_progress: Callable[[Progress], None]
+    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[Progress], None]
 ) -> None:
-    record = SubscriberImport.objects.select_related("imported_by").get(pk=hold.import_id)
-    terms = Terms(record.pk, record.confirmed, detail_of(record), is_check=hold.is_check)
+    record = SubscriberImport.objects.select_related("imported_by").get(pk=lease.import_id)
+    terms = ImportTerms(record.pk, record.confirmed, consent_detail(record), lease.is_check)
     if record.rows == 0:
-        _begin(hold)
+        # What an earlier check of this file noted is found again.
+        with transaction.atomic(), connection.cursor() as cursor:
+            guard(cursor, lease)
+            delete_noted_rows(cursor, lease.import_id)
     mapping = tuple((column, field) for column, field in record.mapping)
     with (
         stored_file.spooled(record.pk) as spool,
         ReaderFile(spool, record.filename, mapping) as file,
     ):
         if file.import_hash != bytes(record.content_hash):
-            raise UnreadableFileError("What was kept of the file is not all of it; bring it again.")
+            raise UnreadableFileError("file_incomplete")
         rows = file.rows()
-        _leave_out(rows, record.rows, hold)
-        while piece := list(islice(rows, PIECE)):
-            counts = _apply(hold, terms, piece, file.bytes_read)
+        _skip_to_checkpoint(rows, record.rows, lease)
+        while chunk := list(islice(rows, CHUNK)):
+            counts = _apply_chunk(lease, terms, chunk, file.bytes_read)
             on_progress(Progress(counts.rows, file.bytes_read, file.size))
             if is_stopping():
-                give_back(hold)
+                release(lease)
                 return
-    _end(hold)
-    if not hold.is_check:
-        _analyse()
+    _finish(lease)
+    if not lease.is_check:
+        # The planner learns how long the list is; it locks nothing that others wait for.
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, suppression, consent_record")
 
 
-def _begin(hold: Hold) -> None:
-    """What an earlier check of the same file found is found anew."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, hold)
-        cursor.execute("DELETE FROM left_out_row WHERE subscriber_import_id = %s", [hold.import_id])
-        cursor.execute(
-            "DELETE FROM import_address_seen WHERE subscriber_import_id = %s", [hold.import_id]
-        )
-
-
-def _leave_out(rows: Iterator[Row | BadRow], count: int, hold: Hold) -> None:
-    """Read as far as the checkpoint."""
-    for done in range(0, count, PIECE):
-        keep(hold)
-        for _ in islice(rows, min(PIECE, count - done)):
+def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) -> None:
+    for done in range(0, count, CHUNK):
+        renew(lease)
+        for _ in islice(rows, min(CHUNK, count - done)):
             pass
 
 
-def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int) -> Counts:
-    """One piece, and the checkpoint after it, or neither. The counts so far."""
-    judged = [judge(row) for row in piece]
+def _apply_chunk(
+    lease: Lease, terms: ImportTerms, chunk: list[Row | BadRow], bytes_read: int
+) -> Counts:
+    """Apply one chunk and move the checkpoint, or neither; return the counts so far."""
+    validated = [validate_row(row) for row in chunk]
     with transaction.atomic(), connection.cursor() as cursor:
-        # Before anything is locked: whoever is erased meanwhile would be added anew, or written
-        # down once more.
+        # Before any other lock: a reader who is erased meanwhile would be added anew.
         cursor.execute(LOCK_ENQUEUE)
-        guard(cursor, hold)
-        cursor.execute(TAKE_TURN)
-        now, left_out, said = apply(terms, judged)
-        keep_left_out(hold.import_id, left_out)
-        before = SubscriberImport.objects.get(pk=hold.import_id)
-        counts = counts_of(before) + now
-        because = Counter(before.skipped_because)
-        because.update(row.reason for row in left_out if not row.is_rejected)
-        statuses = Counter(before.statuses) + said
-        SubscriberImport.objects.filter(pk=hold.import_id).update(
+        guard(cursor, lease)
+        cursor.execute(ONE_AT_A_TIME)
+        applied = apply_rows(terms, validated)
+        store_rejected_rows(lease.import_id, applied.rejected)
+        before = SubscriberImport.objects.get(pk=lease.import_id)
+        counts = counts_of(before) + applied.counts
+        SubscriberImport.objects.filter(pk=lease.import_id).update(
             rows=counts.rows,
             **asdict(counts),
-            skipped_because=dict(because),
-            statuses=dict(statuses),
+            skipped_because=Counter(before.skipped_because) + count_skipped(applied.rejected),
+            statuses=Counter(before.statuses) + applied.statuses,
             bytes_read=bytes_read,
             setbacks=0,
         )
-    # In debug Django keeps what was said to the database, and a piece says a lot.
-    reset_queries()
+    reset_queries()  # in debug Django keeps them, and a chunk has long ones
     return counts
 
 
-def _end(hold: Hold) -> None:
-    """Nothing is left to do: what was kept for going on goes."""
+def count_skipped(rows: list[RejectedRow]) -> Counter[str]:
+    """Count the skipped rows by the code of their reason."""
+    return Counter(row.reason for row in rows if row.result == RejectedRow.Result.SKIPPED)
+
+
+def _finish(lease: Lease) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, hold)
+        guard(cursor, lease)
         cursor.execute(
-            "DELETE FROM import_address_seen WHERE subscriber_import_id = %s", [hold.import_id]
+            "DELETE FROM import_seen_address WHERE subscriber_import_id = %s", [lease.import_id]
         )
-        if not hold.is_check:
-            stored_file.forget(hold.import_id)
+        if not lease.is_check:
+            stored_file.delete(lease.import_id)
         cursor.execute(
             """
             UPDATE subscriber_import
@@ -162,40 +157,33 @@ def _end(hold: Hold) -> None:
              WHERE id = %(id)s
             """,
             {
-                "state": "checked" if hold.is_check else "finished",
-                "is_check": hold.is_check,
-                "id": hold.import_id,
+                "state": "checked" if lease.is_check else "finished",
+                "is_check": lease.is_check,
+                "id": lease.import_id,
             },
         )
 
 
-def _analyse() -> None:
+def _refuse(lease: Lease, refusal: Refusal) -> None:
     """
-    Tell the planner how long the list is now; it locks nothing that a reader or worker waits for.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, suppression, consent_record")
+    End the import with a reason. Readers of earlier chunks stay, and so does the checkpoint.
 
-
-def _refuse(hold: Hold, why: str) -> None:
-    """
-    It ends here, with one sentence. Whoever was added by earlier pieces stays, and how far it came:
-    the same content again goes on from there.
+    The same content again continues there.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, hold)
-        stored_file.forget(hold.import_id)
-        if hold.is_check:
-            # What was only looked at is no checkpoint.
-            SubscriberImport.objects.filter(pk=hold.import_id).update(
-                rows=0, **asdict(Counts()), skipped_because={}, statuses={}
-            )
+        guard(cursor, lease)
+        stored_file.delete(lease.import_id)
+        record = SubscriberImport.objects.filter(pk=lease.import_id)
+        record.update(refusal=asdict(refusal))
+        if lease.is_check:
+            # A check leaves no checkpoint.
+            record.update(rows=0, **asdict(Counts()), skipped_because={}, statuses={})
         cursor.execute(
             """
             UPDATE subscriber_import
-               SET state = 'refused', refusal = %s, finished_at = clock_timestamp(),
+               SET state = 'refused', finished_at = clock_timestamp(),
                    owner = NULL, lease_until = NULL
              WHERE id = %s
             """,
-            [why, hold.import_id],
+            [lease.import_id],
         )

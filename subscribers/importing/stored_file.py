@@ -1,4 +1,4 @@
-"""The bytes of a file that waits to be imported: kept in the database, in pieces."""
+"""The content of a file that waits to be imported, stored in the database in pieces."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from subscribers.models.import_piece import LONGEST_PIECE
 MEGABYTE = 1024 * 1024
 
 
-def keep(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
+def store(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
     """
-    Keep the content of a file until its import has ended, in the caller's transaction.
+    Store the content until the import has ended, in the caller's transaction.
 
-    Raises `UnreadableFileError` if it is not the content that was announced.
+    Raises `UnreadableFileError` if its hash differs.
     """
     digest = hashlib.sha256()
     file.seek(0)
@@ -31,32 +31,29 @@ def keep(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
         ImportPiece.objects.create(subscriber_import_id=import_id, number=number, content=piece)
         reset_queries()  # in debug Django keeps them, and so the whole file
     if digest.digest() != content_hash:
-        raise UnreadableFileError("The file changed while it was read; import it again.")
+        raise UnreadableFileError("file_changed")
 
 
 @contextmanager
 def spooled(import_id: int) -> Iterator[BinaryIO]:
-    """The content again, as a temporary file that stands at its beginning."""
+    """The content as a temporary file; one piece at a time, so memory stays constant."""
     with tempfile.TemporaryFile(prefix="homing-import-") as file:
+        pieces = ImportPiece.objects.filter(subscriber_import_id=import_id)
         number = 0
-        while piece := _piece(import_id, number):
-            file.write(piece)
+        while piece := pieces.filter(number=number).values_list("content", flat=True).first():
+            file.write(bytes(piece))
             number += 1
         file.seek(0)
         yield file
 
 
-def forget(import_id: int) -> None:
-    """
-    The import has ended, in the caller's transaction: its content is needed no more. Nor are the
-    rows that were shown of it, which name people.
-    """
+def delete(import_id: int) -> None:
+    """Delete the content and the examples of its rows, in the caller's transaction."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM import_piece WHERE subscriber_import_id = %s", [import_id])
         cursor.execute(
             """
-            UPDATE subscriber_import
-               SET read_as = read_as || '{"first_row": null, "with_accents": []}'
+            UPDATE subscriber_import SET read_as = read_as || '{"examples": []}'
              WHERE id = %s AND read_as IS NOT NULL
             """,
             [import_id],
@@ -64,26 +61,16 @@ def forget(import_id: int) -> None:
 
 
 def refuse_too_large(size: int) -> None:
-    """Raises `UnreadableFileError` for a file of so many bytes that this site does not take it."""
-    if size > most_bytes():
-        raise UnreadableFileError(too_large())
+    """Raise `UnreadableFileError` for a file of too many bytes."""
+    if size > largest_size():
+        raise too_large()
 
 
-def most_bytes() -> int:
-    """How large a file may be."""
+def largest_size() -> int:
+    """The largest size of a file, in bytes."""
     return settings.IMPORT_MAX_MB * MEGABYTE
 
 
-def too_large() -> str:
-    """What is said of a file that is too large."""
-    return (
-        f"The file is larger than the {settings.IMPORT_MAX_MB} MB that IMPORT_MAX_MB allows; "
-        "import it in parts."
-    )
-
-
-def _piece(import_id: int, number: int) -> bytes:
-    """One at a time, so that memory stays the same however large the file is."""
-    found = ImportPiece.objects.filter(subscriber_import_id=import_id, number=number)
-    content = found.values_list("content", flat=True).first()
-    return bytes(content) if content is not None else b""
+def too_large() -> UnreadableFileError:
+    """The error for a file that is too large."""
+    return UnreadableFileError("file_too_large", most=settings.IMPORT_MAX_MB)

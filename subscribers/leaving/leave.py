@@ -1,4 +1,4 @@
-"""Leaving the list: the only place that marks a reader as having left."""
+"""Leaving the list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
 from delivery.interface import queue_suppression_change
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act, How
 
@@ -16,12 +16,10 @@ ON_THE_LIST = (Subscriber.State.PENDING, Subscriber.State.CONFIRMED, Subscriber.
 
 def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail: str = "") -> bool:
     """
-    Record that this reader leaves, by the database's clock; it takes effect at once.
+    Record that this reader leaves, by the database's clock; return True the first time.
 
-    True the first time: then the ledger has a line more, of the way `how` and the `network` it came
-    from, and the provider is asked to refuse the address too. Nothing changes for somebody who has
-    left already, and two who press at once cannot differ. Who complained keeps that state, and
-    their wish is recorded all the same. Nobody by this id: nobody is on the list.
+    It takes effect at once, and the provider is asked to refuse the address too. Nothing changes
+    for a reader who has left already. A complaint stays, and the wish is recorded beside it.
     """
     with transaction.atomic():
         left = Subscriber.objects.filter(id=subscriber_id, unsubscribed_at=None).update(
@@ -33,7 +31,7 @@ def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail:
         )
         if not left:
             return False
-        consent_ledger.record(subscriber_id, Act.LEFT, how, network=network, detail=detail)
+        record_consent(subscriber_id, Act.LEFT, how, network=network, detail=detail)
         address = Subscriber.objects.values_list("email", flat=True).get(id=subscriber_id)
         queue_suppression_change(address, "suppress")
         return True

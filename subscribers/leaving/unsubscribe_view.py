@@ -12,10 +12,10 @@ from django.views.decorators.csrf import csrf_exempt
 
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models.newsletter import Newsletter
+from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import read
-from subscribers.mask_address import masked
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 
@@ -23,7 +23,7 @@ from subscribers.models.consent_record import How
 LONGEST_ONE_CLICK = 4096  # bytes
 
 
-def way_of(request: HttpRequest) -> How:
+def unsubscribe_channel(request: HttpRequest) -> How:
     """
     Whether a mail program posts, which says so in the body (RFC 8058), or a person on the page.
 
@@ -61,23 +61,25 @@ class Unsubscribe(View):
         """Show one button, or that they have left already."""
         subscriber_id = read(token)
         if subscriber_id is None:
-            return self._page(request, "link_does_not_work", status=404)
+            return self._page(request, "unknown_link", status=404)
         if subscriber_id == TEST_RECIPIENT:
-            return self._page(request, "link_of_a_test")
+            return self._page(request, "test_letter_link")
         reader = Subscriber.objects.filter(id=subscriber_id).first()
         if reader is None or reader.unsubscribed_at is not None:
-            return self._page(request, "left", reader)
-        return self._page(request, "leave", reader)
+            return self._page(request, "unsubscribed", reader)
+        return self._page(request, "unsubscribe", reader)
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         """Unsubscribe. The answer is the same however often it comes."""
         subscriber_id = read(token)
         if subscriber_id is None:
-            return self._page(request, "link_does_not_work", status=404)
+            return self._page(request, "unknown_link", status=404)
         if subscriber_id == TEST_RECIPIENT:
-            return self._page(request, "link_of_a_test")
-        leave(subscriber_id, way_of(request), network=network_of(request))
-        return self._page(request, "left", Subscriber.objects.filter(id=subscriber_id).first())
+            return self._page(request, "test_letter_link")
+        leave(subscriber_id, unsubscribe_channel(request), network=network_of(request))
+        return self._page(
+            request, "unsubscribed", Subscriber.objects.filter(id=subscriber_id).first()
+        )
 
     def _page(
         self, request: HttpRequest, page: str, reader: Subscriber | None = None, status: int = 200
@@ -87,7 +89,7 @@ class Unsubscribe(View):
             f"subscribers/{page}.html",
             {
                 "newsletter": Newsletter.objects.the_one(),
-                "address": masked(reader.email) if reader else "",
+                "address": mask_address(reader.email) if reader else "",
             },
             status=status,
         )

@@ -1,8 +1,8 @@
 """
-The token of a link in a mail on request: the only place that makes and reads it.
+The token of a link in a mail on request.
 
-It is bound to what was asked for (a confirmation, or a record), to the reader and to which of
-their requests it was, and sealed (`sealed_token.py`).
+It is bound to its purpose (confirmation or record), to the reader and to the number of their
+request, and sealed (`sealed_token.py`).
 """
 
 from __future__ import annotations

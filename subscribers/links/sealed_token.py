@@ -1,16 +1,14 @@
 """
-Sealed tokens: the only place that says how the numbers in our links are hidden.
+Sealed tokens: encrypted and authenticated numbers in our links.
 
-A token says nothing, not even how many readers there are: what is in it is covered by a key and
-bound to a tag, so that nobody can read it, make one up, or use the link of another. Each purpose
-has a key of its own, so that no token does what another was made for. The construction is that of
-a synthetic IV (RFC 5297): the tag is a keyed hash of the payload, and the payload is covered by a
-keyed hash of the tag. The hash is BLAKE2b, which takes a key by itself (RFC 7693) and is the
-quickest at hand: a token is made for every copy of an issue.
+Nobody can read a token, make one up or use it for another purpose: each purpose has its own key.
+The construction is a synthetic IV (RFC 5297): the tag is a keyed hash of the payload, and the
+payload is XORed with a keyed hash of the tag. The hash is BLAKE2b, which takes a key (RFC 7693) and
+is the fastest at hand: a token is made for every copy of an issue.
 
-A token works for as long as its key is known (`SECRET_KEY` or one of `SECRET_KEY_FALLBACKS`) and
-does not run out by itself: a letter may be opened years after it came. When a link stops working
-is for the page behind it to say.
+A token works as long as its key is known (`SECRET_KEY` or `SECRET_KEY_FALLBACKS`); it does not
+expire, because a letter may be opened years later. The page behind the link decides when a link
+ends.
 """
 
 from __future__ import annotations

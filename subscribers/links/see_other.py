@@ -1,4 +1,4 @@
-"""Where somebody is led after a form was taken."""
+"""The redirect after a form was accepted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.http import HttpResponseRedirect
 
 
 def see_other(address: str) -> HttpResponseRedirect:
-    """303: look there, by a GET. So that loading that page again posts nothing again."""
+    """303: the browser loads the address by GET, so reloading it posts nothing again."""
     answer = HttpResponseRedirect(address)
     answer.status_code = 303
     return answer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.http import HttpResponse
 
 
-def kept_secret(response: HttpResponse) -> HttpResponse:
+def protect_token_page(response: HttpResponse) -> HttpResponse:
     """
-    Have nobody keep the page, list it, or tell another site its address.
+    Keep caches from storing the page, search engines from listing it, and its URL from other sites.
 
-    The policy is `same-origin` and not `no-referrer`, under which a browser calls the origin of a
-    form `null` and Django's check against forged forms refuses it.
+    The policy is `same-origin`: under `no-referrer` a browser sends the origin `null` with a form,
+    which Django's CSRF check refuses.
     """
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "same-origin"

@@ -1,7 +1,5 @@
 """
-The token of an unsubscribe link: the only place that makes and reads it.
-
-The reader's number, sealed (`sealed_token.py`). It works for as long as its key is known.
+The token of an unsubscribe link: the reader's id, sealed (`sealed_token.py`).
 """
 
 from __future__ import annotations

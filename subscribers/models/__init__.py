@@ -6,8 +6,8 @@ from subscribers.models.consent_wording import ConsentWording
 from subscribers.models.data_request import DataRequest
 from subscribers.models.erasure import Erasure
 from subscribers.models.import_piece import ImportPiece
-from subscribers.models.import_seen_address import ImportAddressSeen
-from subscribers.models.rejected_row import LeftOutRow
+from subscribers.models.import_seen_address import ImportSeenAddress
+from subscribers.models.rejected_row import RejectedRow
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.subscriber_import import SubscriberImport
 from subscribers.models.suppression import Suppression
@@ -18,9 +18,9 @@ __all__ = [
     "ConsentWording",
     "DataRequest",
     "Erasure",
-    "ImportAddressSeen",
     "ImportPiece",
-    "LeftOutRow",
+    "ImportSeenAddress",
+    "RejectedRow",
     "Subscriber",
     "SubscriberImport",
     "Suppression",

@@ -1,4 +1,4 @@
-"""A consent record: one line of the ledger that says how a person came to be mailed, or not."""
+"""A consent record: how a reader came to be mailed, or not to be."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from subscribers.models.subscriber import LONGEST_NAME
+from delivery.models.reader_columns import ReaderColumns
 
 
 class Act(models.TextChoices):
     """What happened."""
 
     ASKED = "asked", "asked for the letter"
-    CONFIRMED = "confirmed", "confirmed by their own press of the button"
+    CONFIRMED = "confirmed", "confirmed by the reader"
     IMPORTED = "imported", "came with an import"
     LEFT = "left", "left"
-    BOUNCED = "bounced", "the address did not take mail"
+    BOUNCED = "bounced", "mail to the address bounced"
     COMPLAINED = "complained", "called a letter spam"
-    SHUT_OUT = "shut out", "was shut out"
+    BLOCKED = "blocked", "was blocked"
     RECORD_ASKED = "record asked", "asked what is held about them"
-    STATED = "stated", "was added on the word that they had agreed elsewhere"
+    STATED = "stated", "was added; consent was given elsewhere"
 
 
 class How(models.TextChoices):
@@ -31,19 +31,19 @@ class How(models.TextChoices):
     LINK = "link", "by the link in a mail"
     ONE_CLICK = "one-click", "by the button of their mail program"
     IMPORT = "import", "by an import"
-    PROVIDER = "provider", "told by the provider"
-    OPERATOR = "operator", "by a person at the desk"
+    PROVIDER = "provider", "reported by the provider"
+    OPERATOR = "operator", "by an operator at the desk"
     API = "api", "by a program"
 
 
-class ConsentRecord(models.Model):
+class ConsentRecord(ReaderColumns):
     """
-    Added once, changed never; it goes only when its person is erased. Triggers hold that.
+    Added once, never changed; deleted only with its reader. Triggers hold that.
 
-    `network` is where it came from, cut to its first 24 bits (48 of IPv6): enough to show that it
-    was somebody, too little to find them. `request` is the number of the mail that was asked for,
-    or that a confirmation answers. `name` is the name that was typed; it becomes the reader's own
-    with their confirmation, because anybody can type it before.
+    `network` is cut to its first 24 bits (48 of IPv6): enough to show that it was somebody, too
+    little to find them. `request` is the number of the mail that was asked for, or that a
+    confirmation answers. The reader's fields are as typed; they become the reader's own with the
+    confirmation, because anybody can type them before.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -73,7 +73,6 @@ class ConsentRecord(models.Model):
         related_name="+",
     )
     request = models.PositiveIntegerField(null=True)
-    name = models.CharField(max_length=LONGEST_NAME, blank=True, db_default="")
     detail = models.TextField(blank=True, db_default="", help_text="What else there is to say.")
 
     class Meta:

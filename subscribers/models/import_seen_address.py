@@ -7,7 +7,7 @@ from django.db import models
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 
-class ImportAddressSeen(models.Model):
+class ImportSeenAddress(models.Model):
     """
     Remembered in the database, so that doubles are found also across pieces, across a worker that
     is killed, and without memory that grows with the file. They go when the import has ended.
@@ -28,7 +28,7 @@ class ImportAddressSeen(models.Model):
     )
 
     class Meta:
-        db_table = "import_address_seen"
+        db_table = "import_seen_address"
         default_permissions = ()
 
     def __str__(self) -> str:

@@ -1,18 +1,21 @@
-"""A row of an imported file that was left out, and why."""
+"""A row of an imported file that did not become a reader, and why."""
 
 from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
 
-# What a report needs to show; the file itself stays with the person who imported it.
+# Enough to recognise the row; the file itself stays with its importer.
 LONGEST_EXCERPT = 320
 
 
-class LeftOutRow(models.Model):
+class RejectedRow(models.Model):
     """
-    A rejected row (it cannot be read, or its address cannot be mailed) or a skipped one (that
-    person left, bounced or complained, and an import does not bring them back).
+    A rejected row, or a skipped one.
+
+    Rejected: the row cannot be read or its address cannot be mailed. Skipped: this reader left,
+    bounced or complained, and an import does not bring them back. `reason` is a code of
+    `refusal_sentences.py`, `parameters` are the values of its sentence.
     """
 
     class Result(models.TextChoices):
@@ -26,23 +29,24 @@ class LeftOutRow(models.Model):
         "subscribers.SubscriberImport",
         db_index=False,
         on_delete=models.CASCADE,
-        related_name="left_out_rows",
+        related_name="rejected_rows",
     )
     line = models.PositiveIntegerField(help_text="Where the row starts in the file, from 1.")
     result = models.CharField(max_length=8, choices=Result)
     email = models.CharField(
         max_length=LONGEST_EXCERPT, blank=True, help_text="What stood there, cut when long."
     )
-    reason = models.TextField()
+    reason = models.CharField(max_length=40)
+    parameters = models.JSONField(default=dict, db_default={})
 
     class Meta:
-        db_table = "left_out_row"
+        db_table = "rejected_row"
         constraints = [
             models.UniqueConstraint(
-                name="a_row_is_left_out_once", fields=["subscriber_import", "line"]
+                name="a_row_is_rejected_once", fields=["subscriber_import", "line"]
             ),
             models.CheckConstraint(
-                name="a_left_out_row_was_rejected_or_skipped",
+                name="a_row_was_rejected_or_skipped",
                 condition=Q(result__in=["rejected", "skipped"]),
             ),
         ]

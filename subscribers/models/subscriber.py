@@ -9,28 +9,33 @@ from django.db.models import Q
 from django.db.models.functions import Lower, Now
 
 from delivery.control_characters import POSTGRESQL_PATTERN
+from delivery.models.reader_columns import ReaderColumns
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.models.suppression import LONGEST_ADDRESS
 
-LONGEST_NAME = 256
+
+def _without_control_characters(field: str) -> models.CheckConstraint:
+    return models.CheckConstraint(
+        name=f"a_{field}_is_free_of_control_characters",
+        condition=~Q(**{f"{field}__regex": POSTGRESQL_PATTERN}),
+    )
 
 
-class Subscriber(models.Model):
+class Subscriber(ReaderColumns):
     """
     A person on the list.
 
-    `email` is the address as typed, its domain in lower case and in ASCII, because that is what
-    Postmark accepts. `email_key` is its case-folded form, kept by the database itself; it makes a
-    person unique. The state says whether they are mailed: only `confirmed` readers are, and only
-    while their address is on no suppression list.
+    `email` is the address as typed with its domain in lower case and ASCII, as Postmark takes it.
+    `email_key` is its case-folded form, kept by the database; it makes a reader unique. Only
+    `confirmed` readers are mailed, and only while their address is on no suppression list.
 
-    Leaving is this person's state and not an entry of the suppression list: that list is about
-    addresses we must not mail whoever asks. Of what befalls a reader the gravest stays: a complaint
-    before leaving before a bounce, so the order in which it is told makes no difference.
-    `unsubscribed_at` records the wish to leave also beside a complaint.
+    Leaving is a reader's state and no suppression: that list is about addresses that must not be
+    mailed, whoever asks. The gravest state stays, whatever the order of events: a complaint before
+    leaving before a bounce. `unsubscribed_at` records leaving also beside a complaint.
 
-    It is a ratchet, held by triggers: only `opt_in`, a fresh consent of the person themselves,
-    leads back to `confirmed`. An address never changes, and nobody's row goes but by erasure or as
-    a sign-up that was never confirmed.
+    Triggers hold the ratchet: only `opt_in`, the reader's own fresh consent, leads back to
+    `confirmed`. An address never changes, and a row goes only by erasure or as a sign-up that was
+    never confirmed.
     """
 
     class State(models.TextChoices):
@@ -56,7 +61,6 @@ class Subscriber(models.Model):
         output_field=models.CharField(max_length=LONGEST_ADDRESS, db_collation="C"),
         db_persist=True,
     )
-    name = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
     # Not indexed: asked for rarely, and it would cost every row of every import.
@@ -111,10 +115,7 @@ class Subscriber(models.Model):
                 name="an_address_is_printable_ascii_around_one_at_sign",
                 condition=Q(email__regex=r"^[!-?A-~]+@[!-?A-~]+$"),
             ),
-            models.CheckConstraint(
-                name="a_name_is_free_of_control_characters",
-                condition=~Q(name__regex=POSTGRESQL_PATTERN),
-            ),
+            *map(_without_control_characters, FIELD_NAMES),
             models.CheckConstraint(
                 name="subscriber_state_is_known",
                 condition=Q(

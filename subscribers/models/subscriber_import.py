@@ -10,34 +10,32 @@ from django.db.models.functions import Now
 LONGEST_STATEMENT = 300
 
 
+class State(models.TextChoices):
+    """The states of an import."""
+
+    CHECKING = "checking", "is being checked"
+    CHECKED = "checked", "checked, not imported"
+    WAITING = "waiting", "waits for a worker"
+    RUNNING = "running", "is being imported"
+    FINISHED = "finished", "finished"
+    REFUSED = "refused", "refused"
+    EXPIRED = "expired", "never imported, deleted"
+
+
 class SubscriberImport(models.Model):
     """
-    One file, known by the SHA-256 of its content and not by its name.
+    One file, known by the SHA-256 of its content and how its columns are read, not by its name.
 
-    If columns are mapped by hand or say a status, the hash also covers how they are read
-    (`ReaderFile.import_hash`).
+    With `confirmed` the importer states that these readers gave their consent elsewhere, with
+    `statement` where and how. It is the reason why they are mailed without having confirmed here,
+    so an import that brought readers cannot be deleted.
 
-    With `confirmed` the importer states that these people gave their consent elsewhere, and with
-    `statement` where and how. That is why they are mailed without having confirmed here, so it
-    stays on record, and an import that brought readers cannot be deleted.
-
-    Its rows are taken in pieces, each in one transaction that also moves the counts; so `rows` is
-    how far it has come, and whoever goes on leaves out as many. Who works on it holds it under
-    `owner`, `epoch` and `lease_until`, like a batch of letters.
-
-    What was checked and never imported expires: its content goes, and this line stays.
+    Rows are taken in chunks, each in one transaction that also moves the counts: `rows` is the
+    checkpoint. `owner`, `epoch` and `lease_until` are a lease like a batch's. A file that was
+    checked and never imported expires: its content goes, its row stays.
     """
 
-    class State(models.TextChoices):
-        """Where an import stands."""
-
-        CHECKING = "checking", "is being checked"
-        CHECKED = "checked", "checked, not imported"
-        WAITING = "waiting", "waits for a worker"
-        RUNNING = "running", "is being imported"
-        FINISHED = "finished", "finished"
-        REFUSED = "refused", "refused"
-        EXPIRED = "expired", "never imported, deleted"
+    State = State
 
     id = models.BigAutoField(primary_key=True)
     content_hash = models.BinaryField()
@@ -68,9 +66,7 @@ class SubscriberImport(models.Model):
     duplicates = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
-    skipped_because = models.JSONField(
-        default=dict, help_text="How many were skipped for which reason."
-    )
+    skipped_because = models.JSONField(default=dict, help_text="How many were skipped, by code.")
     statuses = models.JSONField(
         default=dict, db_default={}, help_text="How many rows say which status."
     )
@@ -79,9 +75,7 @@ class SubscriberImport(models.Model):
     )
     bytes_read = models.BigIntegerField(default=0, db_default=0, help_text="For its progress.")
     read_as = models.JSONField(null=True, help_text="How the file was understood.")
-    refusal = models.TextField(
-        blank=True, default="", db_default="", help_text="Why it was refused: one sentence."
-    )
+    refusal = models.JSONField(null=True, help_text="Why it was refused: code and parameters.")
     started_at = models.DateTimeField(db_default=Now())
     checked_at = models.DateTimeField(
         null=True, help_text="Since when what was checked waits for somebody to decide."
@@ -117,17 +111,7 @@ class SubscriberImport(models.Model):
             ),
             models.CheckConstraint(
                 name="import_state_is_known",
-                condition=Q(
-                    state__in=[
-                        "checking",
-                        "checked",
-                        "waiting",
-                        "running",
-                        "finished",
-                        "refused",
-                        "expired",
-                    ]
-                ),
+                condition=Q(state__in=list(State.values)),
             ),
             models.CheckConstraint(
                 name="an_import_that_has_ended_says_when",
@@ -139,7 +123,7 @@ class SubscriberImport(models.Model):
             ),
             models.CheckConstraint(
                 name="a_refused_import_says_why",
-                condition=~Q(state="refused") | ~Q(refusal=""),
+                condition=~Q(state="refused") | Q(refusal__isnull=False),
             ),
             models.CheckConstraint(
                 name="a_checked_import_says_since_when",

@@ -13,28 +13,28 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from delivery.models.newsletter import Newsletter
+from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.consent import consent_wording
-from subscribers.links.token_page import kept_secret
-from subscribers.mask_address import masked
+from subscribers.links.token_page import protect_token_page
 from subscribers.signup import confirm as confirming
-from subscribers.signup.confirm import Link, Standing
+from subscribers.signup.confirm import ConfirmationLink, LinkState
 
 PAGES = {
-    Standing.OPEN: "subscribers/confirm.html",
-    Standing.DONE: "subscribers/confirmed.html",
-    Standing.STALE: "subscribers/too_old_to_confirm.html",
+    LinkState.OPEN: "subscribers/confirm.html",
+    LinkState.DONE: "subscribers/confirmed.html",
+    LinkState.STALE: "subscribers/confirm_link_too_old.html",
 }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """GET shows one button, or how the link stands; POST confirms. Both can be repeated."""
+    """GET shows one button, or why there is none; POST confirms. Both can be repeated."""
     token = request.GET.get("subscription_token", "")
     if request.method != "POST":
-        return link_page(request, confirming.look_at(token))
+        return link_page(request, confirming.load_link(token))
     name = Newsletter.objects.the_one().name
-    wording = consent_wording.as_shown(
+    wording = consent_wording.full_wording(
         name, consent_wording.CONFIRM, consent_wording.CONFIRM_BUTTON
     )
     link = confirming.confirm(token, network=network_of(request), wording=wording)
@@ -43,20 +43,24 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 def form_again(request: HttpRequest, status: int) -> HttpResponse:
     """The page with a fresh button, for a press that came without the token of its form."""
-    link = confirming.look_at(request.GET.get("subscription_token", ""))
-    return link_page(request, link, pressed_in_vain=True, status=status)
+    link = confirming.load_link(request.GET.get("subscription_token", ""))
+    return link_page(request, link, must_press_again=True, status=status)
 
 
 def link_page(
-    request: HttpRequest, link: Link | None, *, pressed_in_vain: bool = False, status: int = 200
+    request: HttpRequest,
+    link: ConfirmationLink | None,
+    *,
+    must_press_again: bool = False,
+    status: int = 200,
 ) -> HttpResponse:
-    """How a link stands, as a page. One that we never gave out is not found."""
-    page = PAGES[link.standing] if link else "subscribers/link_does_not_work.html"
-    facts = {
+    """The page of a link; 404 for one that we never gave out."""
+    page = PAGES[link.state] if link else "subscribers/unknown_link.html"
+    context = {
         "newsletter": Newsletter.objects.the_one(),
-        "address": masked(link.reader.email) if link and link.reader else "",
+        "address": mask_address(link.reader.email) if link and link.reader else "",
         "words": consent_wording.CONFIRM,
         "button": consent_wording.CONFIRM_BUTTON,
-        "pressed_in_vain": pressed_in_vain,
+        "must_press_again": must_press_again,
     }
-    return kept_secret(render(request, page, facts, status=status if link else 404))
+    return protect_token_page(render(request, page, context, status=status if link else 404))

@@ -1,4 +1,4 @@
-"""The HTML with which a page on another site has a sign-up form that leads to ours."""
+"""The HTML of a sign-up form for a page on another site."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from html import escape
 
 from django.urls import reverse
 
+from delivery.reader_fields import READER_FIELDS
 
-def html_of_form(site_url: str) -> str:
-    """
-    A form without scripts and without our style, so that it looks like the page it is put into.
 
-    The fields are those of `subscribers.signup.signup_form.filled_in_elsewhere`.
+def embed_form_html(site_url: str) -> str:
     """
-    where = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
+    A form without scripts and style, which takes the look of its page and leads to ours.
+
+    The controls are those that `signup_form.prefilled_form` reads.
+    """
+    url = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
+    fields = "".join(
+        f'  <label>{field.label} <input name="{field.name}" autocomplete="{field.autocomplete}">'
+        "</label>\n"
+        for field in READER_FIELDS
+    )
     return f"""\
-<form action="{where}" method="post">
+<form action="{url}" method="post">
   <label>Email address <input name="email" type="email" autocomplete="email" required></label>
-  <label>Name <input name="name" autocomplete="name"></label>
-  <button>Subscribe</button>
+{fields}  <button>Subscribe</button>
 </form>"""

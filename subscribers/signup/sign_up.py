@@ -1,20 +1,19 @@
 """
-Signing up: the only place that puts a person's own wish for the letter on record.
+Signing up: the request, its consent record and the confirmation mail in one transaction.
 
-The request, its line in the ledger and the mail that asks for confirmation are one transaction:
-all of it is there afterwards, or nothing. Nothing that the caller gets to know depends on who the
-address belongs to or what became of them before.
+Nothing that the caller learns depends on whose address it is or what became of them before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from delivery.interface import request_mail
 from delivery.models import Edition
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.mail_quota import (
     CONFIRMATION,
     NOT_MAILED,
@@ -25,57 +24,57 @@ from subscribers.mail_quota import (
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
 
-# Somebody can be deleted between finding out that they are there and looking at them; not often.
+# A reader can be deleted between the insert and the lock; not often.
 TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What one person asked for, and how it came."""
+class SignUp:
+    """One request to be put on the list. `values` are the reader's fields."""
 
     address: str
-    name: str
+    values: Mapping[str, str]
     how: str
     network: str
     wording: str
     suspicious: bool = False
 
 
-def sign_up(wish: Wish) -> int:
+def sign_up(request: SignUp) -> int:
     """
-    Put the wish on record and queue its confirmation mail; 0.
+    Store the request, queue its confirmation mail and return 0.
 
-    Or do nothing because too many came from the same network within the hour: the seconds that it
-    has to wait. Raises nothing that depends on the address.
+    If too many came from the same network within the hour, do nothing and return the seconds to
+    wait. Raises nothing that depends on the address.
     """
     with transaction.atomic():
-        wait = seconds_until_turn(wish.network, wish.suspicious)
+        wait = seconds_until_turn(request.network, request.suspicious)
         if wait:
             return wait
-        reader = _locked(wish)
+        reader = _locked_reader(request)
         number = next_number(reader, CONFIRMATION)
-        consent_ledger.record(
+        record_consent(
             reader.pk,
             Act.ASKED,
-            wish.how,
-            network=wish.network,
-            wording=wish.wording,
+            request.how,
+            network=request.network,
+            wording=request.wording,
             request=number,
-            name=wish.name,
-            detail=TOO_FAST if wish.suspicious else "",
+            values=request.values,
+            detail=TOO_FAST if request.suspicious else "",
         )
         if number != NOT_MAILED:
             request_mail(Edition.Kind.CONFIRMATION, number, [(reader.pk, reader.email)], ahead=True)
     return 0
 
 
-def _locked(wish: Wish) -> Subscriber:
-    """The person of this address, added now if nobody has it, and locked."""
+def _locked_reader(request: SignUp) -> Subscriber:
+    """The reader of this address, added now if there is none, and locked."""
     for _ in range(TRIES):
         Subscriber.objects.bulk_create(
-            [Subscriber(email=wish.address, name=wish.name)], ignore_conflicts=True
+            [Subscriber(email=request.address, **request.values)], ignore_conflicts=True
         )
-        of_this_address = Subscriber.objects.filter(email_key=wish.address.lower())
+        of_this_address = Subscriber.objects.filter(email_key=request.address.lower())
         if (reader := of_this_address.select_for_update().first()) is not None:
             return reader
-    raise LookupError("The person of this address was deleted again and again.")
+    raise LookupError("The reader of this address was deleted again and again.")

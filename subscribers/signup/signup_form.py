@@ -1,80 +1,117 @@
 """
-The form by which people sign up: what was typed into it, and what is wrong with that.
+The sign-up form: an address and the reader's fields.
 
-It also carries two things against programs that fill in forms: a field that no person sees, and
-the sealed moment at which it was shown.
+Two controls catch programs that fill in forms: a field that no reader sees, and the signed time at
+which the form was shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Any
 
+from django import forms
 from django.core import signing
 
-from subscribers.address import Address, Refusal, read_address
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
+from subscribers.address import read_address
 from subscribers.models.consent_record import How
-from subscribers.name import read_name
+from subscribers.reader_values import read_value
+from subscribers.refusal import Refusal
+from subscribers.refusal_sentences import sentence_of
 
-# What is given back to the person in the form again; nobody types more.
-LONGEST_SHOWN = 1000
-TRAP = "reply"  # Only a program fills it in.
+LONGEST_SHOWN = 1000  # characters of a control that are given back
+TRAP = "reply"  # only a program fills it in
 EXAMPLE = "An address such as ada@example.org is expected."
-_SEAL = signing.Signer(salt="the moment at which a sign-up form was shown")
+_SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
 
-@dataclass(frozen=True, slots=True)
-class SignUpForm:
-    """A form, as it was sent or still empty. `address` and `kept_name` are None where refused."""
-
-    email: str = ""
-    name: str = ""
-    how: How = How.FORM
-    address: str | None = None
-    kept_name: str | None = None
-    errors: Mapping[str, str] = field(default_factory=dict)
-    is_trapped: bool = False
-    seconds_filling_in: float | None = None
+class _TextField(forms.Field):
+    def bound_data(self, data: Any, initial: Any) -> str:
+        """What is shown again is cut, whatever was posted."""
+        return (data or "")[:LONGEST_SHOWN]
 
 
-def sent(fields: Mapping[str, str], now: float) -> SignUpForm:
-    """What was sent, judged. `now` is in seconds, by the clock that `moment` was told."""
-    email, name = fields.get("email", ""), fields.get("name", "")
-    address, kept_name = read_address(email), read_name(name)
-    errors: dict[str, str] = {}
-    if isinstance(address, Refusal):
-        errors["email"] = f"{address.reason} {EXAMPLE}"
-    if isinstance(kept_name, Refusal):
-        errors["name"] = kept_name.reason
-    return SignUpForm(
-        email=email[:LONGEST_SHOWN],
-        name=name[:LONGEST_SHOWN],
-        how=How.EMBEDDED_FORM if fields.get("how") == How.EMBEDDED_FORM else How.FORM,
-        address=address.email if isinstance(address, Address) else None,
-        kept_name=kept_name if isinstance(kept_name, str) else None,
-        errors=errors,
-        is_trapped=bool(fields.get(TRAP)),
-        seconds_filling_in=_since(fields["shown"], now) if "shown" in fields else None,
+class _AddressField(_TextField):
+    widget = forms.EmailInput(
+        attrs={
+            "autocomplete": "email",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+            "maxlength": "320",
+        }
     )
 
-
-def filled_in_elsewhere(fields: Mapping[str, str]) -> SignUpForm:
-    """A form on another site was sent here: the same words in ours, not judged yet."""
-    return SignUpForm(
-        email=fields.get("email", "")[:LONGEST_SHOWN],
-        name=fields.get("name", "")[:LONGEST_SHOWN],
-        how=How.EMBEDDED_FORM,
-    )
+    def clean(self, value: Any) -> str:
+        address = read_address(value or "")
+        if isinstance(address, Refusal):
+            raise forms.ValidationError(f"{sentence_of(address)} {EXAMPLE}")
+        return address.email
 
 
-def moment(now: float) -> str:
-    """The moment at which a form is shown, sealed so that nobody makes one up."""
-    return _SEAL.sign(f"{now:.3f}")
+class _ReaderValueField(_TextField):
+    def __init__(self, field: ReaderField) -> None:
+        attrs = {"autocomplete": field.autocomplete, "maxlength": str(field.longest)}
+        super().__init__(required=False, label=field.label, widget=forms.TextInput({**attrs}))
+        self.reader_field = field
+
+    def clean(self, value: Any) -> str:
+        found = read_value(self.reader_field, value or "")
+        if isinstance(found, Refusal):
+            raise forms.ValidationError(sentence_of(found))
+        return found
 
 
-def _since(shown: str, now: float) -> float:
-    """Seconds since the form was shown; 0 if the moment is none of ours."""
-    try:
-        return now - float(_SEAL.unsign(shown))
-    except signing.BadSignature:
-        return 0.0
+class SignUpForm(forms.Form):
+    """
+    What a visitor typed. `cleaned_data` has the address as `email` and the reader's fields.
+
+    Bound data is of a POST; `prefilled_form` makes an unbound form with values.
+    """
+
+    email = _AddressField(label="Email address")
+
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        super().__init__(data, auto_id="%s", **options)
+        for field in READER_FIELDS:
+            self.fields[field.name] = _ReaderValueField(field)
+
+    @property
+    def how(self) -> How:
+        """From which page the form came."""
+        how = (self.data or self.initial).get("how")
+        return How.EMBEDDED_FORM if how == How.EMBEDDED_FORM else How.FORM
+
+    @property
+    def is_trapped(self) -> bool:
+        """Whether a program filled in the field that no reader sees."""
+        return bool(self.data.get(TRAP))
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The reader's fields, once the form is valid."""
+        return {name: self.cleaned_data[name] for name in FIELD_NAMES}
+
+    def seconds_filling_in(self, now: float) -> float | None:
+        """
+        Seconds since the form was shown; None if it does not say, 0 if the time is not ours.
+
+        `now` is in seconds, by the clock that `sign_time` was given.
+        """
+        if "shown" not in self.data:
+            return None
+        try:
+            return now - float(_SIGNER.unsign(self.data["shown"]))
+        except signing.BadSignature:
+            return 0.0
+
+
+def prefilled_form(data: Any) -> SignUpForm:
+    """Our form with the values of a form on another site, not validated yet."""
+    names = ("email", *FIELD_NAMES)
+    typed = {name: data.get(name, "")[:LONGEST_SHOWN] for name in names}
+    return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
+
+
+def sign_time(now: float) -> str:
+    """The time at which a form is shown, signed so that nobody makes one up."""
+    return _SIGNER.sign(f"{now:.3f}")

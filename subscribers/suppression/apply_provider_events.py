@@ -1,10 +1,9 @@
 """
-What the provider told of an address, taken in: the reader's state, the suppression, the ledger.
+Apply what the provider reported about an address: the reader's state, suppression and consent.
 
-Every fact can come twice, and in any order; the rows in the end are the same. So the gravest of
-states and of reasons stays, of times the earliest, and each bounce and each act stands once. What
-is older than a reader's own opt-in is over: they have confirmed since that they can be reached and
-want to be.
+Events come twice and in any order; the rows in the end are the same. So the gravest state and
+reason stay, the earliest time counts, and each bounce and act is kept once. An event older than the
+reader's own opt-in no longer counts.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 
-# So many copies that came back within so many days say that an address takes no mail any more.
+# This many bounced copies within this many days: the address takes no mail any more.
 SOFT_BOUNCES = 5
 WITHIN_DAYS = 30
 
@@ -33,7 +32,7 @@ GRAVER = (State.PENDING, State.CONFIRMED, State.BOUNCED, State.UNSUBSCRIBED, Sta
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a fact comes to: the state it leads to, if any, why the address is shut out, the act."""
+    """The effect of an event: the reader's new state, if any, the suppression, the consent act."""
 
     state: str | None
     reason: Reason
@@ -45,8 +44,8 @@ _EFFECTS = {
     BounceMeaning.LEFT: _Effect(State.UNSUBSCRIBED, Reason.UNSUBSCRIBE, Act.LEFT),
     BounceMeaning.COMPLAINED: _Effect(State.COMPLAINED, Reason.COMPLAINT, Act.COMPLAINED),
 }
-# Somebody of our account, or Postmark itself, shut the address out: no word of the reader's own.
-_SHUT_OUT = _Effect(None, Reason.MANUAL, Act.SHUT_OUT)
+# Somebody of our account, or Postmark itself, suppressed the address: not the reader's own wish.
+_BLOCKED = _Effect(None, Reason.MANUAL, Act.BLOCKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,62 +58,65 @@ class _Reader:
     opted_in_at: datetime | None
 
 
-def take_in(facts: Sequence[ProviderEvent]) -> None:
-    """Take in facts, in the caller's transaction. One of a delivery or a reactivation is nothing
-    to a list: nobody comes back by it."""
+def apply_events(events: Sequence[ProviderEvent]) -> None:
+    """
+    Apply events in the caller's transaction.
+
+    Delivery events and reactivations change nothing: no reader comes back by them.
+    """
     with connection.cursor() as cursor:
-        for fact in facts:
-            if isinstance(fact, Bounced | Suppressed):
-                _take_in(cursor, fact)
+        for event in events:
+            if isinstance(event, Bounced | Suppressed):
+                _apply(cursor, event)
 
 
-def reasons_told_of(reader: Subscriber) -> list[Reason]:
+def reported_reasons(reader: Subscriber) -> list[Reason]:
     """
     Why the provider or an import suppresses this reader, since their last opt-in.
 
-    The ledger knows it even if the suppression list shows an operator's block in its place.
+    The log of consent has it even if the suppression list shows an operator's block in its place.
     """
-    told = ConsentRecord.objects.filter(
+    reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
-    acts = set(told.values_list("act", flat=True))
+    acts = set(reported.values_list("act", flat=True))
     reasons = [effect.reason for effect in _EFFECTS.values() if effect.act in acts]
-    if told.filter(act=Act.SHUT_OUT, how=How.IMPORT).exists():
+    if reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists():
         reasons.append(Reason.MANUAL)
     return reasons
 
 
-def _take_in(cursor: CursorWrapper, fact: Bounced | Suppressed) -> None:
-    at = fact.at
-    assert at is not None  # noqa: S101 -- delivery gives every fact a time before it tells it
-    reader = _lock_reader(cursor, fact)
-    if reader is None and erased_among([fact.address_key]):
-        # It came late. What it tells of is nobody's any more, and would bring the address back.
-        forget_address(fact.address_key)
+def _apply(cursor: CursorWrapper, event: Bounced | Suppressed) -> None:
+    at = event.at
+    assert at is not None  # noqa: S101 -- delivery gives every event a time before it tells it
+    reader = _lock_reader(cursor, event)
+    if reader is None and erased_among([event.address_key]):
+        # It came late, and would bring back the address of an erased reader.
+        forget_address(event.address_key)
         return
-    effect = _EFFECTS.get(fact.meaning)
-    if isinstance(fact, Bounced):
+    effect = _EFFECTS.get(event.meaning)
+    if isinstance(event, Bounced):
         if reader is not None:
-            _keep_bounce(cursor, reader, fact)
+            _keep_bounce(cursor, reader, event)
             if effect is None:
                 enough_at = _soft_bounces_are_enough_at(cursor, reader)
                 if enough_at is not None:
                     effect, at = _EFFECTS[BounceMeaning.BOUNCED], enough_at
-    elif effect is None and not fact.is_our_own:
-        effect = _SHUT_OUT
+    elif effect is None and not event.is_our_own:
+        effect = _BLOCKED
     if effect is None:
         return
     if reader is not None:
         if reader.opted_in_at is not None and at <= reader.opted_in_at:
             return
         _change_state(cursor, reader, effect, at)
-        _put_on_record(cursor, reader, effect, at, fact)
-    _suppress(cursor, fact.address_key, effect.reason, at)
+        _record_act(cursor, reader, effect, at, event)
+    _suppress(cursor, event.address_key, effect.reason, at)
 
 
-def _lock_reader(cursor: CursorWrapper, fact: ProviderEvent) -> _Reader | None:
+def _lock_reader(cursor: CursorWrapper, event: ProviderEvent) -> _Reader | None:
     """The reader of the copy it names, or else whoever has the address."""
-    whom = fact.delivery.recipient if fact.delivery else None
+    whom = event.delivery.recipient if event.delivery else None
     cursor.execute(
         """
         SELECT id FROM subscriber
@@ -122,13 +124,12 @@ def _lock_reader(cursor: CursorWrapper, fact: ProviderEvent) -> _Reader | None:
                             (SELECT id FROM subscriber WHERE email_key = %s))
         FOR NO KEY UPDATE
         """,
-        [whom, fact.address_key],
+        [whom, event.address_key],
     )
     row = cursor.fetchone()
     if row is None:
         return None
-    # Looked at once it is held: an opt-in that was waited for is not to be seen by the statement
-    # that waited.
+    # A second statement: the one that waited for the lock would not see an opt-in committed since.
     cursor.execute(
         """
         SELECT subscriber.id, state, opt_in_id, consent_record.at
@@ -156,15 +157,15 @@ def _change_state(cursor: CursorWrapper, reader: _Reader, effect: _Effect, at: d
     )
 
 
-def _put_on_record(
+def _record_act(
     cursor: CursorWrapper,
     reader: _Reader,
     effect: _Effect,
     at: datetime,
-    fact: Bounced | Suppressed,
+    event: Bounced | Suppressed,
 ) -> None:
-    """Each act once since the last opt-in: bounces go on coming, and say nothing new by that."""
-    detail = fact.kind if isinstance(fact, Bounced) else f"{fact.reason} by {fact.origin}"
+    """Record each act once since the last opt-in: further bounces say nothing new."""
+    detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"
     cursor.execute(
         """
         INSERT INTO consent_record (subscriber_id, act, how, at, detail)
@@ -185,9 +186,8 @@ def _put_on_record(
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
     """
-    Shut the address out. Of two reasons the graver stays; one that was lifted counts again only
-    for what came after. What an operator let in was the operator's own word, and is over nothing
-    that was told by others.
+    Suppress the address. The graver of two reasons stays; a lifted one counts again only for what
+    came after. An operator's unblocking lifts nothing that others reported.
     """
     cursor.execute(
         """
@@ -211,9 +211,9 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
     )
 
 
-def _keep_bounce(cursor: CursorWrapper, reader: _Reader, fact: Bounced) -> None:
-    """Keep the bounce, once by the provider's number; told again it may say more about its copy."""
-    copy = fact.delivery
+def _keep_bounce(cursor: CursorWrapper, reader: _Reader, event: Bounced) -> None:
+    """Keep the bounce once by the provider's id; a repeat may say more about its copy."""
+    copy = event.delivery
     cursor.execute(
         """
         INSERT INTO bounce AS held (provider_id, subscriber_id, type, inactive, at, description,
@@ -229,12 +229,12 @@ def _keep_bounce(cursor: CursorWrapper, reader: _Reader, fact: Bounced) -> None:
             version = coalesce(held.version, excluded.version)
         """,
         {
-            "bounce": fact.bounce,
+            "bounce": event.bounce,
             "reader": reader.id,
-            "type": fact.kind,
-            "inactive": fact.inactive,
-            "at": fact.at,
-            "description": fact.description,
+            "type": event.kind,
+            "inactive": event.inactive,
+            "at": event.at,
+            "description": event.description,
             "issue": copy.issue if copy else None,
             "version": copy.version if copy else None,
         },
@@ -243,10 +243,10 @@ def _keep_bounce(cursor: CursorWrapper, reader: _Reader, fact: Bounced) -> None:
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datetime | None:
     """
-    When so many copies had come back within so many days that the address counts as dead, or None.
+    When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or None.
 
-    Of the whole set of its bounces, whatever their order: more of them never make it later. A copy
-    counts once, and what came back before the last opt-in does not.
+    Computed over all its bounces, whatever their order: more of them never make it later. A copy
+    counts once; bounces before the last opt-in do not.
     """
     cursor.execute(
         """

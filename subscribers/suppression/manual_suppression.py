@@ -1,9 +1,8 @@
 """
-Shutting an address out, and letting it in again: the only place where an operator does either.
+Blocking an address by hand, and unblocking it.
 
-What an operator shut out, its owner's own opt-in does not let in. What the provider or an import
-told of an address no operator undoes, before the shutting out or after it: letting in takes the
-operator's word back, and nothing else.
+The owner's opt-in does not lift an operator's block. Unblocking ends the block and nothing else:
+what the provider or an import reported before it or since keeps the address suppressed.
 """
 
 from __future__ import annotations
@@ -12,89 +11,89 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from delivery.interface import queue_suppression_change
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
-from subscribers.suppression.apply_provider_events import reasons_told_of
+from subscribers.suppression.apply_provider_events import reported_reasons
 
 Origin = Suppression.Origin
-OPERATOR = Origin.OPERATOR
 Reason = Suppression.Reason
-MANUAL = Reason.MANUAL
 _BY_GRAVITY = (Reason.MANUAL, Reason.BOUNCE, Reason.UNSUBSCRIBE, Reason.COMPLAINT)
 
 
-def is_shut_out(address_key: str) -> bool:
-    """Whether an operator shut this address out."""
+def is_blocked(address_key: str) -> bool:
+    """Whether an operator blocks this address."""
     return Suppression.objects.filter(
-        address_key=address_key, origin=OPERATOR, lifted_at=None
+        address_key=address_key, origin=Origin.OPERATOR, lifted_at=None
     ).exists()
 
 
-def shut_out(subscriber_id: int) -> bool:
-    """Mail this reader's address no more, whatever they ask. False if it is so already."""
+def block(subscriber_id: int) -> bool:
+    """Mail this reader's address no more, whatever they ask. False if it is blocked already."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
-        if reader is None or not _enter(reader.email_key):
+        if reader is None or not _suppress(reader.email_key):
             return False
-        consent_ledger.record(subscriber_id, Act.SHUT_OUT, How.OPERATOR)
+        record_consent(subscriber_id, Act.BLOCKED, How.OPERATOR)
         queue_suppression_change(reader.email, "suppress")
         return True
 
 
-def let_in(subscriber_id: int) -> bool:
-    """Take back that the address is shut out. False if no operator shut it out."""
+def unblock(subscriber_id: int) -> bool:
+    """End an operator's block of this reader's address. False if there is none."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
         if reader is None:
             return False
-        standing = (
+        blocked = (
             Suppression.objects.select_for_update()
-            .filter(address_key=reader.email_key, origin=OPERATOR, lifted_at=None)
+            .filter(address_key=reader.email_key, origin=Origin.OPERATOR, lifted_at=None)
             .first()
         )
-        if standing is None:
+        if blocked is None:
             return False
-        entry = Suppression.objects.filter(pk=standing.pk)
-        entry.update(lifted_at=Now(), lifted_by=None)
-        why = _why_it_stays_shut(reader, standing)
-        if why is not None:
-            origin = Origin.IMPORT if why == MANUAL else Origin.PROVIDER
-            entry.update(lifted_at=None, origin=origin, reason=why)
+        row = Suppression.objects.filter(pk=blocked.pk)
+        row.update(lifted_at=Now(), lifted_by=None)
+        reason = _remaining_reason(reader, blocked)
+        if reason is not None:
+            origin = Origin.IMPORT if reason == Reason.MANUAL else Origin.PROVIDER
+            row.update(lifted_at=None, origin=origin, reason=reason)
         elif reader.state == Subscriber.State.CONFIRMED:
             queue_suppression_change(reader.email, "reactivate")
         return True
 
 
-def _why_it_stays_shut(reader: Subscriber, standing: Suppression) -> Reason | None:
-    """The gravest reason from the provider or an import since the owner's last opt-in, if any."""
-    told = reasons_told_of(reader)
-    is_over = reader.opt_in is not None and reader.opt_in.at >= standing.at
-    if standing.reason != MANUAL and not is_over:
-        # It was there before the operator's word; perhaps before the address was a reader's.
-        told.append(Reason(standing.reason))
-    return max(told, key=_BY_GRAVITY.index, default=None)
+def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None:
+    """The gravest reason from the provider or an import since the last opt-in, if any."""
+    reasons = reported_reasons(reader)
+    opted_in_since = reader.opt_in is not None and reader.opt_in.at >= blocked.at
+    if blocked.reason != Reason.MANUAL and not opted_in_since:
+        # It was there before the block; perhaps before the address was a reader's.
+        reasons.append(Reason(blocked.reason))
+    return max(reasons, key=_BY_GRAVITY.index, default=None)
 
 
-def _enter(address_key: str) -> bool:
-    """Have the suppression list say it; False if it did."""
+def _suppress(address_key: str) -> bool:
+    """Put the block on the suppression list; False if it was there."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             INSERT INTO suppression (address_key, reason, origin) VALUES (%s, %s, %s)
             ON CONFLICT (address_key) DO NOTHING
             """,
-            [address_key, MANUAL.value, OPERATOR.value],
+            [address_key, Reason.MANUAL.value, Origin.OPERATOR.value],
         )
         if cursor.rowcount:
             return True
-    standing = Suppression.objects.select_for_update().get(address_key=address_key)
-    entry = Suppression.objects.filter(pk=standing.pk)
-    if standing.lifted_at is not None:
-        entry.update(lifted_at=None, lifted_by=None, reason=MANUAL, origin=OPERATOR, at=Now())
+    earlier = Suppression.objects.select_for_update().get(address_key=address_key)
+    row = Suppression.objects.filter(pk=earlier.pk)
+    if earlier.lifted_at is not None:
+        row.update(
+            lifted_at=None, lifted_by=None, reason=Reason.MANUAL, origin=Origin.OPERATOR, at=Now()
+        )
         return True
-    if standing.origin == OPERATOR:
+    if earlier.origin == Origin.OPERATOR:
         return False
-    # Why the provider will not mail it stays to be seen.
-    entry.update(origin=OPERATOR)
+    # The provider's reason stays visible.
+    row.update(origin=Origin.OPERATOR)
     return True

@@ -34,7 +34,7 @@ def test_signing_up_and_confirming_need_no_script(
     page.get_by_label("Email address").fill(ADA)
     page.get_by_label("Name").fill("Ada Whitlock")
     page.get_by_role("button", name="Subscribe").click()
-    expect(page.get_by_role("heading", name="Look in your mailbox")).to_be_visible()
+    expect(page.get_by_role("heading", name="Check your mailbox")).to_be_visible()
 
     site.deliver()
     [mail] = accepted_by(provider)

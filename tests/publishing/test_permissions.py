@@ -51,7 +51,7 @@ OPEN_TO = {
     **_each("desk", "readers_csv log", {P, M, O}),
     **_each(
         "readers",
-        "list file form_elsewhere reader reader_file act imports import import_json "
+        "list file embed_form reader reader_file act imports import import_json "
         "rejects decide drop",
         MANAGING,
     ),

@@ -47,7 +47,7 @@ from publishing.receipts.receipts import (
     signed_receipt,
 )
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import record_of
+from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
@@ -567,9 +567,9 @@ class TestWhatIsShown:
     def test_a_record_counts_letters_not_known(self, old: Edition, make_older: MakeOlder) -> None:
         make_older(200, "subscriber")
         drop(old)
-        record = record_of(Subscriber.objects.order_by("pk")[0].pk)
+        record = load_personal_data(Subscriber.objects.order_by("pk")[0].pk)
         assert record is not None
-        assert [copy.title for copy in record.copies] == ["Lately"]
+        assert [copy.title for copy in record.mails] == ["Lately"]
         assert record.letters_not_known == 1
 
     def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(

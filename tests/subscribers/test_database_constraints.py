@@ -8,7 +8,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError
 from factory.django import DjangoModelFactory
 
-from subscribers.models import LeftOutRow, Subscriber
+from subscribers.models import RejectedRow, Subscriber
 from tests.subscribers.factories import (
     SOME_DAY,
     SubscriberFactory,
@@ -84,11 +84,11 @@ def test_a_content_is_imported_once() -> None:
 
 def test_a_line_is_left_out_once() -> None:
     record = SubscriberImportFactory()
-    LeftOutRow.objects.create(
+    RejectedRow.objects.create(
         subscriber_import=record, line=2, result="rejected", reason="There is no address."
     )
-    with pytest.raises(IntegrityError, match="a_row_is_left_out_once"):
-        LeftOutRow.objects.create(
+    with pytest.raises(IntegrityError, match="a_row_is_rejected_once"):
+        RejectedRow.objects.create(
             subscriber_import=record, line=2, result="skipped", reason="This reader has left."
         )
 

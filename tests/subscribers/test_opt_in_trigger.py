@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.models import ConsentRecord, ConsentWording, Erasure, Subscriber, Suppression
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 
@@ -35,8 +35,8 @@ def stays_gone(reader: Subscriber, **to: object) -> None:
 
 def opt_in(reader: Subscriber, how: str = "form", request: int = 1) -> int:
     """What a person does: ask by our form, and press the button in the mail."""
-    consent_ledger.record(reader.pk, "asked", how, request=request)
-    return consent_ledger.record(reader.pk, "confirmed", "link", request=request)
+    record_consent(reader.pk, "asked", how, request=request)
+    return record_consent(reader.pk, "confirmed", "link", request=request)
 
 
 def never(said: str, attempt: Callable[[], object]) -> None:
@@ -63,9 +63,9 @@ def test_their_own_fresh_opt_in_brings_them_back(state: str) -> None:
 
 def test_an_opt_in_that_was_asked_for_before_they_left_is_not_fresh() -> None:
     reader = SubscriberFactory()
-    consent_ledger.record(reader.pk, "asked", "form", request=1)
+    record_consent(reader.pk, "asked", "form", request=1)
     change(reader, state="unsubscribed", unsubscribed_at=Now())
-    late = consent_ledger.record(reader.pk, "confirmed", "link", request=1)
+    late = record_consent(reader.pk, "confirmed", "link", request=1)
     stays_gone(reader, opt_in_id=late)
 
 
@@ -136,7 +136,7 @@ def test_the_ledger_is_only_added_to() -> None:
 
 def test_only_the_link_in_a_mail_confirms() -> None:
     with pytest.raises(IntegrityError, match="only_the_person_confirms"):
-        consent_ledger.record(SubscriberFactory().pk, "confirmed", "operator", request=1)
+        record_consent(SubscriberFactory().pk, "confirmed", "operator", request=1)
 
 
 def test_the_moment_of_a_consent_is_the_databases_own() -> None:
@@ -156,9 +156,7 @@ def test_the_moment_of_a_consent_is_the_databases_own() -> None:
 def test_a_wording_is_kept_once_and_for_good() -> None:
     reader = SubscriberFactory()
     for request in (1, 2):
-        consent_ledger.record(
-            reader.pk, "asked", "form", wording="One letter a week.", request=request
-        )
+        record_consent(reader.pk, "asked", "form", wording="One letter a week.", request=request)
     wording = ConsentWording.objects.get()
     assert wording.text == "One letter a week."
     words = ConsentWording.objects.all()

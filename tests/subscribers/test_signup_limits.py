@@ -12,15 +12,15 @@ from subscribers.client_network import network_of
 from subscribers.signup_limits import (
     HOUR_S,
     SUSPICIOUS_PER_HOUR,
-    Asked,
+    PastRequest,
     is_suspicious,
     may_be_mailed,
     seconds_to_wait,
 )
 
 
-def asked(*seconds_ago: float, suspicious: bool = False) -> list[Asked]:
-    return [Asked(ago, suspicious) for ago in seconds_ago]
+def asked(*seconds_ago: float, suspicious: bool = False) -> list[PastRequest]:
+    return [PastRequest(ago, suspicious) for ago in seconds_ago]
 
 
 def test_a_network_asks_as_often_in_an_hour_as_is_allowed_and_no_oftener() -> None:

@@ -1,21 +1,23 @@
 """
-Find the columns of address, name and status.
+Find the columns of the address, of the reader's fields and of the status.
 
-A header says it in many languages and spellings. Where it names several columns of addresses, or
-there is none, the sample decides: the column with the most addresses. Without a header a column of
-words, differing from row to row, is the name. A mapping by hand goes first.
+The header names them, in many languages and spellings. If it names several columns of addresses, or
+there is no header, the sample decides: the column with the most addresses. Without a header the
+column with the most different words is the name. A mapping by hand comes first.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from delivery.reader_fields import FIELD_NAMES, NAME, READER_FIELDS
 from subscribers.importing.file_format import header_words, status
-from subscribers.importing.file_format.header_words import key
+from subscribers.importing.file_format.header_words import key, keys
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.status import SILENT, StatusRule, rule_by_values, rule_of
 
@@ -29,25 +31,31 @@ _SHOWN, _MOST_SHOWN = 60, 12  # characters and columns in an error
 _MANY_ROWS = 5  # from here on a column that always says the same is no name
 
 Record = tuple[int, list[str]]
-# Which column is what, by hand: (its name, or its number from 1; field).
+# A mapping by hand: (name of a column, or its number from 1; field).
 Mapping = tuple[tuple[str, str], ...]
-EMAIL, NAME, STATUS, IGNORED = "email", "name", "status", "-"
+EMAIL, STATUS, IGNORED = "email", "status", "-"
+MAPPED_TO = (EMAIL, *FIELD_NAMES, STATUS)
 
 
 class Layout(NamedTuple):
-    """Where things stand. Columns count from 0; `header_line` is 0 without a header."""
+    """
+    The columns of a file, counted from 0; `header_line` is 0 without a header.
+
+    `fields` has the columns that make up each of `READER_FIELDS`.
+    """
 
     header_line: int
     header: list[str]
     width: int
     address: int
-    names: tuple[int, ...]
+    fields: tuple[tuple[int, ...], ...]
     status: StatusRule | None = None
 
-    def name_in(self, fields: Sequence[str]) -> str:
-        """The reader's name, from all columns that make it up."""
-        return " ".join(
-            part for column in self.names if column < len(fields) and (part := fields[column])
+    def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
+        """The values of the reader's fields, each from all columns that make it up."""
+        return tuple(
+            " ".join(part for column in columns if column < len(row) and (part := row[column]))
+            for columns in self.fields
         )
 
 
@@ -75,23 +83,21 @@ def looks_like_address(text: str) -> bool:
 
 def read_mapping(options: Sequence[str]) -> Mapping:
     """
-    The mapping that is written as COLUMN=FIELD, in a canonical order.
+    Read a mapping that is written as COLUMN=FIELD, and put it into a canonical order.
 
-    Columns of names keep their order. Raises `UnreadableFileError` with one sentence.
+    Columns of one field keep their order. Raises `UnreadableFileError`.
     """
     mapping: dict[str, str] = {}
     for option in options:
         column, equals, field = option.rpartition("=")
         field = field.strip().lower()
-        if not equals or field not in (EMAIL, NAME, STATUS, IGNORED):
-            raise UnreadableFileError(
-                f"“{option}” maps no column: write COLUMN=email, COLUMN=name, COLUMN=status or "
-                "COLUMN=- to ignore it."
-            )
+        if not equals or field not in (*MAPPED_TO, IGNORED):
+            choices = ", ".join(f"COLUMN={name}" for name in MAPPED_TO)
+            raise UnreadableFileError("map_not_readable", option=option, fields=choices)
         if mapping.setdefault(column.strip(), field) != field:
-            raise UnreadableFileError(f"The column “{column}” is mapped twice; map it once.")
+            raise UnreadableFileError("map_twice", column=column)
     if list(mapping.values()).count(EMAIL) > 1:
-        raise UnreadableFileError("Two columns are mapped to email; map one.")
+        raise UnreadableFileError("map_two_addresses")
     return tuple(sorted(mapping.items(), key=lambda pair: pair[1]))
 
 
@@ -107,7 +113,7 @@ def layout_of(
     header = records[at][1] if at is not None else []
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
     width = _width_of_rows(header, sample)
-    mapped = _columns_of(mapping, header or _unknown_header(records), width)
+    mapped = _mapped_columns(mapping, header or _unknown_header(records), width)
     by_hand = {field: [at for at, said in mapped if said == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
     # Mapped columns are not guessed. They need no header and no addresses.
@@ -120,36 +126,28 @@ def layout_of(
         return None
     readers = _Sample([row for row in sample.rows if _has_address(row, address)])
     saying = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
-    if NAME in by_hand:
-        names = tuple(by_hand[NAME])
-    elif header:
-        names = _named(words, address, sample)
+    if header:
+        found = _columns_by_header(words, address, sample)
     else:
-        names = _words(width, sample, taken | saying | {address})
+        found = {NAME.name: _column_of_words(width, sample, taken | saying | {address})}
+    fields = tuple(tuple(by_hand.get(name) or found.get(name, ())) for name in FIELD_NAMES)
     statuses = by_hand.get(STATUS, [])
-    others = (taken - set(statuses)) | {address, *names}
+    others = (taken - set(statuses)).union({address}, *fields)
     rule = rule_of(header, sample.values, filename, statuses, others)
     if rule is None and saying - others:
-        rule = rule_by_values({at: _called(header, at) for at in sorted(saying - others)})
+        rule = rule_by_values({at: _column_name(header, at) for at in sorted(saying - others)})
     elif rule is None and (
         saying & taken or (taken and rule_of(header, sample.values, filename, (), {address}))
     ):
         rule = SILENT
-    return Layout(
-        records[at][0] if at is not None else 0,
-        header,
-        width,
-        address,
-        names,
-        rule,
-    )
+    return Layout(records[at][0] if at is not None else 0, header, width, address, fields, rule)
 
 
 def _has_address(row: Sequence[str], column: int) -> bool:
     return column < len(row) and looks_like_address(row[column])
 
 
-def _called(header: Sequence[str], column: int) -> str:
+def _column_name(header: Sequence[str], column: int) -> str:
     return header[column].strip() if column < len(header) else f"column {column + 1}"
 
 
@@ -159,7 +157,7 @@ def _unknown_header(records: Sequence[Record]) -> list[str]:
     return [] if any(map(looks_like_address, fields)) else fields
 
 
-def _columns_of(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
+def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
     """The columns that a mapping means, by name or number; of two alike both."""
     keys = [key(field) for field in header]
     found: list[tuple[int, str]] = []
@@ -169,11 +167,13 @@ def _columns_of(mapping: Mapping, header: Sequence[str], width: int) -> list[tup
         if not columns and number and 0 < int(number[1]) <= width:
             columns = [int(number[1]) - 1]
         if not columns:
-            named = ", ".join(f"“{word.strip()[:_SHOWN]}”" for word in header[:_MOST_SHOWN])
-            raise UnreadableFileError(
-                f"The file has no column “{name[:_SHOWN]}” to map; "
-                + (f"its columns are {named}." if named else f"it has no header: use 1 to {width}.")
-            )
+            shown, named = name[:_SHOWN], [f"“{word.strip()[:_SHOWN]}”" for word in header]
+            if named:
+                named = named[:_MOST_SHOWN]
+                raise UnreadableFileError(
+                    "map_unknown_column", column=shown, columns=", ".join(named)
+                )
+            raise UnreadableFileError("map_unknown_number", column=shown, width=width)
         found += [(column, field) for column in columns]
     return found
 
@@ -244,24 +244,32 @@ def _address_column(header: list[str], width: int, sample: _Sample, taken: set[i
     return perhaps[0] if perhaps and not sample.rows else None
 
 
-def _named(header: list[str], address: int, sample: _Sample) -> tuple[int, ...]:
-    keys = [key(field) for field in header]
+def _columns_by_header(header: list[str], address: int, sample: _Sample) -> Map[str, Sequence[int]]:
+    """The columns of each field, by the words of the header."""
+    found_keys = [key(field) for field in header]
 
-    def first(words: frozenset[str]) -> int | None:
-        return next((at for at, word in enumerate(keys) if word in words and at != address), None)
+    def first(words: frozenset[str]) -> tuple[int, ...]:
+        named = (at for at, word in enumerate(found_keys) if word in words and at != address)
+        return tuple(named)[:1]
 
+    found: dict[str, Sequence[int]] = {
+        field.name: first(keys(field.headers)) for field in READER_FIELDS
+    }
     full, name = first(header_words.FULL_NAME), first(header_words.NAME)
     given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
-    if full is not None:
-        return (full,)
-    halves = tuple(at for at in (given, family) if at is not None)
-    if name is not None and len(halves) == 1:
+    halves = given + family
+    if full:
+        found[NAME.name] = full
+    elif name and len(halves) == 1:
         # “Nom, Prénom” and “Nome, Cognome”: beside its other half, a name is half a name, unless
-        # it turns out to hold that half as well.
-        if _holds(sample, name, halves[0]):
-            return (name,)
-        return (name, *halves) if given is None else (*halves, name)
-    return halves or (() if name is None else (name,))
+        # its values hold that half as well.
+        if _holds(sample, name[0], halves[0]):
+            found[NAME.name] = name
+        else:
+            found[NAME.name] = halves + name if given else name + halves
+    else:
+        found[NAME.name] = halves or name
+    return found
 
 
 def _holds(sample: _Sample, whole: int, part: int) -> bool:
@@ -272,7 +280,7 @@ def _holds(sample: _Sample, whole: int, part: int) -> bool:
     )
 
 
-def _words(width: int, sample: _Sample, taken: set[int]) -> tuple[int, ...]:
+def _column_of_words(width: int, sample: _Sample, taken: set[int]) -> tuple[int, ...]:
     def variety(column: int) -> int:
         values = sample.values(column)
         words = [value for value in values if _is_words(value)]

@@ -1,4 +1,4 @@
-"""What stands between the fields: the only place that chooses among comma, semicolon and others."""
+"""Which character separates the fields."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def stated_in(first_line: str) -> str | None:
 
 def delimiter_of(sample: Sequence[str]) -> str:
     """
-    The delimiter that makes the most of these lines: addresses that fill a field of their own,
-    and fields of the first rows that are known words of headers. A comma where none does.
+    The delimiter that finds the most in these lines: addresses that fill a field, and known header
+    words in the first rows. A comma if none does.
     """
 
-    def yields(delimiter: str) -> int:
+    def score(delimiter: str) -> int:
         rows = [row[1] for row in records(iter(sample), delimiter) if not isinstance(row, BadRow)]
         addresses = sum(any(map(looks_like_address, fields)) for fields in rows)
         words = sum(
@@ -35,4 +35,4 @@ def delimiter_of(sample: Sequence[str]) -> str:
         )
         return addresses + words
 
-    return max(WORDS, key=yields)
+    return max(WORDS, key=score)

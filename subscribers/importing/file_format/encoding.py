@@ -1,10 +1,9 @@
 """
-How the bytes of a file stand for characters: the only place that finds that out.
+Detect the encoding of a file.
 
-A mark at the start settles it. Without one, UTF-16 shows by its zero bytes: addresses are ASCII,
-so every other byte of theirs is zero. The rest is UTF-8 or Windows-1252, and there all of the file
-is asked, because the first letter with an accent may stand far down: what is valid UTF-8 is hardly
-ever meant as anything else. A few broken characters do not turn UTF-8 into Windows-1252; they cost
+A byte order mark settles it. Without one, UTF-16 shows by its zero bytes, because addresses are
+ASCII. Everything else is UTF-8 or Windows-1252: the whole file is read, because the first accent
+may be far down. Valid UTF-8 is hardly ever anything else, and a few broken characters cost only
 their own rows.
 """
 
@@ -14,8 +13,8 @@ import codecs
 from operator import itemgetter
 from typing import NamedTuple
 
-# What stands in the text for bytes that are no character. No file can hold it: a lone surrogate
-# is valid in none of the encodings.
+# Replaces bytes that are no character. No file can hold it: a lone surrogate is valid in none of
+# the encodings.
 UNDECODABLE = "\udc80"
 MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
 _REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also hold it itself
@@ -52,8 +51,8 @@ def _mark_undecodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(MARK_UNDECODABLE, _mark_undecodable)
 
 
-class Survey:
-    """Looks at all bytes of a file, piece by piece, and then names its encoding."""
+class EncodingDetector:
+    """Reads all bytes of a file, piece by piece, and then names its encoding."""
 
     def __init__(self) -> None:
         self._settled: Encoding | None = None
@@ -63,7 +62,7 @@ class Survey:
         self._broken = 0
         self._not_in_windows_1252 = False
 
-    def look_at(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """The next piece of the file; the first one has the start of it, some thousand bytes."""
         if not self._started:
             self._started = True

@@ -1,15 +1,17 @@
-"""What headers call their columns, in the languages that lists come in. Words only; no rules."""
+"""The words of headers, in the languages that lists come in."""
 
 from __future__ import annotations
 
 import unicodedata
+
+from delivery.reader_fields import READER_FIELDS
 
 # No word below is near this length, and a field may have millions of characters.
 _LONGEST = 200
 
 
 def key(header: str) -> str:
-    """What counts of a header: its letters and digits, without case and accents."""
+    """A header reduced to its letters and digits, without case and accents."""
     plain = unicodedata.normalize("NFKD", header[:_LONGEST].casefold())
     return "".join(character for character in plain if character.isalnum())
 
@@ -98,6 +100,10 @@ FAMILY_NAME = keys("""
 """)
 
 
+_FIELDS = keys(",".join(field.headers for field in READER_FIELDS))
+_KNOWN = ADDRESS | FULL_NAME | NAME | GIVEN_NAME | FAMILY_NAME | _FIELDS
+
+
 def may_be_address(word: str) -> bool:
     """Whether this key may stand over a column of addresses."""
     return word in _PERHAPS_ADDRESS or any(part in word for part in _PARTS_OF_PERHAPS_ADDRESS)
@@ -105,6 +111,4 @@ def may_be_address(word: str) -> bool:
 
 def is_known(word: str) -> bool:
     """Whether this key is one of a header's."""
-    return may_be_address(word) or any(
-        word in words for words in (ADDRESS, FULL_NAME, NAME, GIVEN_NAME, FAMILY_NAME)
-    )
+    return may_be_address(word) or word in _KNOWN

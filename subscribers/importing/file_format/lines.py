@@ -1,8 +1,7 @@
 """
-From bytes to lines: the only place that knows where a line ends and how long one may be.
+From bytes to lines that end in CRLF, LF or CR, even mixed in one file.
 
-Lines end in CRLF, LF or CR, all of them in one file if need be. Memory is bounded: of a line that
-is too long only the start is kept, and the rest is read past in pieces, be it gigabytes.
+Memory is bounded: of a line that is too long only the start is kept.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ _PIECE = 64 * 1024  # bytes read at once
 _CUT = LONGEST_LINE + 1
 
 
-class Watched(io.RawIOBase):
+class HashingReader(io.RawIOBase):
     """
-    A file read from its start, without regard to who else reads it; counts and hashes what it
-    hands out. Closing it leaves the file open.
+    Reads a file from its start, whoever else reads it, and counts and hashes what it returns.
+
+    Closing it leaves the file open.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -49,7 +49,7 @@ class Watched(io.RawIOBase):
         return self._hash.digest()
 
 
-def lines_of(file: Watched, encoding: Encoding) -> Iterator[str]:
+def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
     """
     The lines with their line ends, the mark at the start of the file left out.
 

@@ -1,10 +1,9 @@
 """
-From a file to rows: opens it, finds out how it is written, and reads it.
+From a file to rows.
 
-What is found out comes from the bytes alone (`encoding`, `delimiter`, `columns`), so the same file
-gives the same rows in the same order always. A row that cannot be understood becomes a `BadRow`
-and costs nobody but itself; a file that is no list is refused with `UnreadableFileError`. Memory
-stays the same however long the file is: lines, rows and fields are all bounded.
+How a file is written is found out from its bytes alone, so the same file always gives the same rows
+in the same order. A row that cannot be read becomes a `BadRow`; a file that is no list raises
+`UnreadableFileError`. Memory is constant: lines, rows and fields are bounded.
 """
 
 from __future__ import annotations
@@ -19,25 +18,26 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from subscribers.address import Refusal
 from subscribers.importing.file_format.columns import Layout, Mapping, layout_of
 from subscribers.importing.file_format.delimiter import WORDS, delimiter_of, stated_in
 from subscribers.importing.file_format.description import (
     Description,
-    column_in_words,
-    doubt_about,
-    unused_in_words,
+    column_name,
+    describe_doubt,
+    field_columns,
+    unused_columns,
 )
-from subscribers.importing.file_format.encoding import Survey
+from subscribers.importing.file_format.encoding import EncodingDetector
 from subscribers.importing.file_format.header_words import key
-from subscribers.importing.file_format.lines import LONGEST_LINE, Watched, line_end, lines_of
+from subscribers.importing.file_format.lines import LONGEST_LINE, HashingReader, line_end, lines_of
 from subscribers.importing.file_format.not_a_csv import (
     UnreadableFileError,
     refuse_other_formats,
     without_addresses,
 )
 from subscribers.importing.file_format.records import MOST_LINES_IN_A_ROW, BadRow, excerpt, records
-from subscribers.importing.file_format.status import Stated
+from subscribers.importing.file_format.status import RowStatus
+from subscribers.refusal import Refusal, refuse
 
 __all__ = [
     "LONGEST_LINE",
@@ -61,25 +61,25 @@ _SHOWN = 60  # characters of a file that is refused
 
 class Row(NamedTuple):
     """
-    What the file says about one reader, not yet judged. `line`: where it starts, from 1.
-    `stated`: their status, None if the file has none.
+    What the file says about one reader, not validated yet.
+
+    `line`: where it starts, from 1. `values`: of `READER_FIELDS`. `status`: None if the file has
+    none.
     """
 
     line: int
     email: str
-    name: str
-    stated: Stated | None = None
+    values: tuple[str, ...]
+    status: RowStatus | None = None
 
 
 class ReaderFile:
     """
-    A file of readers: a path, or a binary file that can be read from any place, such as an upload.
+    A file of readers: a path, or a seekable binary file such as an upload, which stays open.
 
-    `filename` matters where a product puts the status into it; `mapping` says by hand which column
-    is what. Use it as a context manager; then there are `content_hash`, `import_hash`, `size` and
-    `description`, and `rows()` can be read as often as wanted. `bytes_read` says how far that is.
-    A file that was handed over stays open. Raises `UnreadableFileError` if the file is none that
-    can be imported.
+    `filename` matters where a product puts the status into it. As a context manager it has
+    `content_hash`, `import_hash`, `size` and `description`; `rows()` can be read again and again,
+    and `bytes_read` says how far that is. Raises `UnreadableFileError` if it cannot be imported.
     """
 
     def __init__(self, source: Path | BinaryIO, filename: str = "", mapping: Mapping = ()) -> None:
@@ -88,7 +88,7 @@ class ReaderFile:
         self.mapping = mapping
         self.size = 0  # bytes
         self.content_hash = b""
-        self._reading: Watched | None = None
+        self._reading: HashingReader | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> ReaderFile:
@@ -98,8 +98,8 @@ class ReaderFile:
                 if isinstance(self.source, Path)
                 else self.source
             )
-            self._survey()
-            self._understand(*self._sample())
+            self._read_once()
+            self._detect_layout(*self._sample())
             self._stack = stack.pop_all()
         return self
 
@@ -109,10 +109,7 @@ class ReaderFile:
     @property
     def import_hash(self) -> bytes:
         """
-        What makes an import the same: the content, and how its columns and statuses are read.
-
-        A release that does not read statuses has another hash for such a file. So its workers
-        refuse it, and what it imported can be imported again.
+        The identity of an import: the content, and how its columns and statuses are read.
         """
         status = self._layout.status
         if not self.mapping and status is None:
@@ -125,7 +122,7 @@ class ReaderFile:
 
     @property
     def bytes_read(self) -> int:
-        """Of the last reading of rows; some thousand bytes ahead of the row."""
+        """Bytes read by the last call of `rows`; some thousand ahead of the row."""
         return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
@@ -134,62 +131,56 @@ class ReaderFile:
 
         Raises `UnreadableFileError` at the end if the file changed since it was opened.
         """
-        watched = self._reading = Watched(self._file)
+        reader = self._reading = HashingReader(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
-        width, address, names, status = layout.width, layout.address, layout.names, layout.status
-        name_column = names[0] if len(names) == 1 else None
-        for record in records(lines_of(watched, self._encoding), self._delimiter):
+        width, address, status = layout.width, layout.address, layout.status
+        for record in records(lines_of(reader, self._encoding), self._delimiter):
             if isinstance(record, BadRow):
                 yield record
                 continue
             line, fields = record
             if line <= top:
                 if self._separator_line < line < top:
-                    yield BadRow(line, excerpt(" ".join(fields)), "The row is above the header.")
+                    yield BadRow(line, excerpt(" ".join(fields)), refuse("row_above_header"))
                 continue
             count = len(fields)
             email = fields[address] if address < count else ""
             if count > width and any(map(str.strip, fields[width:])):
-                stated = status.of(fields) if status else None
-                if isinstance(stated, Stated) and stated.status.is_gone:
-                    yield Row(line, email, "", stated)
+                row_status = status.of(fields) if status else None
+                if isinstance(row_status, RowStatus) and row_status.status.is_gone:
+                    yield Row(line, email, layout.values_in(()), row_status)
                 else:
                     yield BadRow(line, excerpt(email), self._too_many(count))
             elif email.strip() or any(map(str.strip, fields)):
-                if name_column is None:
-                    name = layout.name_in(fields)
+                row_status = status.of(fields) if status else None
+                if isinstance(row_status, Refusal):
+                    yield BadRow(line, excerpt(email), row_status)
                 else:
-                    name = fields[name_column] if name_column < count else ""
-                if status is None:
-                    yield Row(line, email, name)
-                    continue
-                stated = status.of(fields)
-                if isinstance(stated, Refusal):
-                    yield BadRow(line, excerpt(email), stated.reason)
-                else:
-                    yield Row(line, email, name, stated)
-        if watched.digest() != self.content_hash:
-            raise UnreadableFileError("The file changed while it was read; import it again.")
+                    yield Row(line, email, layout.values_in(fields), row_status)
+        if reader.digest() != self.content_hash:
+            raise UnreadableFileError("file_changed")
 
-    def _survey(self) -> None:
+    def _read_once(self) -> None:
         """Read all of it once, for its hash, its size and its encoding."""
-        digest, survey, size = hashlib.sha256(), Survey(), 0
+        digest, detector, size = hashlib.sha256(), EncodingDetector(), 0
         self._file.seek(0)
         while piece := self._file.read(_PIECE):
             if not size:
                 refuse_other_formats(piece)
             size += len(piece)
             digest.update(piece)
-            survey.look_at(piece)
+            detector.feed(piece)
         self.size, self.content_hash = size, digest.digest()
-        self._encoding = survey.encoding()
-        self._doubt = doubt_about(self._encoding, is_contradicted=survey.contradicts_windows_1252)
+        self._encoding = detector.encoding()
+        self._doubt = describe_doubt(
+            self._encoding, is_contradicted=detector.contradicts_windows_1252
+        )
 
     def _sample(self) -> tuple[int, list[str]]:
         """How many blank lines there are at the start, and the first lines after them."""
         sample: list[str] = []
         blank = saying = characters = 0
-        for line in lines_of(Watched(self._file), self._encoding):
+        for line in lines_of(HashingReader(self._file), self._encoding):
             if not sample and line.isspace():
                 blank += 1
                 continue
@@ -204,7 +195,7 @@ class ReaderFile:
                 break
         return blank, sample
 
-    def _understand(self, blank: int, sample: list[str]) -> None:
+    def _detect_layout(self, blank: int, sample: list[str]) -> None:
         stated = stated_in(sample[0]) if sample else None
         self._separator_line = blank + 1 if stated else 0
         self._delimiter = stated or delimiter_of(sample)
@@ -224,60 +215,63 @@ class ReaderFile:
         self.description = self._describe(layout, below, sample)
 
     def _describe(self, layout: Layout, below: list[list[str]], sample: list[str]) -> Description:
-        columns = max([layout.width, *map(len, below)])
+        width = max([layout.width, *map(len, below)])
         ends = dict.fromkeys(filter(None, map(line_end, sample)))
         rows = [
-            (excerpt(fields[layout.address]), excerpt(" ".join(layout.name_in(fields).split())))
+            (fields[layout.address], layout.values_in(fields)[0])
             for fields in below
             if layout.address < len(fields)
         ]
+        status = layout.status
         return Description(
             encoding=self._encoding.words,
-            delimiter="one column" if columns == 1 else WORDS[self._delimiter],
+            delimiter="one column" if width == 1 else WORDS[self._delimiter],
             has_header=bool(layout.header_line),
             line_ends=" and ".join(ends),
-            address_column=column_in_words(layout, layout.address),
-            name_columns=tuple(column_in_words(layout, column) for column in layout.names),
-            unused_columns=unused_in_words(layout),
-            first_row=rows[0] if rows else None,
-            with_accents=self._with_accents(rows),
+            address_column=column_name(layout, layout.address),
+            field_columns=field_columns(layout),
+            unused_columns=unused_columns(layout),
+            examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
             doubt=self._doubt,
-            product=layout.status.product if layout.status else "",
-            status_columns=tuple(
-                column_in_words(layout, column)
-                for column in (layout.status.columns if layout.status else ())
-            ),
-            hidden=layout.status.hidden if layout.status else "",
+            product=status.product if status else "",
+            status_columns=[column_name(layout, at) for at in (status.columns if status else ())],
+            hidden=status.hidden if status else "",
         )
 
-    def _with_accents(self, sample: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Further rows whose names show whether the encoding is right, be they far down."""
         found = (row for row in sample[1:] if not row[1].isascii())
         if self._doubt and all(name.isascii() for _, name in sample):
             found = (
-                (excerpt(row.email), excerpt(" ".join(row.name.split())))
+                (row.email, row.values[0])
                 for row in self.rows()
-                if isinstance(row, Row) and not row.name.isascii()
+                if isinstance(row, Row) and not row.values[0].isascii()
             )
-        rows = tuple(islice(found, _MOST_WITH_ACCENTS))
+        rows = list(islice(found, _MOST_WITH_ACCENTS))
         self._reading = None
         return rows
 
-    def _too_many(self, count: int) -> str:
-        delimiter = WORDS[self._delimiter].removesuffix("s")
-        return (
-            f"The row has {count} columns instead of {self._layout.width}; a {delimiter} inside a "
-            "field needs quotation marks around the field."
+    def _too_many(self, count: int) -> Refusal:
+        return refuse(
+            "row_too_long",
+            columns=count,
+            expected=self._layout.width,
+            delimiter=WORDS[self._delimiter].removesuffix("s"),
         )
+
+
+def _example(email: str, name: str) -> str:
+    return ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
 
 
 def _opened(path: Path) -> BinaryIO:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise UnreadableFileError(f"{path} cannot be opened: {error.strerror}.") from error
+        reason = error.strerror or str(error)
+        raise UnreadableFileError("file_not_opened", path=str(path), error=reason) from error
     # A pipe can be read only once, and the content hash needs a reading of its own.
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise UnreadableFileError(f"{path} is not a file; save the list as a file first.")
+        raise UnreadableFileError("file_not_regular", path=str(path))
     return file

@@ -1,9 +1,8 @@
 """
-From lines to the fields of a row: the only place that knows quotation marks.
+From lines to the fields of each row.
 
-A row that cannot be understood becomes a `BadRow`, and the others go on. A quotation mark that is
-never closed would swallow the rows after it, up to the end of the file. So a row may span a few
-lines only; when it does not end in time, or ends in a way that makes no sense, its first line is
+A row that cannot be read becomes a `BadRow`. A quotation mark that is never closed would swallow
+all rows after it, so a row may span a few lines only: if it does not end in time, its first line is
 bad and reading starts again at the next line.
 """
 
@@ -17,17 +16,18 @@ from dataclasses import dataclass
 from subscribers.importing.file_format.encoding import UNDECODABLE
 from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.models.rejected_row import LONGEST_EXCERPT
+from subscribers.refusal import Refusal, refuse
 
 MOST_LINES_IN_A_ROW = 40  # somebody's address or remark in quotation marks, with room
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be understood. `excerpt`: the start of what stands there."""
+    """A row that cannot be read. `excerpt` is the start of its text."""
 
     line: int
     excerpt: str
-    reason: str
+    reason: Refusal
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
@@ -36,9 +36,9 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
 
     Most lines hold no quotation mark and are only split, which is what makes reading fast.
     """
-    taken_back: deque[str] = deque()
+    put_back: deque[str] = deque()
     number = 0
-    while line := taken_back.popleft() if taken_back else next(lines, ""):
+    while line := put_back.popleft() if put_back else next(lines, ""):
         number += 1
         if line.isspace() and len(line) <= LONGEST_LINE:
             continue
@@ -49,10 +49,10 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
         else:
             row = [line]
             try:
-                fields = _quoted(row, taken_back, lines, delimiter)
+                fields = _quoted(row, put_back, lines, delimiter)
             except csv.Error as error:
-                taken_back.extendleft(reversed(row[1:]))
-                yield BadRow(number, excerpt(line), _why(error))
+                put_back.extendleft(reversed(row[1:]))
+                yield BadRow(number, excerpt(line), _reason(error))
             else:
                 yield number, fields
                 number += len(row) - 1
@@ -69,14 +69,14 @@ class _OtherRowsInsideError(csv.Error):
 
 
 def _quoted(
-    row: list[str], taken_back: deque[str], lines: Iterator[str], delimiter: str
+    row: list[str], put_back: deque[str], lines: Iterator[str], delimiter: str
 ) -> list[str]:
     """The fields of the row that starts with `row`, to which the lines it goes on to are added."""
 
     def wanted() -> Iterator[str]:
         yield row[0]
         while len(row) < MOST_LINES_IN_A_ROW:
-            line = taken_back.popleft() if taken_back else next(lines, "")
+            line = put_back.popleft() if put_back else next(lines, "")
             if not line:
                 return
             row.append(line)
@@ -96,24 +96,22 @@ def _spans_lines(field: str) -> bool:
     return "\n" in inside or "\r" in inside
 
 
-def _fault(line: str) -> str:
-    """Why this line can be no part of a row; empty if it can."""
+def _fault(line: str) -> Refusal | None:
+    """Why this line can be no part of a row, if it cannot."""
     if len(line) > LONGEST_LINE:
-        return f"The line is longer than {LONGEST_LINE:,} characters."
+        return refuse("line_too_long", longest=LONGEST_LINE)
     if "\0" in line:
-        return "The line contains a NUL byte, which no text has."
+        return refuse("line_with_nul")
     if not line.isascii() and UNDECODABLE in line:
-        return "The line contains bytes that are no characters in the encoding of the file."
-    return ""
+        return refuse("line_undecodable")
+    return None
 
 
-def _why(error: csv.Error) -> str:
-    """What is wrong with a row, in words that do not need the csv module's."""
-    said = str(error)
+def _reason(error: csv.Error) -> Refusal:
+    """The csv module tells its errors apart by their text only."""
+    text = str(error)
     if isinstance(error, _OtherRowsInsideError):
-        return "A quotation mark is opened here and closed in another row."
-    if "field larger" in said:
-        return "A field is too long."
-    if "end of data" in said:
-        return "A quotation mark is opened here and never closed."
-    return "A quotation mark stands inside a field; there it must be doubled."
+        return refuse("quote_closed_in_another_row")
+    if "field larger" in text:
+        return refuse("field_of_row_too_long")
+    return refuse("quote_not_closed" if "end of data" in text else "quote_inside_field")

@@ -1,9 +1,9 @@
 """
-The status of each reader in a file: subscribed, unconfirmed or gone. Pure.
+The status of each row of a file: subscribed, unconfirmed or gone. Pure.
 
-Seven products are recognised by their header. In other files a column is recognised by its name.
-Of several statuses in one row the gravest counts. Silence is not consent: a row of such a file
-whose status says nothing is unconfirmed.
+Seven products are recognised by their header; in other files a column by its name. The gravest
+status of a row counts. Silence is not consent: a row without a status in such a file is
+unconfirmed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import NamedTuple
 
-from subscribers.address import Refusal
 from subscribers.importing.file_format.header_words import key, keys
+from subscribers.refusal import Refusal, refuse
 
 
 class Status(StrEnum):
@@ -42,7 +42,7 @@ Verdict = Status | Refusal | None
 Words = Mapping[str, Verdict]
 
 
-class Stated(NamedTuple):
+class RowStatus(NamedTuple):
     """
     A row's status. `left_at`: when the reader left, in UTC, if the file has a date.
 
@@ -92,7 +92,7 @@ _BUTTONDOWN: Words = {
         complained="complained",
         blocked="blocked,removed",
     ),
-    "unpaid": Refusal("“unpaid” in Buttondown: this reader has not paid for a paid newsletter."),
+    "unpaid": refuse("status_unpaid"),
 }
 
 
@@ -102,28 +102,21 @@ class _Product(NamedTuple):
     name: str
     words: Words = _KNOWN
     silence: Verdict = Status.UNCONFIRMED
-    hidden: str = ""
+    hidden: str = ""  # the code of what its files do not show (import_sentences.py)
 
 
 _MAILCHIMP = "Mailchimp audience"
 _NO_PRODUCT = _Product("")
-_SUBSTACK = _Product(
-    "Substack email list", hidden="A Substack file leaves out most readers who unsubscribed."
-)
-_DASHBOARD = _Product(
-    "Substack dashboard", hidden="It has no column for consent: import the email list instead."
-)
-_GHOST = _Product("Ghost members", hidden="A Ghost file does not show bounces and complaints.")
+_SUBSTACK = _Product("Substack email list", hidden="substack")
+_DASHBOARD = _Product("Substack dashboard", hidden="substack_dashboard")
+_GHOST = _Product("Ghost members", hidden="ghost")
 _BUTTONDOWN_FILE = _Product("Buttondown subscribers", _BUTTONDOWN)
 _BEEHIIV = _Product("Beehiiv subscribers", {**_KNOWN, "inactive": Status.UNSUBSCRIBED})
 _KIT = _Product(
     "Kit subscribers",
     {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED},
 )
-_LISTMONK = _Product(
-    "listmonk subscribers",
-    hidden="“enabled” in listmonk is no subscription: the file does not show who left a list.",
-)
+_LISTMONK = _Product("listmonk subscribers", hidden="listmonk")
 
 _MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
 _MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
@@ -131,13 +124,10 @@ _MAILCHIMP_FILES: Mapping[str, Verdict] = {
     "subscribed": Status.SUBSCRIBED,
     "unsubscribed": Status.UNSUBSCRIBED,
     "cleaned": Status.BOUNCED,
-    "nonsubscribed": Refusal("This Mailchimp contact never opted in."),
-    "sms_only": Refusal("This Mailchimp contact agreed to text messages, not to mail."),
+    "nonsubscribed": refuse("status_never_opted_in"),
+    "sms_only": refuse("status_text_messages"),
 }
-_RENAMED = Refusal(
-    "The status of this Mailchimp contact is unknown: its date is empty, and the file's name does "
-    "not begin as Mailchimp names it, such as “subscribed_”."
-)
+_RENAMED = refuse("status_of_renamed_file")
 
 _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
     (_SUBSTACK, keys("active_subscription, email_disabled")),
@@ -207,7 +197,7 @@ _SHOWN = 60  # characters of an unknown value
 
 
 @dataclass(frozen=True, slots=True)
-class _Signal:
+class _StatusColumn:
     """One column: what its words mean, and a date in it. `may_be_empty`: then it says nothing."""
 
     column: int
@@ -219,7 +209,7 @@ class _Signal:
     def read(self, value: str) -> Verdict:
         value = value.strip()
         if not value:
-            return None if self.may_be_empty else Refusal(f"The status in “{self.name}” is empty.")
+            return None if self.may_be_empty else refuse("status_empty", column=self.name)
         word = key(value.removesuffix(".0"))  # as spreadsheets write a number
         if word in self.words:
             return self.words[word]
@@ -229,11 +219,11 @@ class _Signal:
             if _DATE.match(value):
                 return self.dated
         shown = "".join(filter(str.isprintable, value[:_SHOWN]))
-        return Refusal(f"The status “{shown}” in “{self.name}” is not known.")
+        return refuse("status_unknown", status=shown, column=self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class _SpamReason(_Signal):
+class _SpamReason(_StatusColumn):
     """Why a Mailchimp contact left, in their own words or the product's."""
 
     def read(self, value: str) -> Verdict:
@@ -246,23 +236,23 @@ class StatusRule:
     """How one file says the status of its rows."""
 
     product: str
-    signals: tuple[_Signal, ...]
+    status_columns: tuple[_StatusColumn, ...]
     silence: Verdict
     hidden: str = ""
 
     @property
     def columns(self) -> tuple[int, ...]:
         """The columns that it reads."""
-        return tuple(signal.column for signal in self.signals)
+        return tuple(one.column for one in self.status_columns)
 
-    def of(self, fields: Sequence[str]) -> Stated | Refusal:
+    def of(self, fields: Sequence[str]) -> RowStatus | Refusal:
         """The status of a row, or why it cannot be imported."""
         found: Status | None = None
         refusal: Refusal | None = None
         gone: list[tuple[Status, str]] = []
-        for signal in self.signals:
-            value = fields[signal.column] if signal.column < len(fields) else ""
-            verdict = signal.read(value)
+        for one in self.status_columns:
+            value = fields[one.column] if one.column < len(fields) else ""
+            verdict = one.read(value)
             if isinstance(verdict, Refusal):
                 refusal = refusal or verdict
             elif verdict is not None:
@@ -271,13 +261,13 @@ class StatusRule:
                 if found is None or _GRAVITY[verdict] > _GRAVITY[found]:
                     found = verdict
         if found is not None and gone:
-            return Stated(found, _left_at(found, gone))
+            return RowStatus(found, _left_at(found, gone))
         if refusal is not None:
             return refusal
         if found is not None:
-            return Stated(found)
+            return RowStatus(found)
         assert self.silence is not None  # noqa: S101 -- every rule has a word for silence
-        return self.silence if isinstance(self.silence, Refusal) else Stated(self.silence)
+        return self.silence if isinstance(self.silence, Refusal) else RowStatus(self.silence)
 
 
 # The status of a file whose column of statuses the importer ignores.
@@ -337,8 +327,8 @@ def are_statuses(values: Collection[str]) -> bool:
 
 def rule_by_values(columns: Mapping[int, str]) -> StatusRule:
     """How columns say the status whose values alone show what they are; number → name."""
-    signals = (_Signal(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
-    return StatusRule("", tuple(signals), Status.UNCONFIRMED)
+    found = (_StatusColumn(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
+    return StatusRule("", tuple(found), Status.UNCONFIRMED)
 
 
 def rule_of(
@@ -359,21 +349,21 @@ def rule_of(
     if product is _NO_PRODUCT and {"emailaddress", "type"} <= set(named):
         types = {key(value) for value in values(named.index("type"))}
         product = _BUTTONDOWN_FILE if types and types <= set(_BUTTONDOWN) else product
-    signals = []
+    found = []
     for column in range(max([len(named), *(at + 1 for at in mapped)])):
         if column not in taken:
             name = header[column].strip() if column < len(header) else f"column {column + 1}"
             word = named[column] if column < len(named) else ""
             if product is _KIT:
                 word = _CANCELLED.get(word, word)
-            signal = _signal(column, name, word, named, product, values)
-            if signal is None and column in mapped:
-                signal = _Signal(column, name, _IS_SUBSCRIBED)
-            if signal is not None:
-                signals.append(signal)
-    if not signals and product is _NO_PRODUCT:
+            status_column = _status_column(column, name, word, named, product, values)
+            if status_column is None and column in mapped:
+                status_column = _StatusColumn(column, name, _IS_SUBSCRIBED)
+            if status_column is not None:
+                found.append(status_column)
+    if not found and product is _NO_PRODUCT:
         return None
-    return StatusRule(product.name, tuple(signals), product.silence, product.hidden)
+    return StatusRule(product.name, tuple(found), product.silence, product.hidden)
 
 
 def _product_of(named: frozenset[str], filename: str) -> _Product:
@@ -384,7 +374,7 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
         return _Product(
             _MAILCHIMP,
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
-            hidden="A Mailchimp file says its status by its name, and this one was renamed.",
+            hidden="mailchimp_renamed",
         )
     # Other lists have first names, too: then it must not have what Kit lacks.
     may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
@@ -396,14 +386,14 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
     return _NO_PRODUCT
 
 
-def _signal(
+def _status_column(
     column: int,
     name: str,
     word: str,
     named: Sequence[str],
     product: _Product,
     values: Callable[[int], Sequence[str]],
-) -> _Signal | None:
+) -> _StatusColumn | None:
     if product.name == _MAILCHIMP and word.startswith("unsubreason"):
         return _SpamReason(column, name, {})
     if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
@@ -413,11 +403,11 @@ def _signal(
         is_place = word == "state" and not _PLACES.isdisjoint(named)
         if is_place and found and not any(key(value) in _ANY_PRODUCT for value in found):
             return None
-        return _Signal(column, name, product.words, may_be_empty=is_place and not found)
+        return _StatusColumn(column, name, product.words, may_be_empty=is_place and not found)
     if word in _FLAGS:
         # “Subscribed” may also say since when. Then an empty field says nothing.
         has_dates = any(map(_DATE.match, values(column)))
-        return _Signal(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
+        return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _DATES:
-        return _Signal(column, name, *_DATES[word], may_be_empty=True)
+        return _StatusColumn(column, name, *_DATES[word], may_be_empty=True)
     return None

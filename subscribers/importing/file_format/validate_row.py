@@ -3,78 +3,81 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from subscribers.address import Refusal, read_address
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
+from subscribers.address import read_address
 from subscribers.importing.file_format.read_file import BadRow, Row, excerpt
-from subscribers.importing.file_format.status import Stated
-from subscribers.models import LeftOutRow
-from subscribers.name import read_name
+from subscribers.importing.file_format.status import RowStatus
+from subscribers.models import RejectedRow
+from subscribers.reader_values import read_value
+from subscribers.refusal import Refusal, refuse
 
 # As mail programs copy an address: `Ada Whitlock <ada@example.org>`, `mailto:ada@example.org`.
 _AS_COPIED = re.compile(r"\s*(?:([^@<>]*)<)?\s*(?:mailto:)?([^\s<>]+)\s*>?\s*", re.IGNORECASE)
-# A product or a spreadsheet puts an apostrophe before what would run as a formula.
+# Products and spreadsheets put an apostrophe before what would run as a formula.
 _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
-# In place of somebody who had Substack delete them.
+# Substack's address for a reader whose data it deleted.
 _DELETED = "@deletion-request.substack.com"
+_NAME_AT = FIELD_NAMES.index("name")
+_NO_VALUES = ("",) * len(FIELD_NAMES)
 
 
 class Candidate(NamedTuple):
-    """A row that may go onto the list, or that says who left."""
+    """A row that may become a reader, or that says who left. `values`: of `READER_FIELDS`."""
 
     line: int
     email: str
-    name: str
-    stated: Stated | None = None
+    values: tuple[str, ...]
+    status: RowStatus | None = None
 
 
-def judge(row: Row | BadRow) -> Candidate | LeftOut:
-    """The reader that a row names, or why it is rejected."""
+def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
+    """The reader that a row names, or the row as rejected, not stored yet."""
     if isinstance(row, BadRow):
-        return LeftOut.rejected(row.line, row.excerpt, row.reason)
-    email, called = _unguarded(row.email), _unguarded(row.name)
+        return rejected(row.line, row.excerpt, row.reason)
+    email = _unguarded(row.email)
+    texts = [_unguarded(text) for text in row.values]
     address = read_address(email)
     if isinstance(address, Refusal) and (copied := _AS_COPIED.fullmatch(email)):
         inside = read_address(copied[2])
         if not isinstance(inside, Refusal):
-            address, called = inside, called or (copied[1] or "").strip(" \"'")
+            address = inside
+            texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")
     if isinstance(address, Refusal):
-        return LeftOut.rejected(row.line, excerpt(row.email), address.reason)
+        return rejected(row.line, excerpt(row.email), address)
     if address.email.endswith(_DELETED):
-        return LeftOut.rejected(row.line, address.email, "Substack deleted this reader's data.")
-    if row.stated is not None and row.stated.status.is_gone:
-        return Candidate(row.line, address.email, "", row.stated)
-    name = read_name(called)
-    if isinstance(name, Refusal):
-        return LeftOut.rejected(row.line, address.email, name.reason)
-    return Candidate(row.line, address.email, name, row.stated)
+        return rejected(row.line, address.email, refuse("substack_deleted"))
+    if row.status is not None and row.status.status.is_gone:
+        return Candidate(row.line, address.email, _NO_VALUES, row.status)
+    values = []
+    for field, text in zip(READER_FIELDS, texts, strict=True):
+        value = read_value(field, text)
+        if isinstance(value, Refusal):
+            return rejected(row.line, address.email, value)
+        values.append(value)
+    return Candidate(row.line, address.email, tuple(values), row.status)
+
+
+def rejected(line: int, email: str, reason: Refusal) -> RejectedRow:
+    """A row without a reader that can be mailed."""
+    return _excluded(RejectedRow.Result.REJECTED, line, email, reason)
+
+
+def skipped(line: int, email: str, reason: Refusal) -> RejectedRow:
+    """A row of a reader whom an import does not bring back."""
+    return _excluded(RejectedRow.Result.SKIPPED, line, email, reason)
+
+
+def _excluded(result: str, line: int, email: str, reason: Refusal) -> RejectedRow:
+    return RejectedRow(
+        line=line,
+        result=result,
+        email=email,
+        reason=reason.code,
+        parameters=dict(reason.parameters),
+    )
 
 
 def _unguarded(text: str) -> str:
     return _GUARDED.sub("", text) if "'" in text else text
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A row that does not go onto the list. `email`: what stood there, cut when long."""
-
-    line: int
-    result: str
-    email: str
-    reason: str
-
-    @classmethod
-    def rejected(cls, line: int, email: str, reason: str) -> LeftOut:
-        """A row without a reader that can be mailed."""
-        return cls(line, LeftOutRow.Result.REJECTED.value, email, reason)
-
-    @classmethod
-    def skipped(cls, line: int, email: str, reason: str) -> LeftOut:
-        """A row of somebody whom an import does not bring back."""
-        return cls(line, LeftOutRow.Result.SKIPPED.value, email, reason)
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether the row itself is at fault."""
-        return self.result == LeftOutRow.Result.REJECTED

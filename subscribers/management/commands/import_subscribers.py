@@ -7,22 +7,21 @@ import sys
 from argparse import ArgumentParser
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
-from subscribers.importing import LeftOut, Progress, UnreadableFileError, import_file
-from subscribers.importing.file_format.columns import read_mapping
-from subscribers.importing.import_file import called
-from subscribers.importing.rejects_file import RejectsFile
-from subscribers.importing.report_text import left_out_lines, report_lines
+from subscribers.files.atomic_file import atomic_file
+from subscribers.importing import Progress, UnreadableFileError, import_file
+from subscribers.importing.file_format.columns import MAPPED_TO, read_mapping
+from subscribers.importing.import_file import file_name
+from subscribers.importing.rejects_file import HEADER, reject_line
+from subscribers.importing.report_text import rejected_lines, report_lines
+from subscribers.models import RejectedRow
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
-GOES_ON = (
-    "If the import had begun, a worker goes on with it where it was, and so does the same command "
-    "again."
-)
+CONTINUES = "If the import had begun, a worker continues it, and so does the same command again."
 NOTHING_CHANGED = "Nothing has changed."
 INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
 SHOWN = 10  # rows of each kind; --rejects writes all
@@ -56,7 +55,7 @@ class Command(BaseCommand):
             metavar="COLUMN=FIELD",
             action="append",
             default=[],
-            help="read a column as email, name or status, or ignore it with COLUMN=-; repeatable",
+            help=f"FIELD is {', '.join(MAPPED_TO)}, or - to ignore the column; repeatable",
         )
         parser.add_argument(
             "--rejects",
@@ -69,9 +68,8 @@ class Command(BaseCommand):
         """Import one file, or exit 1 with one sentence and nothing changed."""
         path: Path = options["file"]
         rejects: Path | None = options["rejects"]
-        self.rejected: list[LeftOut] = []
-        self.skipped: list[LeftOut] = []
-        self.rejects_file: RejectsFile | None = None
+        self.shown: dict[str, list[RejectedRow]] = {"skipped": [], "rejected": []}
+        self.rejects_file: TextIO | None = None
         self.rows_at_last_line = 0
         consent = " ".join(options["consent"].split())
         if consent and not options["confirmed"]:
@@ -82,26 +80,29 @@ class Command(BaseCommand):
             )
         if rejects and _is_the_same(rejects, path):
             raise CommandError("--rejects names the file that is imported; name another one.")
-        afterwards = NOTHING_CHANGED if options["dry_run"] else GOES_ON
+        what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
         try:
             with ExitStack() as stack:
                 if rejects:
-                    self.rejects_file = stack.enter_context(RejectsFile(rejects))
+                    self.rejects_file = stack.enter_context(atomic_file(rejects))
+                    self.rejects_file.write(HEADER)
                 report = import_file(
                     path,
                     confirmed=options["confirmed"],
                     where=consent,
                     mapping=read_mapping(options["map"]),
                     dry_run=options["dry_run"],
-                    on_left_out=self._take_left_out,
+                    on_rejected=self._take_rejected_row,
                     on_progress=self._show_progress,
                 )
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
         except (OperationalError, InterfaceError) as error:
-            raise CommandError(f"The connection to the database was lost. {afterwards}") from error
+            raise CommandError(
+                f"The connection to the database was lost. {what_remains}"
+            ) from error
         except KeyboardInterrupt:
-            self.stderr.write(f"Broken off. {afterwards}")
+            self.stderr.write(f"Interrupted. {what_remains}")
             sys.exit(INTERRUPTED)
         except OSError as error:
             raise CommandError(f"{rejects} cannot be written: {error.strerror}.") from error
@@ -109,23 +110,19 @@ class Command(BaseCommand):
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
         for line in report_lines(
-            report, called(path), dry_run=options["dry_run"], confirmed=options["confirmed"]
+            report, file_name(path), dry_run=options["dry_run"], confirmed=options["confirmed"]
         ):
             self.stdout.write(line)
-        for rows, count, result in (
-            (self.skipped, report.counts.skipped, "skipped"),
-            (self.rejected, report.counts.rejected, "rejected"),
-        ):
-            for line in left_out_lines(rows, count, result):
+        for result, rows in self.shown.items():
+            for line in rejected_lines(rows, getattr(report.counts, result), result):
                 self.stdout.write(line)
         self.stdout.write(json.dumps(report.as_json()))
 
-    def _take_left_out(self, row: LeftOut) -> None:
-        if row.is_rejected and self.rejects_file:
-            self.rejects_file.write(row)
-        shown = self.rejected if row.is_rejected else self.skipped
-        if len(shown) < SHOWN:
-            shown.append(row)
+    def _take_rejected_row(self, row: RejectedRow) -> None:
+        if self.rejects_file and row.result == RejectedRow.Result.REJECTED:
+            self.rejects_file.write(reject_line(row))
+        if len(self.shown[row.result]) < SHOWN:
+            self.shown[row.result].append(row)
 
     def _show_progress(self, progress: Progress) -> None:
         done = f"{progress.rows:,} rows, {progress.percent} % of the file"
@@ -141,5 +138,5 @@ def _is_the_same(rejects: Path, path: Path) -> bool:
     try:
         return rejects.samefile(path)
     except OSError:
-        # One of them is not there, or cannot be: whoever opens it says why.
+        # One of them does not exist: opening it says why.
         return False

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from delivery.postmark.provider_events import Bounced
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import accept_upload, background
 from subscribers.importing.accept_upload import Statement
@@ -53,9 +53,9 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     shut_out = SubscriberFactory(email=LONGEST_ADDRESS, name="Sigríður " * 20)
     words = {"network": "203.0.113.0/24", "wording": "Yes, send me the letter.", "request": 1}
     for reader in (confirmed, pending, left):
-        consent_ledger.record(reader.pk, "asked", "form", name=reader.name, **words)
+        record_consent(reader.pk, "asked", "form", values={"name": reader.name}, **words)
     for reader in (confirmed, left):
-        consent_ledger.record(reader.pk, "confirmed", "link", **words)
+        record_consent(reader.pk, "confirmed", "link", **words)
     publish(author.pk, "first", LETTER, hold_s=0)
     publish(author.pk, "second", LETTER, hold_s=0)
     leave(left.pk, How.ONE_CLICK, network="203.0.113.0/24")
@@ -66,7 +66,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
             description="The server was unable to deliver your message (ex: unknown user).",
         )  # fmt: skip
         RegisteredReaders().apply_events([told])
-    manual_suppression.shut_out(shut_out.pk)
+    manual_suppression.block(shut_out.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
         "complained": complained, "shut out": shut_out,
@@ -76,9 +76,9 @@ def _readers(author: Any) -> dict[str, Subscriber]:
 def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> SubscriberImport:
     file = io.BytesIO(content)
     with ReaderFile(file, name) as readers:
-        record = accept_upload.receive_to_check(readers, file, name, author)[0]
+        record = accept_upload.store_for_check(readers, file, name, author)[0]
     if check:
-        background.work(lambda: False)
+        background.run_next_import(lambda: False)
     return record
 
 
@@ -86,8 +86,8 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     """An import of each kind. Only the one that runs is made up, and stands still."""
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     statement = "Signed list at the village fair, 12 September"
-    accept_upload.decide(imported.pk, Statement(True, statement, author))
-    background.work(lambda: False)
+    accept_upload.start_import(imported.pk, Statement(True, statement, author))
+    background.run_next_import(lambda: False)
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",
         refusal="The file was changed on the way: its content is not what was uploaded.",
@@ -172,6 +172,6 @@ def readers_acted_on(_author: Any) -> Pages:
         return Shown(f"{READERS}{reader.pk}/", press)
 
     return {
-        "shut out": do("Shut the address out", "Shut out. Nothing is mailed to this address."),
+        "shut out": do("Block this address", "Blocked. Nothing is mailed to this address."),
         "erased": do("Erase", "Erased. Nothing is held about this reader any more."),
     }

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import token_for
@@ -47,8 +47,8 @@ def reader_pages(author: Any) -> Pages:
     long = SubscriberFactory(email=LONGEST_ADDRESS)
     gone = SubscriberFactory(state="unsubscribed")
     asking = SubscriberFactory(state="pending", requests=1)
-    consent_ledger.record(asking.pk, "asked", "form", request=1)
-    consent_ledger.record(reader.pk, "record asked", "form", request=1, wording="What do you hold?")
+    record_consent(asking.pk, "asked", "form", request=1)
+    record_consent(reader.pk, "record asked", "form", request=1, wording="What do you hold?")
     record = f"/record/{request_token.token_for('record', Request(reader.pk, 1))}/"
     too_old = f"/record/{request_token.token_for('record', Request(reader.pk, 2))}/"
     leave = {one: f"/unsubscribe/{token_for(one.pk)}/" for one in (reader, long, gone)}

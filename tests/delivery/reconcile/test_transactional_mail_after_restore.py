@@ -13,8 +13,9 @@ from delivery.reconcile import database_identity
 from delivery.reconcile.run import reconcile
 from subscribers.data_requests import data_request
 from subscribers.models import Subscriber
-from subscribers.reserve_ids import REQUESTS_APART, number_after
-from subscribers.signup.sign_up import Wish, sign_up
+from subscribers.reader_values import NO_VALUES
+from subscribers.reserve_ids import REQUESTS_APART, next_request_number
+from subscribers.signup.sign_up import SignUp, sign_up
 from tests.database.template import set_ids_apart
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.reconcile.table_backup import KeptRows
@@ -34,7 +35,7 @@ def never_restored(newsroom: Newsroom) -> Iterator[None]:
 
 
 def asks(newsroom: Newsroom, address: str) -> None:
-    assert sign_up(Wish(address, "", "form", "", "Subscribe")) == 0
+    assert sign_up(SignUp(address, NO_VALUES, "form", "", "Subscribe")) == 0
     newsroom.deliver_all()
 
 
@@ -80,12 +81,12 @@ def test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next(newsroom:
 def test_a_first_request_for_a_record_jumps_after_a_restore(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
-    data_request.ask(ADA, "")
-    data_request.answer_waiting()
+    data_request.store_request(ADA, "")
+    data_request.answer_requests()
     newsroom.deliver_all()
     backup.restore()
-    data_request.ask(ADA, "")
-    data_request.answer_waiting()
+    data_request.store_request(ADA, "")
+    data_request.answer_requests()
     (jumped,) = versions(RECORD_ISSUE)
     assert jumped % REQUESTS_APART == 1
     assert jumped > REQUESTS_APART
@@ -124,7 +125,7 @@ def test_the_same_backup_restored_again_gives_out_other_ids_and_numbers(newsroom
             )
         database_identity.declare_restored()
         ids.add(Subscriber.objects.create(email=BEA, email_key=BEA).pk)
-        numbers.add(number_after(ada.requests, ada.pk))
+        numbers.add(next_request_number(ada.requests, ada.pk))
         Subscriber.objects.filter(email=BEA).delete()
 
     # It is drawn by lot: ten of a thousand places are not one and the same.

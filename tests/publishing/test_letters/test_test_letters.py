@@ -33,7 +33,7 @@ from publishing.publish.publish import publish
 from publishing.test_letters.test_letter_form import FIELDS, SendTestForm
 from publishing.test_letters.test_letters import load_sent_test
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import record_of
+from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
@@ -542,7 +542,7 @@ def test_a_record_tells_of_it_and_an_erasure_takes_the_address_off(window, worke
     window.post(TEST, **form(test_email="otto@elsewhere.example"))
     worker.deliver_all()
 
-    copies = record_of(reader.pk).copies
+    copies = load_personal_data(reader.pk).mails
     assert [copy.title for copy in copies] == ["[Test] Swifts leave without saying goodbye"]
     assert erase(reader.pk)
 

@@ -16,11 +16,12 @@ from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
 from subscribers.audience import confirmed
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import record_of
-from subscribers.data_requests.personal_data_sentences import in_words
-from subscribers.desk.add_reader import Added, Result, add
-from subscribers.desk.readers_csv import lines_of
+from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.desk.add_reader import AddResult, Result, add_reader
+from subscribers.desk.readers_csv import csv_lines
 from subscribers.models import ConsentRecord, Subscriber
+from subscribers.reader_values import NO_VALUES
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
@@ -196,23 +197,23 @@ def test_a_reader_added_by_a_program_did_not_sign_up(
     number = program.post("/readers/", {"address": ADA, **stated}).json()["reader"]
 
     assert program.get(f"/readers/{number}/").json()["came_by"] == "API"
-    exported = list(csv.DictReader(io.StringIO("".join(lines_of(Subscriber.objects.all())))))
+    exported = list(csv.DictReader(io.StringIO("".join(csv_lines(Subscriber.objects.all())))))
     assert [line["came_by"] for line in exported] == ["API"]
-    record = record_of(number)
+    record = load_personal_data(number)
     assert record is not None
     assert json.loads(record.as_json())["came_by"] == "api"
-    assert in_words(record).came_by == "by a program"
+    assert describe(record).source == "by a program"
 
 
 def test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database(
     database_url: str,
 ) -> None:
-    def second() -> tuple[Added, list[DatabaseError]]:
+    def second() -> tuple[AddResult, list[DatabaseError]]:
         with failed_statements() as failed:
-            return add(ADA.upper(), "", says="Mona Reeve"), failed
+            return add_reader(ADA.upper(), NO_VALUES, stated_by="Mona Reeve"), failed
 
     with transaction.atomic():
-        first = add(ADA, "", says="Mona Reeve")
+        first = add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
         waiting = beside(second)
         wait_until_blocked(database_url, "transactionid", "%subscriber%")
     other, failed = waiting.result(PATIENCE_S)
@@ -224,8 +225,10 @@ def test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database(
 
 def test_who_is_added_where_another_gave_up_is_there(database_url: str) -> None:
     with transaction.atomic():
-        add(ADA, "", says="Mona Reeve")
-        second = beside(lambda: add(ADA, "", says="Mona Reeve", agreed_elsewhere="at the counter"))
+        add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
+        second = beside(
+            lambda: add_reader(ADA, NO_VALUES, stated_by="Mona Reeve", consent="at the counter")
+        )
         wait_until_blocked(database_url, "transactionid", "%subscriber%")
         transaction.set_rollback(True)
     assert second.result(PATIENCE_S).result == Result.ADDED

@@ -19,10 +19,10 @@ from django.test import Client
 from delivery.feedback import event_inbox
 from delivery.models import Delivery, Edition
 from postmark_sandbox.server import SandboxServer
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.erasure_hash import erased_among, hash_of
-from subscribers.data_requests.personal_data import record_of
+from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.importing import import_file
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
@@ -30,11 +30,11 @@ from subscribers.models import (
     Bounce,
     ConsentRecord,
     Erasure,
-    LeftOutRow,
+    RejectedRow,
     Subscriber,
     SubscriberImport,
 )
-from subscribers.signup.sign_up import Wish, sign_up
+from subscribers.signup.sign_up import SignUp, sign_up
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.queue.test_start import a_call_held_by
@@ -71,10 +71,10 @@ def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
 def somebody_with_a_past() -> Subscriber:
     """A reader about whom there is something to be found in many places."""
     reader = SubscriberFactory(email=ADDRESS, name=NAME)
-    consent_ledger.record(
-        reader.pk, "asked", "form", request=1, name=NAME, wording="One letter a week."
+    record_consent(
+        reader.pk, "asked", "form", request=1, values={"name": NAME}, wording="One letter a week."
     )
-    consent_ledger.record(reader.pk, "left", "link", detail=f"{ADDRESS} wrote to us")
+    record_consent(reader.pk, "left", "link", detail=f"{ADDRESS} wrote to us")
     SuppressionFactory(address_key=ADDRESS.lower(), reason="complaint")
     Bounce.objects.create(
         subscriber=reader, type="HardBounce", inactive=True, at=SOME_DAY, description=ADDRESS
@@ -82,7 +82,7 @@ def somebody_with_a_past() -> Subscriber:
     for line, (result, email) in enumerate(
         [("skipped", ADDRESS.upper()), ("rejected", f"{NAME} <{ADDRESS}")]
     ):
-        LeftOutRow.objects.create(
+        RejectedRow.objects.create(
             subscriber_import=SubscriberImportFactory(),
             line=line,
             result=result,
@@ -97,15 +97,15 @@ def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> 
     reader = somebody_with_a_past()
     leave(reader.pk)
     other = SubscriberFactory(email="miriam@posthouse.example.org")
-    consent_ledger.record(other.pk, "asked", "form", request=1)
-    LeftOutRow.objects.create(
+    record_consent(other.pk, "asked", "form", request=1)
+    RejectedRow.objects.create(
         subscriber_import=SubscriberImportFactory(),
         line=9,
         result="skipped",
         email=other.email,
         reason="Belongs to another reader.",
     )
-    places = {"subscriber", "consent_record", "suppression", "bounce", "left_out_row"}
+    places = {"subscriber", "consent_record", "suppression", "bounce", "rejected_row"}
     # The look itself works: it finds them while they are there.
     assert {*places, "suppression_change"} <= set(tables_that_hold(ADDRESS))
     assert tables_that_hold(NAME)
@@ -114,9 +114,9 @@ def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> 
 
     assert tables_that_hold(ADDRESS) == tables_that_hold(NAME) == []
     assert ConsentRecord.objects.get().subscriber_id == other.pk
-    assert set(tables_that_hold(other.email)) == {"subscriber", "left_out_row"}
+    assert set(tables_that_hold(other.email)) == {"subscriber", "rejected_row"}
     # The counts of an import stay what they were.
-    assert LeftOutRow.objects.filter(email="", reason="Left out.").count() == 2
+    assert RejectedRow.objects.filter(email="", reason="Left out.").count() == 2
     assert not erase(reader.pk)
     assert Erasure.objects.count() == 1
 
@@ -165,7 +165,7 @@ def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
 def test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back(
     has_signed_up_again: bool,
 ) -> None:
-    assert sign_up(Wish(ADDRESS, NAME, "form", "", "One letter a week.")) == 0
+    assert sign_up(SignUp(ADDRESS, {"name": NAME}, "form", "", "One letter a week.")) == 0
     reader = Subscriber.objects.get()
     erase(reader.pk)
     if has_signed_up_again:
@@ -281,7 +281,7 @@ def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: 
 def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
     reader = newsroom.confirm(1)[0]
     with erasing_waits_for(newsroom, reader):
-        assert sign_up(Wish(reader.email, NAME, "form", "", "One letter a week.")) == 0
+        assert sign_up(SignUp(reader.email, {"name": NAME}, "form", "", "One letter a week.")) == 0
     assert tables_that_hold(NAME) == []
     assert Delivery.objects.get().recipient_id == reader.pk
 
@@ -370,7 +370,7 @@ def test_an_unknown_event_goes_with_its_reader(
     event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
     assert event_inbox.store(event) is not None
     event_inbox.apply_pending()
-    assert record_of(reader.pk).provider_told[0].body == event.decode()  # type: ignore[union-attr]
+    assert load_personal_data(reader.pk).provider_events[0].body == event.decode()  # type: ignore[union-attr]
     erase(reader.pk)
     assert tables_that_hold(reader.email) == []
 

@@ -17,8 +17,8 @@ from delivery.queue import control
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.tasks import background_tasks
 from postmark_sandbox.server import SandboxServer
-from subscribers.consent import consent_ledger
-from subscribers.data_requests.data_request import MOST_FAILURES, NOBODY, answer_waiting
+from subscribers.consent.consent_log import record_consent
+from subscribers.data_requests.data_request import MOST_FAILURES, UNKNOWN_READER, answer_requests
 from subscribers.data_requests.erase import erase
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
@@ -47,7 +47,7 @@ def post(address: str, network: str = "203.0.113.7") -> object:
 def ask(address: str, network: str = "203.0.113.7") -> object:
     """Ask, and have a worker answer."""
     answer = post(address, network)
-    answer_waiting()
+    answer_requests()
     return answer
 
 
@@ -131,20 +131,20 @@ def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptur
     request_mail("record", 1, [(reader.pk, ADA)], ahead=True)
     post(ADA)
     post(other.email)
-    assert answer_waiting() == 1
+    assert answer_requests() == 1
     assert mails_to(other) == [1]
     assert not ConsentRecord.objects.filter(subscriber=reader).exists()
     assert background_tasks.is_any_due()
     for _ in range(MOST_FAILURES - 1):
-        assert answer_waiting() == 0
+        assert answer_requests() == 0
     assert not background_tasks.is_any_due()
     assert "failed 5 times and is set aside" in caplog.text
     assert ADA not in caplog.text
 
     Delivery.objects.filter(recipient=reader.pk).delete()
-    assert answer_waiting() == 0
+    assert answer_requests() == 0
     DataRequest.objects.update(failures=0)
-    assert answer_waiting() == 1
+    assert answer_requests() == 1
     assert mails_to(reader) == [1]
     assert not DataRequest.objects.exists()
 
@@ -157,9 +157,9 @@ def test_a_request_for_a_locked_reader_holds_up_nobody() -> None:
     with transaction.atomic():
         Subscriber.objects.select_for_update().get(pk=reader.pk)
         for answered in (1, *[0] * MOST_FAILURES):
-            assert beside(answer_waiting).result(PATIENCE_S) == answered
+            assert beside(answer_requests).result(PATIENCE_S) == answered
         assert mails_to(other) == [1]
-    assert answer_waiting() == 1
+    assert answer_requests() == 1
     assert mails_to(reader) == [1]
 
 
@@ -169,7 +169,7 @@ def test_a_request_that_waits_is_erased_with_its_address() -> None:
     post(ADA.upper())
     erase(reader.pk)
     assert tables_that_hold(ADA) == []
-    assert answer_waiting() == 0
+    assert answer_requests() == 0
 
 
 @pytest.mark.django_db
@@ -184,7 +184,7 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
     assert (on_list.status_code, stranger.status_code, odd.status_code) == (200, 200, 422)
     assert on_list.content == stranger.content
     assert "to unsubscribe" in on_list.content.decode()
-    answer_waiting()
+    answer_requests()
     assert mails_to(reader) == [1]
     link = link_of(reader)
     assert f'action="{link}leave/"' in browser.get(link).content.decode()
@@ -196,7 +196,7 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
 @pytest.mark.django_db
 def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
-    consent_ledger.record(reader.pk, "asked", "form", request=1)
+    record_consent(reader.pk, "asked", "form", request=1)
     for _ in range(4):
         assert ask(ADA).status_code == 200
     assert mails_to(reader) == [1, 2]
@@ -225,7 +225,7 @@ def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
         ask("nobody@posthouse.example.org")
         days_pass(2)
     ask("nobody@posthouse.example.org")
-    assert ConsentRecord.objects.filter(subscriber_id=NOBODY).count() == 1
+    assert ConsentRecord.objects.filter(subscriber_id=UNKNOWN_READER).count() == 1
 
 
 @pytest.mark.django_db
@@ -298,9 +298,9 @@ def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
 
 def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
     other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
-    consent_ledger.record(other.pk, "asked", "form", request=1, name="Other")
+    record_consent(other.pk, "asked", "form", request=1, values={"name": "Other"})
     reader = SubscriberFactory(email=ADA, name="Ada & Co")
-    consent_ledger.record(
+    record_consent(
         reader.pk, "asked", "form", request=1, network="203.0.113.0/24", wording="One a week."
     )
     edition = newsroom.publish(title="Swifts for {{ name|you }}")
@@ -326,7 +326,7 @@ def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: Sandb
         "by a sign-up",
         "its owner called the letter spam",
         "Sent; the mail provider accepted it",
-        "Told by the mail provider",
+        "Reported by the mail provider",
     ):
         assert words in page
     assert "Other" not in page
@@ -382,7 +382,7 @@ def test_the_record_speaks_to_its_reader_about_their_copy(
 def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
     reader = SubscriberFactory(email=ADA)
     page = press(asked(reader), "leave/")
-    assert "Left the list" in page.content.decode()
+    assert "Unsubscribed" in page.content.decode()
     assert "Stop sending me letters" not in page.content.decode()
     reader.refresh_from_db()
     assert reader.state == "unsubscribed"

@@ -20,10 +20,10 @@ from django.test import Client
 
 from delivery.models import SuppressionChange
 from publishing.activity.activity_sentences import sentence_of
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.desk import reader_list
 from subscribers.desk.reader_actions import ACTIONS
-from subscribers.desk.reader_list import SEARCH_S, Looked
+from subscribers.desk.reader_list import SEARCH_S, ReaderFilter
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.suppression import manual_suppression
 from tests.subscribers.factories import (
@@ -158,7 +158,7 @@ def test_a_line_to_the_database_that_was_cut_is_no_search_that_took_too_long() -
             cursor.execute("SELECT pg_terminate_backend(%s, 20000)", [pid])
             assert cursor.fetchone() == (True,)
         with pytest.raises(OperationalError):
-            reader_list.page_of(Looked())
+            reader_list.load_page(ReaderFilter())
     finally:
         elsewhere.close()
         connection.close()
@@ -260,13 +260,13 @@ def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> 
 
 def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
-    consent_ledger.record(reader.pk, "asked", "form", request=1, wording="One letter a week.")
+    record_consent(reader.pk, "asked", "form", request=1, wording="One letter a week.")
     SuppressionFactory(address_key=reader.email)
 
     page = shown(operator.get(page_of(reader)))
 
     assert reader.email in page
-    assert "Left the list" in page
+    assert "Unsubscribed" in page
     assert "Asked for the letter, by the form on our page" in page
     assert "One letter a week." in page
     assert "mail to it bounces" in page
@@ -290,7 +290,7 @@ def test_every_action_asks_first(operator: Client, name: str) -> None:
     if name == "let-in":
         SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
     page = shown(operator.get(page_of(reader, name)))
-    assert f"<h1>{ACTIONS[name].words}?</h1>" in page
+    assert f"<h1>{ACTIONS[name].button}?</h1>" in page
     reader.refresh_from_db()
     assert reader.state == "confirmed"
     assert not LogEntry.objects.exists()
@@ -338,8 +338,8 @@ def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason
 @pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced", "complained"])
 def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state: str) -> None:
     reader = SubscriberFactory(state=state)
-    assert manual_suppression.shut_out(reader.pk)
-    assert manual_suppression.let_in(reader.pk)
+    assert manual_suppression.block(reader.pk)
+    assert manual_suppression.unblock(reader.pk)
     assert list(SuppressionChange.objects.values_list("change", flat=True)) == ["suppress"]
 
 

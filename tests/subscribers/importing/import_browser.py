@@ -51,13 +51,13 @@ def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
 
 def run_workers() -> None:
     """Have every check and import that is due seen through."""
-    while background.work(lambda: False):
+    while background.run_next_import(lambda: False):
         pass
 
 
 def kept_in_waiting(path: Path) -> SubscriberImport:
     """The file as it waits for a worker."""
     with ReaderFile(path, path.name) as file, path.open("rb") as content:
-        return accept_upload.receive_to_import(file, content, path.name, Statement(confirmed=True))[
+        return accept_upload.store_for_import(file, content, path.name, Statement(confirmed=True))[
             0
         ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from subscribers.importing.run import TAKE_TURN
+from subscribers.importing.run import ONE_AT_A_TIME
 from tests.freeze_process import freeze
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,7 +67,7 @@ class ImportProcess:
 def nobody_takes_a_turn(database_url: str) -> Iterator[None]:
     """While this lasts every import stands before its next piece, its transaction open."""
     with psycopg.connect(database_url) as other:
-        other.execute(TAKE_TURN)
+        other.execute(ONE_AT_A_TIME)
         yield
         other.rollback()
 

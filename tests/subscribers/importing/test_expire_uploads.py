@@ -11,7 +11,7 @@ from django.db import IntegrityError
 
 from delivery.tasks import background_tasks
 from subscribers.importing.expire_uploads import expire_file
-from subscribers.models import ImportPiece, LeftOutRow, Subscriber, SubscriberImport
+from subscribers.models import ImportPiece, RejectedRow, Subscriber, SubscriberImport
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberImportFactory
@@ -50,7 +50,7 @@ def test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_i
     assert expire_file()
 
     assert not ImportPiece.objects.exists()
-    assert not LeftOutRow.objects.exists()
+    assert not RejectedRow.objects.exists()
     record = SubscriberImport.objects.get()
     assert (record.state, record.rows, record.read_as) == ("expired", 0, None)
     history = window.get(IMPORTS).words
@@ -116,7 +116,7 @@ def test_how_many_days_is_a_setting(window: WindowOf, settings: LazySettings) ->
 def test_nothing_else_expires(state: str) -> None:
     record = SubscriberImportFactory(
         state=state,
-        refusal="It was refused.",
+        refusal={"code": "file_empty"},
         **({} if state in ("finished", "refused") else {"finished_at": None}),
     )
     SubscriberImport.objects.update(checked_at=record.started_at)
@@ -135,7 +135,7 @@ def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) 
 
     assert answer.answer.headers["Location"] == address
     page = window.get(address).words
-    assert "It is imported or deleted already; there is nothing to drop." in page
+    assert "It is imported or deleted already; there is nothing to discard." in page
     assert WHAT_BECAME_OF_IT in page
     assert not Subscriber.objects.exists()
 

@@ -15,9 +15,9 @@ from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import background
 from subscribers.models import (
     ConsentRecord,
-    ImportAddressSeen,
     ImportPiece,
-    LeftOutRow,
+    ImportSeenAddress,
+    RejectedRow,
     Subscriber,
     SubscriberImport,
     Suppression,
@@ -63,7 +63,7 @@ def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window
         "Duplicates 1",
         "Skipped 1 1 had unsubscribed; an import cannot bring them back",
         "Rejected 1",
-        "Rows 6 adds up",
+        "Rows 6 total matches",
         "Read as Windows-1252, semicolons, with a header, CRLF",
         "“E-Mail” is the address, “Nome” the name",
         "“Stand” is not used",
@@ -200,8 +200,10 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
     answer = window.post(f"{address}drop/")
 
     assert answer.answer.headers["Location"] == IMPORTS
-    assert "village-fair.csv was dropped. Nobody was imported from it." in window.get(IMPORTS).words
-    for rows in (SubscriberImport, ImportPiece, ImportAddressSeen, LeftOutRow):
+    assert (
+        "village-fair.csv was discarded. Nobody was imported from it." in window.get(IMPORTS).words
+    )
+    for rows in (SubscriberImport, ImportPiece, ImportSeenAddress, RejectedRow):
         assert not rows.objects.exists()
     assert window.get(address).status == 404
     assert window.post(f"{address}drop/").status == 404
@@ -209,7 +211,7 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
     again = upload(window, FAIR).answer.headers["Location"]
     assert again != address
     window.post(f"{again}drop/")
-    assert not background.work(lambda: False)
+    assert not background.run_next_import(lambda: False)
     assert not SubscriberImport.objects.exists()
 
 
@@ -266,7 +268,7 @@ def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: A
     ):
         page = upload(window, content)
         assert page.status == 200
-        assert "Nothing was taken in." in page.words
+        assert "Nothing was imported. See the message below" in page.words
         assert sentence in page.words
     assert not SubscriberImport.objects.exists()
     assert "Choose a file first." in window.post(IMPORTS).words

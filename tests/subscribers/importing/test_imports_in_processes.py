@@ -12,12 +12,12 @@ import pytest
 from django.db import connection
 
 from subscribers.importing import background
-from subscribers.importing.run import PIECE
+from subscribers.importing.run import CHUNK
 from subscribers.models import (
     ConsentRecord,
-    ImportAddressSeen,
     ImportPiece,
-    LeftOutRow,
+    ImportSeenAddress,
+    RejectedRow,
     Subscriber,
     SubscriberImport,
     Suppression,
@@ -61,12 +61,12 @@ def start(database_url: str) -> Iterator[StartImport]:
 
 def a_list_of_everything(file_of: FileOf) -> Path:
     """Readers, duplicates far apart, bad rows, and people who left here or elsewhere."""
-    for number in (7, PIECE + 7, 2 * PIECE + 7):
+    for number in (7, CHUNK + 7, 2 * CHUNK + 7):
         SubscriberFactory(email=f"reader{number}@example.org", state="unsubscribed")
         SubscriberFactory(email=f"reader{number + 1}@example.org")
-    rows = [f"reader{number}@example.org,Reader,active" for number in range(PIECES * PIECE)]
-    for number in range(100, PIECES * PIECE, 1000):
-        rows[number] = f"READER{number % PIECE // 2}@example.org,Again,active"
+    rows = [f"reader{number}@example.org,Reader,active" for number in range(PIECES * CHUNK)]
+    for number in range(100, PIECES * CHUNK, 1000):
+        rows[number] = f"READER{number % CHUNK // 2}@example.org,Again,active"
         rows[number + 1] = f"nowhere{number},,active"
         rows[number + 2] = f"reader{number + 2}@example.org,Gone,bounced"
         # They stood further up, mostly in an earlier piece.
@@ -82,11 +82,11 @@ def whole_state() -> tuple[Any, ...]:
         record.skipped_because,
         record.statuses,
         list(Subscriber.objects.order_by("email_key").values_list("email", "name", "state")),
-        list(LeftOutRow.objects.order_by("line").values_list("line", "result", "email", "reason")),
+        list(RejectedRow.objects.order_by("line").values_list("line", "result", "email", "reason")),
         list(Suppression.objects.order_by("id").values_list("address_key", "reason", "origin")),
         ConsentRecord.objects.count(),
         ImportPiece.objects.count(),
-        ImportAddressSeen.objects.count(),
+        ImportSeenAddress.objects.count(),
     )
 
 
@@ -113,28 +113,28 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
 
     for pieces in (1, 2):
         # Somebody who just signs up stops it in the middle of the next piece; there it is killed.
-        sign_up(somebody_else, f"reader{pieces * PIECE + 500}@example.org")
+        sign_up(somebody_else, f"reader{pieces * CHUNK + 500}@example.org")
         process = start(path)
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
         process.kill()
         somebody_else.rollback()
-        assert SubscriberImport.objects.get().rows == pieces * PIECE
+        assert SubscriberImport.objects.get().rows == pieces * CHUNK
         let_the_lease_run_out(database_url)
 
     # A worker goes on where the command was killed, and needs no file.
     path.unlink()
-    assert background.work(lambda: False)
+    assert background.run_next_import(lambda: False)
     assert whole_state() == undisturbed
     assert undisturbed[0] == "finished"
     assert undisturbed[-2:] == (0, 0)
-    assert len(undisturbed[-4]) == 2 * PIECES * PIECE // 1000
+    assert len(undisturbed[-4]) == 2 * PIECES * CHUNK // 1000
 
 
 def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = a_list_of_everything(file_of)
-    sign_up(somebody_else, f"reader{PIECE + 500}@example.org")
+    sign_up(somebody_else, f"reader{CHUNK + 500}@example.org")
     frozen = start(path, DELIVERY_LEASE_S="2")
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
     frozen.freeze()
@@ -146,7 +146,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
         " AND state LIKE 'idle in transaction%%'",
     )
     let_the_lease_run_out(database_url)
-    assert background.work(lambda: False)
+    assert background.run_next_import(lambda: False)
     ended = whole_state()
 
     frozen.signal(signal.SIGCONT)
@@ -158,32 +158,32 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     assert last == f"CommandError: The connection to the database was lost. {GOES_ON}"
     assert whole_state() == ended
     assert ended[0] == "finished"
-    assert ended[1]["rows"] == PIECES * PIECE
+    assert ended[1]["rows"] == PIECES * CHUNK
 
 
 def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
     file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
-    rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 9)]
-    rows[PIECE + 5] = "nowhere,Nobody"
+    rows = [f"reader{number}@example.org,Reader" for number in range(CHUNK + 9)]
+    rows[CHUNK + 5] = "nowhere,Nobody"
     path = file_of(*rows)
     record = kept_in_waiting(path)
     # The report of a bad row in the second piece waits for this one.
     somebody_else.execute(
-        "INSERT INTO left_out_row (subscriber_import_id, line, result, email, reason)"
+        "INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason)"
         " VALUES (%s, %s, 'rejected', '', '')",
-        (record.pk, PIECE + 7),
+        (record.pk, CHUNK + 7),
     )
     process = start(path)
-    wait_until_blocked(database_url, "transactionid", "%INSERT INTO left_out_row%")
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO rejected_row%")
 
     process.kill()
     somebody_else.rollback()
 
-    eventually(database_url, "SELECT count(*) = %s FROM subscriber", PIECE)
-    assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == PIECE
+    eventually(database_url, "SELECT count(*) = %s FROM subscriber", CHUNK)
+    assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == CHUNK
     let_the_lease_run_out(database_url)
-    assert start(path).summary()["added"] == Subscriber.objects.count() == PIECE + 8
+    assert start(path).summary()["added"] == Subscriber.objects.count() == CHUNK + 8
 
 
 def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
@@ -204,5 +204,5 @@ def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
         process.signal(signal.SIGINT)
         assert process.end() == (130, "", f"Broken off. {GOES_ON}\n")
 
-    assert background.work(lambda: False)
+    assert background.run_next_import(lambda: False)
     assert SubscriberImport.objects.get().added == 1

@@ -22,8 +22,8 @@ from subscribers.importing import (
 )
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.lease import MOST_SETBACKS, Hold, guard, take
-from subscribers.importing.run import PIECE, run
+from subscribers.importing.lease import MOST_SETBACKS, Lease, claim_import, guard
+from subscribers.importing.run import CHUNK, run
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
 from tests.publishing.second_connection import PATIENCE_S, beside
@@ -39,13 +39,13 @@ from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LONG = PIECE + 1  # rows; an import does them in two pieces
+LONG = CHUNK + 1  # rows; an import does them in two pieces
 
 
-def taken() -> Hold:
-    hold = take(uuid4())
-    assert hold is not None
-    return hold
+def taken() -> Lease:
+    lease = claim_import(uuid4())
+    assert lease is not None
+    return lease
 
 
 def the_lease_ran_out() -> None:
@@ -61,10 +61,10 @@ def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_leas
 ) -> None:
     settings.DELIVERY_LEASE_S = 7
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    hold = taken()
+    lease = taken()
 
     with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, hold)
+        guard(cursor, lease)
         cursor.execute("SHOW idle_in_transaction_session_timeout")
         assert cursor.fetchone() == ("7s",)
     with connection.cursor() as cursor:
@@ -87,7 +87,7 @@ def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf)
     assert (record.state, record.rows) == ("finished", 1)
 
 
-@pytest.mark.parametrize("rows", [PIECE, LONG])
+@pytest.mark.parametrize("rows", [CHUNK, LONG])
 def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
     file_of: FileOf, rows: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")
     with nobody_takes_a_turn(database_url), pytest.raises(OperationalError, match="lock timeout"):
-        background.work(lambda: False)
+        background.run_next_import(lambda: False)
     connection.close()
     assert not Subscriber.objects.exists()
 
@@ -124,7 +124,7 @@ def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
         ReaderFile(file_of("ada@example.org,Ada")) as file,
         pytest.raises(UnreadableFileError, match="changed while it was read; import it again"),
     ):
-        accept_upload.receive_to_import(
+        accept_upload.store_for_import(
             file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", Statement(confirmed=True)
         )
 
@@ -136,28 +136,28 @@ def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
     file_of: FileOf,
 ) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    hold = taken()
+    lease = taken()
     the_lease_ran_out()
-    run(hold)
+    run(lease)
     assert not Subscriber.objects.exists()
 
 
 def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
     taken()
-    assert take(uuid4()) is None
-    assert not background.work(lambda: False)
+    assert claim_import(uuid4()) is None
+    assert not background.run_next_import(lambda: False)
 
 
 def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of: FileOf) -> None:
     record = kept_in_waiting(a_long_list(file_of))
 
-    assert background.work(lambda: True)
+    assert background.run_next_import(lambda: True)
 
     record.refresh_from_db()
-    assert (record.rows, record.owner, record.lease_until) == (PIECE, None, None)
+    assert (record.rows, record.owner, record.lease_until) == (CHUNK, None, None)
     assert background.is_due()
-    assert background.work(lambda: False)
+    assert background.run_next_import(lambda: False)
     assert not background.is_due()
     record.refresh_from_db()
     assert (record.rows, record.added) == (LONG, LONG)
@@ -168,16 +168,16 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
 ) -> None:
     path = a_long_list(file_of)
     record = kept_in_waiting(path)
-    background.work(lambda: True)
+    background.run_next_import(lambda: True)
     for _ in range(MOST_SETBACKS):
         taken()
         the_lease_ran_out()
 
-    background.work(lambda: False)
+    background.run_next_import(lambda: False)
 
     record.refresh_from_db()
-    assert (record.state, record.rows) == ("refused", PIECE)
-    assert record.refusal == "It was begun 10 times without coming further; the log says why."
+    assert (record.state, record.rows) == ("refused", CHUNK)
+    assert record.refusal == {"code": "import_stuck", "parameters": {"times": 10}}
     assert not ImportPiece.objects.exists()
     # The same file again goes on from there.
     assert import_file(path, confirmed=True).counts.added == LONG
@@ -187,16 +187,16 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
     path = file_of("ada@example.org,Ada")
     record = kept_in_waiting(path)
     ImportPiece.objects.update(content=path.read_bytes()[:-5])
-    background.work(lambda: False)
+    background.run_next_import(lambda: False)
     record.refresh_from_db()
     assert record.state == "refused"
-    assert record.refusal == "What was kept of the file is not all of it; bring it again."
+    assert record.refusal == {"code": "file_incomplete", "parameters": {}}
 
 
 def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(a_long_list(file_of))
     with nobody_takes_a_turn(database_url):
-        workers = [beside(lambda: background.work(lambda: False)) for _ in range(2)]
+        workers = [beside(lambda: background.run_next_import(lambda: False)) for _ in range(2)]
         wait_until_blocked(database_url)
     assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
     record = SubscriberImport.objects.get()

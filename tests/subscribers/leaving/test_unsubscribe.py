@@ -10,7 +10,7 @@ from django.test import Client
 
 from delivery.models import SuppressionChange
 from delivery.models.newsletter import Newsletter
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
@@ -150,8 +150,8 @@ def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> No
 def test_who_came_back_can_leave_again(visitor: Client) -> None:
     reader = SubscriberFactory()
     visitor.post(link_of(reader))
-    consent_ledger.record(reader.pk, "asked", "form", request=1)
-    opt_in = consent_ledger.record(reader.pk, "confirmed", "link", request=1)
+    record_consent(reader.pk, "asked", "form", request=1)
+    opt_in = record_consent(reader.pk, "confirmed", "link", request=1)
     Subscriber.objects.filter(pk=reader.pk).update(
         state="confirmed", unsubscribed_at=None, opt_in_id=opt_in
     )

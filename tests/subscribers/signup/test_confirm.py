@@ -11,13 +11,13 @@ from django.http import HttpResponse
 
 from delivery.models import Newsletter, SuppressionChange
 from subscribers.audience import confirmed
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON
 from subscribers.data_requests.erase import erase
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber, Suppression
-from subscribers.signup.confirm import Standing, standing_of
+from subscribers.signup.confirm import LinkState, link_state
 from tests.subscribers.factories import (
     SubscriberFactory,
     SubscriberImportFactory,
@@ -298,28 +298,28 @@ AFTER = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("how", "act", "asked_at", "standing"),
+    ("how", "act", "asked_at", "state"),
     [
-        ("form", "asked", AFTER, Standing.OPEN),
-        ("embedded form", "asked", AFTER, Standing.OPEN),
-        ("form", "asked", BEFORE, Standing.STALE),
-        ("import", "imported", AFTER, Standing.STALE),
-        ("operator", "asked", AFTER, Standing.STALE),
+        ("form", "asked", AFTER, LinkState.OPEN),
+        ("embedded form", "asked", AFTER, LinkState.OPEN),
+        ("form", "asked", BEFORE, LinkState.STALE),
+        ("import", "imported", AFTER, LinkState.STALE),
+        ("operator", "asked", AFTER, LinkState.STALE),
     ],
 )
 def test_only_their_own_request_after_they_went_brings_back(
-    how: str, act: str, asked_at: datetime, standing: Standing
+    how: str, act: str, asked_at: datetime, state: LinkState
 ) -> None:
     gone_at = BEFORE + timedelta(hours=1)
     asked = ConsentRecord(act=act, how=how, at=asked_at, request=2)
-    assert standing_of("unsubscribed", gone_at, 2, asked, None) is standing
+    assert link_state("unsubscribed", gone_at, 2, asked, None) is state
 
 
 @pytest.mark.parametrize("state", [*GONE, "pending"])
 @pytest.mark.parametrize("how", ["operator", "form"])
 def test_the_database_takes_what_the_page_offers(state: str, how: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state, requests=1)
-    consent_ledger.record(reader.pk, "asked", how, request=1)
+    record_consent(reader.pk, "asked", how, request=1)
     offered = "<button" in visitor().get(link(reader, 1)).text
     press(reader)
     assert offered is (how == "form" or state == "pending")

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.http import HttpResponse
 
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.signup.embed_form import html_of_form
+from subscribers.signup.embed_form import embed_form_html
 from tests.publishing.author_browser import Form, Page, WindowOf
 from tests.subscribers.importing.import_browser import someone
 
@@ -49,9 +49,11 @@ def test_the_form_leads_to_our_page_with_what_was_typed(settings: LazySettings) 
 
 
 def test_it_is_written_for_this_site_and_no_address_breaks_out_of_it() -> None:
-    assert 'action="https://a.example/subscriptions/embedded/"' in html_of_form("https://a.example")
-    assert '"><script>' not in html_of_form('https://a.example/"><script>')
+    assert 'action="https://a.example/subscriptions/embedded/"' in embed_form_html(
+        "https://a.example"
+    )
+    assert '"><script>' not in embed_form_html('https://a.example/"><script>')
 
 
 def test_the_docs_show_the_same() -> None:
-    assert html_of_form("https://letter.example.org") in (ROOT / "docs/readers.md").read_text()
+    assert embed_form_html("https://letter.example.org") in (ROOT / "docs/readers.md").read_text()

@@ -10,7 +10,7 @@ import pytest
 from django.conf import LazySettings
 from django.db import connection, transaction
 
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber
 from subscribers.signup.expire_unconfirmed import expire_pending
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
@@ -114,7 +114,7 @@ def test_who_signed_up_again_just_before_their_row_was_locked_is_not_forgotten()
         result = execute(sql, *rest)
         if "SKIP LOCKED" in sql and not found:
             found.append(True)
-            consent_ledger.record(reader.pk, "asked", "form", request=2)
+            record_consent(reader.pk, "asked", "form", request=2)
         return result
 
     with transaction.atomic(), connection.execute_wrapper(after_the_first_look):

@@ -20,7 +20,7 @@ from delivery.postmark.provider_events import (
     Suppressed,
 )
 from delivery.rules.delivery_key import DeliveryKey
-from subscribers.consent import consent_ledger
+from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, Subscriber, Suppression
 from subscribers.models.consent_record import ConsentRecord
@@ -69,10 +69,8 @@ def acts() -> list[str]:
 
 
 def opt_in(reader: Subscriber) -> datetime:
-    consent_ledger.record(reader.pk, "asked", "form", request=1)
-    line = ConsentRecord.objects.get(
-        pk=consent_ledger.record(reader.pk, "confirmed", "link", request=1)
-    )
+    record_consent(reader.pk, "asked", "form", request=1)
+    line = ConsentRecord.objects.get(pk=record_consent(reader.pk, "confirmed", "link", request=1))
     Suppression.objects.filter(lifted_at=None, origin="provider").update(
         lifted_at=line.at, lifted_by_id=line.pk
     )
@@ -291,8 +289,8 @@ def test_an_import_is_no_opt_in(ann: Subscriber) -> None:
 
 def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) -> None:
     """Told before it was shut out it would have stayed; so it does when it is told late."""
-    assert manual_suppression.shut_out(ann.pk)
-    assert manual_suppression.let_in(ann.pk)
+    assert manual_suppression.block(ann.pk)
+    assert manual_suppression.unblock(ann.pk)
     tell(suppressed(origin="Customer"))
     assert Suppression.objects.get().lifted_at is not None
     tell(bounced("SpamComplaint"))
@@ -325,31 +323,31 @@ def standing() -> tuple[str, str, bool]:
 def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
     ann: Subscriber, kind: str, reason: str
 ) -> None:
-    assert manual_suppression.shut_out(ann.pk)
+    assert manual_suppression.block(ann.pk)
     tell_of(kind)
     assert standing() == ("manual", "operator", True)
-    assert manual_suppression.let_in(ann.pk)
+    assert manual_suppression.unblock(ann.pk)
     assert standing() == (reason, "provider", True)
     assert RegisteredReaders().shut_out(["ann@example.net"]) == {"ann@example.net"}
     assert not SuppressionChange.objects.filter(change="reactivate").exists()
-    assert not manual_suppression.let_in(ann.pk)
+    assert not manual_suppression.unblock(ann.pk)
 
 
 @pytest.mark.parametrize("is_shut_out_first", [True, False])
 def test_of_several_the_gravest_stands(ann: Subscriber, is_shut_out_first: bool) -> None:
     if not is_shut_out_first:
         tell_of("HardBounce")
-    assert manual_suppression.shut_out(ann.pk)
+    assert manual_suppression.block(ann.pk)
     tell_of("SpamComplaint")
     tell_of("HardBounce")
-    assert manual_suppression.let_in(ann.pk)
+    assert manual_suppression.unblock(ann.pk)
     assert standing() == ("complaint", "provider", True)
 
 
 def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
-    assert manual_suppression.shut_out(ann.pk)
+    assert manual_suppression.block(ann.pk)
     tell(suppressed(origin="Customer"))
-    assert manual_suppression.let_in(ann.pk)
+    assert manual_suppression.unblock(ann.pk)
     assert standing() == ("manual", "operator", False)
     assert SuppressionChange.objects.filter(change="reactivate").exists()
 
@@ -359,22 +357,22 @@ def test_what_their_own_opt_in_answered_does_not_come_back(
     ann: Subscriber, is_shut_out_first: bool
 ) -> None:
     if is_shut_out_first:
-        assert manual_suppression.shut_out(ann.pk)
+        assert manual_suppression.block(ann.pk)
         tell_of("SpamComplaint")
     else:
         tell_of("SpamComplaint")
-        assert manual_suppression.shut_out(ann.pk)
+        assert manual_suppression.block(ann.pk)
     opt_in(ann)
     assert standing()[1:] == ("operator", True)
 
-    assert manual_suppression.let_in(ann.pk)
+    assert manual_suppression.unblock(ann.pk)
 
     assert standing()[1:] == ("operator", False)
 
 
 def test_what_came_after_their_own_opt_in_stands(ann: Subscriber) -> None:
     tell_of("HardBounce")
-    assert manual_suppression.shut_out(ann.pk)
+    assert manual_suppression.block(ann.pk)
     tell_of("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
-    assert manual_suppression.let_in(ann.pk)
+    assert manual_suppression.unblock(ann.pk)
     assert standing() == ("complaint", "provider", True)

@@ -55,11 +55,11 @@ the same backup restored again gives out other ids and numbers
     reserve_ids: floor(«random() → 0» * %s))::bigint) FROM
     test_the_same_backup_restored_again_gives_out_other_ids_and_numbers
 numbers of requests are not given out again after a restore
-    number_after: «place * REQUESTS_APART if was_here else» 0
+    next_request_number: «place * REQUESTS_APART if was_here else» 0
     test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next
     test_a_first_request_for_a_record_jumps_after_a_restore
 only who was here before a restore has a number that jumps
-    number_after: «subscriber_id // IDS_APART < place → True»
+    next_request_number: «subscriber_id // IDS_APART < place → True»
     test_whoever_joins_after_a_restore_begins_with_number_one
 who declares a restore and who notices it do not wait for each other
     declare_restored: «_lock_identity(cursor)» stopped =

@@ -72,7 +72,7 @@ a program adds nobody who was erased
     _why_not: if «there is None and erased_among([key]) → False» else
     test_who_is_suppressed_or_was_erased_is_skipped
 who was added by a program is not said to have signed up
-    _inserted: Subscriber.Source.«API → SIGN_UP»,
+    _insert: state, Subscriber.Source.«API → SIGN_UP», is_confirmed
     test_a_reader_added_by_a_program_did_not_sign_up
 what answers GET answers HEAD
     _as_get: if «asked_by == "HEAD" → False»:

@@ -13,7 +13,7 @@ the server brought along logs no row that was in the way of another
     SETTINGS: «"log_error_verbosity": "terse",»
     test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way
 who is added twice at once makes no statement fail that a server would log
-    INSERT: ) «ON CONFLICT (email_key) DO NOTHING»
+    INSERT: END «ON CONFLICT (email_key) DO NOTHING»
     test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database
 a form posted twice makes no statement fail that a server would log
     make: «ignore_conflicts=True,» ) row

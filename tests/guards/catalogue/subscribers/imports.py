@@ -6,7 +6,7 @@ GUARDS = guards(r"""
 
 # --- One process at a time ---
 nobody takes an import while its lease lasts
-    acquire: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
+    claim_import: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
     test_nobody_else_takes_an_import_while_its_lease_lasts
 
 # Owner and epoch say the same of processes that draw an owner for every hold.
@@ -14,42 +14,43 @@ whoever lost their hold to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
     test_whoever_lost_their_hold_to_another_writes_nothing_more
 each time an import is taken up counts
-    acquire: epoch = epoch «+ 1», setbacks
+    claim_import: epoch = epoch «+ 1», setbacks
     test_two_workers_on_one_import_do_the_work_once
 whoever let their lease run out writes nothing
     guard: «AND lease_until >= clock_timestamp()»
     test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it
 every piece begins with the guard of the hold
-    _apply: «guard(cursor, hold)» cursor.execute(TAKE_TURN)
+    _apply_chunk: «guard(cursor, lease)» cursor.execute(ONE_AT_A_TIME)
     test_whoever_loses_their_hold_between_two_pieces_writes_no_more
 only who holds an import ends it
-    _end: on goes." with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, hold)»
+    _finish: with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, lease)»
     test_whoever_loses_their_hold_between_two_pieces_writes_no_more
 a process that freezes in the middle of a piece does not keep everybody out
     guard: SELECT set_config('«idle_in_transaction_session_timeout → application_name»', %s, true)
     test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends
 imports take turns by the piece
-    _apply: «cursor.execute(TAKE_TURN)»
+    _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_a_piece_waits_for_its_turn
 what never comes further is refused and not begun for ever
-    _run_or_refuse: if «hold.setbacks > MOST_SETBACKS → False»:
+    run: if «lease.setbacks > MOST_SETBACKS → False»:
     test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
-    _apply: , said = apply(terms, judged) «→ ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
+    _apply_chunk: applied = apply_rows(terms, validated) «→
+        ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
     test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing
 whoever goes on leaves out what was taken
-    _run: «_leave_out(rows, record.rows, hold)»
+    _run: «_skip_to_checkpoint(rows, record.rows, lease)»
     test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
 of two lists in one upload neither is taken
     _imports: if «len(files) > 1 → False»: return _history(
     test_of_two_files_in_one_upload_neither_is_taken
 an import begins without what its check had noted
-    _run: «if record.rows == 0: _begin(hold)»
+    _run: cursor: guard(cursor, lease) «delete_noted_rows(cursor, lease.import_id)»
     test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
 an address that stood further up is taken once, across pieces too
-    TAKE_OUT_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»
+    REMOVE_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»
     test_duplicates_are_found_across_chunks
 what is not the content that was announced is not kept
     store: if «digest.digest() != content_hash → False»:
@@ -58,13 +59,13 @@ what was lost of the content on the way is noticed
     _run: if «file.import_hash != bytes(record.content_hash) → False»:
     test_bytes_that_were_lost_on_the_way_are_noticed
 a file of several pieces comes in whole
-    spooled: «while → if» piece := _piece(import_id, number)
+    spooled: «while → if» piece := pieces.filter(number=number)
     test_a_large_file_comes_in_whole_beside_bad_rows
 a NUL byte costs its row and not the import
     records: BadRow(number, «excerpt(line) → line[:LONGEST_EXCERPT]», fault)
     test_a_large_file_comes_in_whole_beside_bad_rows
 a file that changes during a dry run is noticed
-    ReaderFile.rows: if «watched.digest() != self.content_hash → False»:
+    ReaderFile.rows: if «reader.digest() != self.content_hash → False»:
     test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so
 
 # --- The same content again ---
@@ -75,28 +76,28 @@ the same content again leads to the first import
     import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
     test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time
 what is imported is not begun again
-    decide: filter(pk=import_id«, state__in=among»).update(
+    start_import: filter(pk=import_id«, state__in=among»).update(
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 what was imported cannot be dropped
-    drop: pk=import_id«, state__in=NOT_IMPORTED»
+    discard: filter(pk=import_id«, state__in=NOT_IMPORTED»
     test_what_was_imported_cannot_be_dropped
 
 # --- Whom an import brings ---
 an import brings nobody back who left, bounced or complained
-    TAKE_OUT_WHO_MAY_NOT_BE_MAILED: «subscriber.state IN ('unsubscribed', 'bounced', 'complained')
+    SKIP_UNMAILABLE: «subscriber.state IN ('unsubscribed', 'bounced', 'complained')
         OR»
     test_nobody_who_left_bounced_or_complained_is_brought_back
 an import brings nobody whose address is suppressed
-    TAKE_OUT_WHO_MAY_NOT_BE_MAILED: «OR suppression.id IS NOT NULL»)
+    SKIP_UNMAILABLE: «OR suppression.id IS NOT NULL»)
     test_a_suppressed_address_is_skipped_known_or_not
 a suppression that was lifted keeps nobody out
-    TAKE_OUT_WHO_MAY_NOT_BE_MAILED: «AND suppression.lifted_at IS NULL»
+    SKIP_UNMAILABLE: «AND suppression.lifted_at IS NULL»
     test_a_suppression_that_was_lifted_keeps_nobody_out
 an import brings nobody back who was erased
-    _take_out_who_stays_away: «cursor.execute(TAKE_OUT_WHO_WAS_ERASED, [list(erased)]) → pass»
+    _skip: «cursor.execute(SKIP_ERASED, [list(erased)]) → pass»
     test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
 an import writes nothing down of who was erased
-    TAKE_OUT_WHO_WAS_ERASED: RETURNING line, «'' → email», 'erased
+    SKIP_ERASED: RETURNING line, «'' → email», 'erased
     test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
 an import changes nobody who is known
     ADD: ON CONFLICT (email_key) DO «NOTHING → UPDATE SET name = excluded.name» RETURNING id, email
@@ -116,11 +117,12 @@ consent given elsewhere says where and how
 
 # --- Whom a file calls gone ---
 a row of a file with statuses is read with its status
-    ReaderFile.rows: if «status is None → True»: yield Row(line, email, name)
+    ReaderFile.rows: row_status = «status.of(fields) if status else None → None» if
+        isinstance(row_status, Refusal)
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 a status that nobody knows stops its row
-    ReaderFile.rows: «yield BadRow(line, excerpt(email), stated.reason) →
-        yield Row(line, email, name)»
+    ReaderFile.rows: «yield BadRow(line, excerpt(email), row_status) →
+        yield Row(line, email, layout.values_in(fields))»
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 of several statuses of a row the gravest counts
     StatusRule.of: if found is None or «_GRAVITY[verdict] > _GRAVITY[found] → False»:
@@ -138,10 +140,10 @@ a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»
     test_an_ignored_status_is_no_consent
 a reader who is gone needs no valid name
-    judge: if «row.stated is not None and row.stated.status.is_gone → False»:
+    validate_row: if «row.status is not None and row.status.status.is_gone → False»:
     test_a_row_that_says_gone_needs_nothing_but_an_address
 a row with too many columns still says gone
-    ReaderFile.rows: if «isinstance(stated, Stated) and stated.status.is_gone → False»:
+    ReaderFile.rows: if «isinstance(row_status, RowStatus) and row_status.status.is_gone → False»:
     test_a_row_that_says_gone_needs_nothing_but_an_address
 a date that cannot be read is no reason to stay
     _date_in: return max(found, default=«_UNREADABLE_DATE → None»)
@@ -153,48 +155,48 @@ who is not confirmed in the file is asked, whatever is stated
     ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
     test_unconfirmed_readers_are_asked_and_the_others_not
 who is gone, as the file says, is not added
-    TAKE_OUT_WHO_LEFT_ELSEWHERE: AND «candidate.has_left → false» RETURNING
+    SKIP_GONE: AND «candidate.has_left → false» RETURNING
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 who is gone, as the file says, is suppressed
-    _take_out_who_stays_away: «cursor.execute(SUPPRESS_WHO_LEFT) → pass»
+    _skip: «cursor.execute(SUPPRESS_GONE) → pass»
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 a reader whom the file calls gone is gone
-    _take_out_who_stays_away: «cursor.execute(CHANGE_WHO_LEFT) → pass»
+    _skip: «cursor.execute(UPDATE_GONE) → pass»
     test_who_was_imported_is_mailed_no_more
 a reader whom the file calls gone has it on record
-    _take_out_who_stays_away: «cursor.execute(RECORD_WHO_LEFT, [terms.import_id]) → pass»
+    _skip: «cursor.execute(RECORD_GONE, [terms.import_id]) → pass»
     test_who_was_imported_is_mailed_no_more
 a check suppresses nobody
-    _take_out_who_stays_away: if «not terms.is_check → True»:
+    _skip: if «not terms.is_check → True»:
     test_the_page_says_whose_export_it_is_and_who_left
 a row that says gone is no duplicate
-    TAKE_OUT_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
+    REMOVE_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
     test_a_row_that_says_gone_counts_wherever_it_stands
 within a piece the row that says gone goes first
-    TAKE_OUT_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
+    REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
     test_a_row_that_says_gone_counts_wherever_it_stands
 their own confirmation here counts more than another product's file
-    TAKE_OUT_WHO_LEFT_ELSEWHERE: coalesce(«subscriber.state = 'confirmed' → false»
+    SKIP_GONE: coalesce(«subscriber.state = 'confirmed' → false»
     test_who_opted_in_here_stays_unless_they_left_later
 who left after they confirmed here is gone
-    TAKE_OUT_WHO_LEFT_ELSEWHERE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
+    SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
     test_who_opted_in_here_stays_unless_they_left_later
 a graver suppression stays
-    SUPPRESS_WHO_LEFT: «OR gravity_of_suppression(excluded.reason, excluded.origin)
+    SUPPRESS_GONE: «OR gravity_of_suppression(excluded.reason, excluded.origin)
         > gravity_of_suppression(held.reason, held.origin) → OR true»
     test_a_graver_suppression_stays
 nobody is asked to confirm whom a file calls gone and who never asked
     NOT_TO_BE_MAILED_ON_REQUEST: OR origin = 'import' AND «NOT EXISTS → EXISTS»
     test_who_is_pending_gets_no_mail_they_never_asked_for
 their own opt-in lifts what a file said
-    _make_a_reader: shut_out.«exclude(origin=Suppression.Origin.OPERATOR) → filter(
+    _make_a_reader: suppressions.«exclude(origin=Suppression.Origin.OPERATOR) → filter(
         origin=Suppression.Origin.PROVIDER)»
     test_who_is_pending_gets_no_mail_they_never_asked_for
 what an operator lets in stays suppressed by a file
-    reasons_told_of: how__in=(How.PROVIDER, «How.IMPORT»)
+    reported_reasons: how__in=(How.PROVIDER, «How.IMPORT»)
     test_only_their_own_opt_in_brings_them_back
 what an operator lets in stays blocked by a file
-    reasons_told_of: if «told.filter(act=Act.SHUT_OUT, how=How.IMPORT).exists() → False»:
+    reported_reasons: if «reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists() → False»:
     test_an_operator_does_not_undo_a_block_from_elsewhere
 another mapping is another import
     ReaderFile.import_hash: if «not self.mapping and status is None → True»:
@@ -202,10 +204,10 @@ another mapping is another import
 
 # --- Bounds ---
 a file goes in by pieces
-    _run: list(«islice(rows, PIECE) → rows»)
+    _run: list(«islice(rows, CHUNK) → rows»)
     test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
 a line is read past in pieces, however long it is
-    health_lines: line = take(«_CUT → -1»)
+    lines_of: line = take(«_CUT → -1»)
     test_a_line_of_20_mb_takes_no_more_memory_than_others
 a line that is too long is no row
     _fault: if «len(line) > LONGEST_LINE → False»: return
@@ -217,19 +219,20 @@ an upload is cut off where it becomes too large
     BoundedUpload.receive_data_chunk: if «self._left < 0 → False»:
     test_an_upload_is_cut_off_where_it_becomes_too_large
 a file that is too large is refused before it is kept
-    refuse_too_large: if «size > most_bytes() → False»:
+    refuse_too_large: if «size > largest_size() → False»:
     test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept
 
 # --- Reports and people ---
 no spreadsheet runs what stands in a rejected row
-    _as_text: return «f"'{value}" if is_formula else» value
+    csv_line: «f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else»
+        value
     test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address
     test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file
 rejected rows take their name only when the import succeeded
-    RejectsFile.__exit__: if «kind is None → True»:
+    atomic_file: «yield text → try:¶    yield text¶finally:¶    unfinished.replace(file)»
     test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it
 rejected rows take the place of no device
-    file_to_write: if «file.exists() and not file.is_file() → False»:
+    atomic_file: if «file.exists() and not file.is_file() → False»:
     test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced
 a form from elsewhere uploads nothing
     _imports: «@csrf_protect» def _imports
@@ -250,10 +253,11 @@ who may not manage readers cannot import
     decide_import: «@may_manage_readers» @require_POST def decide_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:decide]
 who may not manage readers cannot drop a file
-    drop_import: «@may_manage_readers» @require_POST def drop_import(
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:drop]
+    discard_import: «@may_manage_readers» @require_POST def discard_import(
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:discard]
 who imported what is in the log of the admin
-    decide_import: «record_import_activity("import", operator_of(request), _named(import_id)) →
+    decide_import: «record_import_activity("import", operator_of(request),
+        _import_or_404(import_id)) →
         pass»
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 
@@ -269,14 +273,14 @@ the content of what expires goes
         SELECT»
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
 the rejected rows of what expires go
-    EXPIRE: «DELETE FROM left_out_row USING expired WHERE subscriber_import_id = expired.id →
+    EXPIRE: «DELETE FROM rejected_row USING expired WHERE subscriber_import_id = expired.id →
         SELECT»
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
 whoever brings a file again has its whole time again
-    receive_to_check: if «record.state == State.CHECKED → False»: SubscriberImport
+    store_for_check: if «record.state == State.CHECKED → False»: SubscriberImport
     test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought
 what expired is brought anew
-    brought_before: SubscriberImport.objects.«exclude(state=State.EXPIRED) → all()»
+    existing_imports: SubscriberImport.objects.«exclude(state=State.EXPIRED) → all()»
     test_the_same_file_then_begins_anew_and_the_old_line_stays
 the database itself holds: a checked import says since when
     sql: ALTER TABLE subscriber_import DROP CONSTRAINT a_checked_import_says_since_when

@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 who has left leaves once, and the ledger says so once
-    remove_worker: filter(id=subscriber_id«, unsubscribed_at=None»)
+    leave: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_the_ledger_has_one_line_however_often_they_press
     test_an_earlier_time_of_leaving_is_kept
 whoever is erased loses address and name on every copy
@@ -17,7 +17,7 @@ publishing holds off those who erase until it is to be seen
     enqueue: «cursor.execute(LOCK_ENQUEUE)»
     test_no_issue_that_is_being_published_names_who_is_erased
 a piece of an import holds off those who erase until it is to be seen
-    _apply: «cursor.execute(LOCK_ENQUEUE)» guard
+    _apply_chunk: «cursor.execute(LOCK_ENQUEUE)» guard
     test_an_import_that_has_asked_already_who_was_erased_is_waited_for
 whoever never confirmed is forgotten by their mails too
     expire_pending: «anonymise_unconfirmed(forgotten)»
@@ -29,7 +29,7 @@ a mail that was being asked for while somebody is erased loses its address
     erase: «anonymise_recipient(subscriber_id, key)» forget_address(key)
     test_a_mail_that_they_were_just_asking_for_loses_their_address_too
 a link of who was erased brings nothing back
-    _load_drop_status: return DropStatus.«STALE → OPEN», None
+    _state_and_record: return LinkState.«STALE → OPEN», None
     test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back
 erasing does not wait for whoever applies an event of theirs
     forget: WHERE address_key = ANY(%s) «FOR UPDATE SKIP LOCKED»
@@ -41,32 +41,32 @@ a refusal does not quote the address
     classify_message: return Refused(_quoted(code, «_ADDRESS.sub("…", text) → text»))
     test_a_refusal_of_the_address_does_not_write_it_back
 what the provider tells late of somebody who was erased is not kept
-    _take_in: if «reader is None and erased_among([fact.address_key]) → False»:
+    _apply: if «reader is None and erased_among([fact.address_key]) → False»:
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 a delivery that is told late of somebody who was erased is not kept
     _apply: «_delete_if_erased(cursor, event, parsed.delivery, _address_key(parsed), exists=exists)
         → pass»
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 letting in takes back the desk's own word alone
-    _why_it_stays_shut: if «standing.reason != MANUAL and not is_over → False»:
+    _remaining_reason: if «blocked.reason != Reason.MANUAL and not opted_in_since → False»:
     test_letting_in_takes_back_the_desks_own_word_alone
 letting in undoes nothing that was told while the address was shut out
-    _why_it_stays_shut: told = reasons_told_of(reader)«→ [:0]»
+    _remaining_reason: reasons = reported_reasons(reader)«→ [:0]»
     test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in
 of several that were told the gravest stands once the address is let in
-    _why_it_stays_shut: return «max → min»(told, key=
+    _remaining_reason: return «max → min»(reasons, key=
     test_of_several_the_gravest_stands
 what an opt-in answered does not come back by letting in
-    reasons_told_of: id__gt=«reader.opt_in_id or» 0
+    reported_reasons: id__gt=«reader.opt_in_id or» 0
     test_what_their_own_opt_in_answered_does_not_come_back
 nor does what the suppression list kept beside an operator's word
-    _why_it_stays_shut: = «reader.opt_in is not None and reader.opt_in.at >= standing.at → False»
+    _remaining_reason: = «reader.opt_in is not None and reader.opt_in.at >= blocked.at → False»
     test_what_their_own_opt_in_answered_does_not_come_back
 the provider is not asked to mail whom letting in makes no reader
-    let_in: «elif reader.state == Subscriber.State.CONFIRMED → else»:
+    unblock: «elif reader.state == Subscriber.State.CONFIRMED → else»:
     test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader
 a search without an index is ended by the database
-    page_of: «cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'") → cursor.execute("SET
+    load_page: «cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'") → cursor.execute("SET
         LOCAL statement_timeout = '10s'")¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
     test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner
 """)

@@ -15,7 +15,8 @@ requests that no mail answered count for their network
     sign_up: ) number = next_number(reader, CONFIRMATION) «→ ¶if number == NOT_MAILED:¶    return 0»
     test_requests_that_no_mail_answered_count_too
 a program is told what everybody is told
-    subscriptions: return «_asked(request) → form_page(request, form, status=422)» if form.address
+    subscriptions: return «_asked(request) → form_page(request, form, status=422)» if not
+        form.is_valid()
     test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happens
 
 # --- Limits ---
@@ -29,7 +30,7 @@ a day later an address is mailed again
     _mails_within_a_day: > 0 AND «at > clock_timestamp() - make_interval(secs => %s) → %s > 0»
     test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer
 sign-ups of one address at once are numbered one after the other
-    _locked: of_this_address.«select_for_update().»first()
+    _locked_reader: of_this_address.«select_for_update().»first()
     test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_own
 a network asks only so often in an hour
     sign_up: suspicious) if «wait → False»:
@@ -38,7 +39,7 @@ networks are counted apart
     seconds_until_turn: WHERE network «= %s → >= left(%s, 0)» AND at
     test_another_network_is_not_held_up
 sign-ups of one network at once are counted one after the other
-    seconds_until_turn: «cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_turn_of(network)])»
+    seconds_until_turn: «cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_id(network)])»
     test_of_twenty_sign_ups_of_one_network_at_once_ten_are_let_through
 nobody waits longer than an hour, whatever the clock did
     _until_fewer_than: return «min(HOUR_S, max(1 → max(1, min(9_999_999»,
@@ -59,13 +60,14 @@ an address that nobody has counts for its network
 
 # --- Requests for a record ---
 a request costs the same for every address
-    ask: if not wait«→  and Subscriber.objects.filter(email_key=address.lower()).exists()»:
+    store_request: if not wait«→  and
+        Subscriber.objects.filter(email_key=address.lower()).exists()»:
     test_a_form_costs_the_same_for_every_address
 a request that fails is undone as a whole
     _try_to_answer: «with transaction.atomic() → if True»:
     test_a_request_that_fails_waits_and_holds_up_nobody
 a request that fails too often is set aside
-    are_waiting: filter(«failures__lt=MOST_FAILURES»)
+    has_waiting_requests: filter(«failures__lt=MOST_FAILURES»)
     test_a_request_that_fails_waits_and_holds_up_nobody
 a worker that ends when nothing is left answers requests first
     is_any_due: return «any(short) or»
@@ -83,13 +85,14 @@ forms that come back in no time have fewer tries
     test_forms_that_came_back_too_fast_have_fewer_tries
     test_forms_that_come_back_in_no_time_are_let_through_three_times
 that a form came back in no time is on record
-    sign_up: detail=«TOO_FAST if wish.suspicious else»
+    sign_up: detail=«TOO_FAST if request.suspicious else»
     test_forms_that_come_back_in_no_time_are_let_through_three_times
 nobody makes up the moment at which a form was shown
-    _since: float(«_SEAL.unsign(shown) → shown.partition(":")[0] or "nan"»)
+    SignUpForm.seconds_filling_in: float(«_SIGNER.unsign(self.data["shown"]) →
+        self.data["shown"].partition(":")[0] or "nan"»)
     test_a_moment_that_we_never_sealed_counts_as_no_time
 a form on another site signs up nobody by itself
-    embedded: «form = sign_up_form.filled_in_elsewhere(request.POST.dict()) → return
+    embedded: «return form_page(request, prefilled_form(request.POST), notice="embedded") → return
         subscriptions(request)»
     test_it_changes_nothing_and_shows_our_page_filled_in
 
@@ -99,7 +102,7 @@ the mail to confirm is queued in the transaction of the sign-up
         [(reader.pk, reader.email)], ahead=True)«→ )»
     test_the_same_transaction_holds_the_sign_up_its_record_and_its_mail
 a name that anybody can type stands on no letter before they confirm
-    sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(name=wish.name)¶» number =
+    sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(**request.values)¶» number =
     test_a_name_typed_beside_a_known_address_changes_nothing_until_they_confirm
 
 # --- Confirming ---
@@ -114,19 +117,19 @@ of presses at once one is put on record
     confirm: Subscriber.objects.«select_for_update().»filter(pk=request.recipient).first()
     test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page
 a link confirms by a request that is on record, and by that one alone
-    _load_drop_status: act__in=[Act.ASKED, Act.IMPORTED]«, request=request»)
+    _state_and_record: act__in=[Act.ASKED, Act.IMPORTED]«, request=request»)
     test_a_link_whose_request_is_not_on_record_confirms_nobody
 a link from before they went does not bring them back
-    load_drop_status: asked_themselves «and asked.at >= gone_at»
+    link_state: asked_themselves «and asked.at >= gone_at»
     test_only_their_own_request_after_they_went_brings_back
 what somebody else asked for them does not bring them back
-    load_drop_status: «asked_themselves and» asked.at >= gone_at
+    link_state: «asked_themselves and» asked.at >= gone_at
     test_only_their_own_request_after_they_went_brings_back
 a request that no mail answered has no link
-    _load_drop_status: if reader is None «or request < 1»:
+    _state_and_record: if reader is None «or request < 1»:
     test_a_request_that_was_not_mailed_makes_no_old_link_new
 an earlier link says the same once a later one confirmed
-    load_drop_status: request «<= → ==» last_confirmed:
+    link_state: not None and request «<= → ==» last_confirmed
     test_an_earlier_link_says_the_same_once_a_later_one_confirmed
 no token does what another was made for
     _key: digest_size=32«, person=purpose.encode()»).digest()

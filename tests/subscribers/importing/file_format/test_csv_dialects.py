@@ -22,7 +22,8 @@ from subscribers.importing.file_format.read_file import (
     Row,
     UnreadableFileError,
 )
-from subscribers.importing.file_format.validate_row import judge
+from subscribers.importing.file_format.validate_row import validate_row
+from subscribers.importing.import_sentences import DOUBTS, columns_sentence, unused_sentence
 from subscribers.models.rejected_row import LONGEST_EXCERPT
 
 READERS = [
@@ -65,7 +66,7 @@ def read(content: bytes | str) -> tuple[Description, list[tuple[str, str]]]:
     content = content.encode() if isinstance(content, str) else content
     with ReaderFile(io.BytesIO(content)) as file:
         rows = [row for row in file.rows() if isinstance(row, Row)]
-        return file.description, [(row.email, row.name) for row in rows]
+        return file.description, [(row.email, row.values[0]) for row in rows]
 
 
 def test_a_list_is_understood_in_every_encoding_and_dialect() -> None:
@@ -83,7 +84,7 @@ def test_a_list_is_understood_in_every_encoding_and_dialect() -> None:
         assert description.has_header is header
         # The line break in a name is one, too.
         assert set(description.line_ends.split(" and ")) == {LINE_ENDS[line_end], "LF"}
-        assert description.first_row == READERS[0]
+        assert description.examples[0] == ", ".join(READERS[0])
 
 
 # Letters of one byte in Windows-1252 that make no valid UTF-8 among themselves.
@@ -140,7 +141,7 @@ def test_damage_costs_its_own_row_and_no_good_one(damage: str) -> None:
         lines = written([("email", "name"), ("é@example.org", "É"), *GOOD], quote=quote).encode()
         rows = lines.splitlines(keepends=True)
         found = rows_of(b"".join([*rows[:at], DAMAGE[damage], *rows[at:]]))
-        good = [(row.email, row.name) for row in found if isinstance(row, Row)]
+        good = [(row.email, row.values[0]) for row in found if isinstance(row, Row)]
         assert [row for row in good if row in GOOD] == GOOD
         assert not any(email.strip() == "zoe@example.org" for email, _ in good)
         assert BadRow in map(type, found)
@@ -165,12 +166,12 @@ def test_any_bytes_are_rows_or_one_sentence_and_the_same_each_time(content: byte
     except UnreadableFileError as refusal:
         said, rows, again = str(refusal), [], []
     else:
-        said = f"{file.description.columns}; {file.description.not_used}"
+        said = f"{columns_sentence(file.description)}; {unused_sentence(file.description)}"
 
     assert len(said.splitlines()) == 1
     assert rows == again
     assert [row.line for row in rows] == sorted({row.line for row in rows})
-    assert all(len(judge(row).email) <= LONGEST_EXCERPT for row in rows)
+    assert all(len(validate_row(row).email) <= LONGEST_EXCERPT for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -244,8 +245,8 @@ def test_columns_are_found_without_a_header(rows: list[str], found: list[tuple[s
 
 def test_columns_without_a_header_are_named_by_their_numbers() -> None:
     description, _ = read("7,ada@example.org,Ada\n")
-    assert description.columns == "Column 2 is the address, column 3 the name"
-    assert description.not_used == "Column 1 is not used"
+    assert columns_sentence(description) == "Column 2 is the address, column 3 the name"
+    assert unused_sentence(description) == "Column 1 is not used"
 
 
 def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
@@ -286,7 +287,7 @@ SURELY_ANOTHER = "it holds bytes that stand for nothing in Windows-1252"
 def test_a_doubtful_encoding_is_said(codec: str, name: str, shown: str | None, doubt: str) -> None:
     description, _ = read(f"email,name\na@example.org,A\nz@example.org,{name}\n".encode(codec))
     assert description.encoding == "Windows-1252"
-    assert doubt in description.doubt
+    assert doubt in DOUBTS[description.doubt]
     wrong = () if shown is None else (f"z@example.org, {shown}",)
     assert description.examples == ("a@example.org, A", *wrong)
 
@@ -341,7 +342,7 @@ def test_an_upload_is_read_where_it_is_stays_open_and_says_how_far_it_was_read()
         some = file.bytes_read
         others = sum(1 for _ in rows)
 
-    assert (before, first, others) == (0, Row(2, "ada@example.org", ""), 9_999)
+    assert (before, first, others) == (0, Row(2, "ada@example.org", ("",)), 9_999)
     assert 0 < some < file.size == file.bytes_read
     assert not upload.closed
 

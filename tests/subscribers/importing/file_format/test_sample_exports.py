@@ -10,8 +10,8 @@ from django.core.management import CommandError
 
 from subscribers.importing import Progress, UnreadableFileError, import_file
 from subscribers.importing.file_format.read_file import MOST_LINES_IN_A_ROW
-from subscribers.importing.run import PIECE
-from subscribers.models import LeftOutRow, Subscriber
+from subscribers.importing.run import CHUNK
+from subscribers.models import RejectedRow, Subscriber
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def names() -> dict[str, str]:
 
 
 def rejected() -> list[tuple[int, str]]:
-    return list(LeftOutRow.objects.order_by("line").values_list("line", "reason"))
+    return list(RejectedRow.objects.order_by("line").values_list("line", "reason"))
 
 
 def test_quoted_line_breaks_keep_line_numbers_right(import_rows: ImportRows) -> None:
@@ -69,12 +69,12 @@ def test_a_long_remark_in_quotation_marks_ends_after_40_lines(
 def test_a_bad_row_is_shown_short_and_printable(import_rows: ImportRows) -> None:
     printed = import_rows("\x1b[2Jnowhere" + "x" * 5000 + ",Ada")
     assert "\x1b" not in printed.text
-    assert len(LeftOutRow.objects.get().email) == 320
+    assert len(RejectedRow.objects.get().email) == 320
 
 
 @pytest.fixture
 def long_list(file_of: FileOf) -> Path:
-    return file_of(*[f"reader{number}@example.org,Reader" for number in range(PIECE + 1)])
+    return file_of(*[f"reader{number}@example.org,Reader" for number in range(CHUNK + 1)])
 
 
 def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_happens_to_the_file_while_it_is_imported_makes_no_difference(long_
 
     report = import_file(long_list, confirmed=False, on_progress=somebody_empties_it)
 
-    assert report.counts.added == Subscriber.objects.count() == PIECE + 1
+    assert report.counts.added == Subscriber.objects.count() == CHUNK + 1
 
 
 def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribers) -> None:

@@ -15,16 +15,17 @@ from subscribers.data_requests.erase import erase
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import Row
-from subscribers.importing.file_format.status import Stated
-from subscribers.importing.file_format.validate_row import LeftOut, judge
-from subscribers.importing.run import PIECE
+from subscribers.importing.file_format.status import RowStatus
+from subscribers.importing.file_format.validate_row import validate_row
+from subscribers.importing.run import CHUNK
 from subscribers.models import (
     ConsentRecord,
-    LeftOutRow,
+    RejectedRow,
     Subscriber,
     Suppression,
 )
-from subscribers.suppression.manual_suppression import let_in, shut_out
+from subscribers.refusal_sentences import sentence_of
+from subscribers.suppression.manual_suppression import block, unblock
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
 from tests.subscribers.search_all_tables import tables_that_hold
@@ -49,7 +50,7 @@ def what_came() -> dict[str, str]:
     for entry in Suppression.objects.filter(origin="import", lifted_at=None):
         assert entry.address_key not in found
         found[entry.address_key] = REASONS[entry.reason]
-    rejected = LeftOutRow.objects.filter(result="rejected").values_list("email", flat=True)
+    rejected = RejectedRow.objects.filter(result="rejected").values_list("email", flat=True)
     return found | dict.fromkeys(rejected, "rejected")
 
 
@@ -178,9 +179,9 @@ class TestWhoIsKnown:
 
     def test_only_their_own_opt_in_brings_them_back(self, import_rows: ImportRows) -> None:
         reader = SubscriberFactory(email=ADA)
-        shut_out(reader.pk)
+        block(reader.pk)
         import_rows(*self.ROW, header=self.HEADER)
-        let_in(reader.pk)
+        unblock(reader.pk)
         assert Suppression.objects.get().lifted_at is None
         assert import_rows(f"{ADA},Ada", options=CONFIRMED).counts == {"skipped": 1}
         assert not confirmed().exists()
@@ -201,11 +202,11 @@ class TestWhoIsKnown:
     ) -> None:
         reader = SubscriberFactory(email=ADA)
         if not is_first:
-            shut_out(reader.pk)
+            block(reader.pk)
         import_rows(f"{ADA},blocked,", header=self.HEADER)
         if is_first:
-            shut_out(reader.pk)
-        let_in(reader.pk)
+            block(reader.pk)
+        unblock(reader.pk)
         entry = Suppression.objects.get()
         assert (entry.origin, entry.reason, entry.lifted_at) == ("import", "manual", None)
         assert not confirmed().exists()
@@ -220,7 +221,7 @@ class TestWhoIsKnown:
         assert tables_that_hold(ADA) == []
 
 
-@pytest.mark.parametrize("between", [0, PIECE])
+@pytest.mark.parametrize("between", [0, CHUNK])
 @pytest.mark.parametrize("later", ["subscribed", "unsubscribed"])
 def test_a_row_that_says_gone_counts_wherever_it_stands(
     import_rows: ImportRows, between: int, later: str
@@ -244,7 +245,7 @@ def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ..
     if layout.status is None:
         return None
     said = layout.status.of(records[1][1])
-    return said.status if isinstance(said, Stated) else said.reason
+    return said.status if isinstance(said, RowStatus) else sentence_of(said)
 
 
 @pytest.mark.parametrize(
@@ -361,9 +362,9 @@ class TestMapping:
 def test_an_apostrophe_before_a_formula_is_taken_off(
     email: str, name: str, read: tuple[str, str]
 ) -> None:
-    found = judge(Row(2, email, name))
-    assert not isinstance(found, LeftOut)
-    assert (found.email, found.name) == read
+    found = validate_row(Row(2, email, (name,)))
+    assert not isinstance(found, RejectedRow)
+    assert (found.email, *found.values) == read
 
 
 def test_unconfirmed_readers_are_asked_and_the_others_not(

@@ -8,7 +8,7 @@ import pytest
 
 from subscribers.audience import confirmed
 from subscribers.importing.file_format.columns import layout_of
-from subscribers.importing.file_format.status import Stated
+from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import Suppression
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, the_list
@@ -168,6 +168,6 @@ def left(row: str, header: str = "email,unsubscribed_at") -> str:
     assert layout is not None
     assert layout.status is not None
     said = layout.status.of(row.split(","))
-    assert isinstance(said, Stated)
+    assert isinstance(said, RowStatus)
     assert said.left_at is not None
     return said.left_at.strftime("%Y-%m-%dT%H:%M")

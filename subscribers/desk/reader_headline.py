@@ -1,0 +1,61 @@
+"""The sentence at the head of a reader's page on the desk: do letters go there? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from subscribers.data_requests.personal_data import PersonalData
+from subscribers.data_requests.personal_data_sentences import STATES
+from subscribers.models.subscriber import Subscriber
+from subscribers.models.suppression import Suppression, why_suppressed
+
+State = Subscriber.State
+
+_SENTENCES: Mapping[str, str] = MappingProxyType(
+    {
+        State.PENDING: "Not confirmed yet. No letter goes there before they have pressed the "
+        "button in the mail that asks them.",
+        State.CONFIRMED: "Confirmed. Every letter goes there.",
+        State.UNSUBSCRIBED: "Unsubscribed. No letter goes there; only the reader can come back.",
+        State.BOUNCED: "Mail to this address bounced. No letter goes there.",
+        State.COMPLAINED: "Called a letter spam. No letter goes there.",
+    }
+)
+BLOCKED = "The address is blocked at the desk: nothing is mailed to it."
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderHeadline:
+    """The sentence, and the symbol and CSS class by which it is drawn."""
+
+    sentence: str
+    glyph: str
+    tone: str
+
+
+def reader_headline(data: PersonalData) -> ReaderHeadline:
+    """A confirmed reader who is suppressed here or by the provider gets nothing: say that first."""
+    suppression = data.suppression
+    if suppression and suppression.lifted_at:
+        suppression = None
+    if suppression and suppression.origin == Suppression.Origin.OPERATOR:
+        before = "" if data.state == State.CONFIRMED else f"{_SENTENCES[data.state]} "
+        return _refused(f"{before}{BLOCKED}")
+    if data.state == State.CONFIRMED:
+        if suppression:
+            why = why_suppressed(suppression.reason, suppression.origin)
+            return _refused(f"Confirmed, and yet no letter goes there: {why}.")
+        for entry in data.provider_suppressions:
+            if entry.refuses:
+                return _refused(
+                    "Confirmed, and yet the mail provider refuses the address on the stream "
+                    f"“{entry.stream}”."
+                )
+    label = STATES[data.state]
+    return ReaderHeadline(_SENTENCES[data.state], label.glyph, label.tone)
+
+
+def _refused(sentence: str) -> ReaderHeadline:
+    return ReaderHeadline(sentence, "suppressed", "fault")

@@ -1,0 +1,40 @@
+"""Whether a text may be the value of a reader's field, such as the name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.reader_fields import READER_FIELDS, ReaderField
+from subscribers.refusal import Refusal, refuse
+
+NO_VALUES = {field.name: "" for field in READER_FIELDS}
+
+
+def read_value(field: ReaderField, text: str) -> str | Refusal:
+    """
+    The value that `text` holds, or why it cannot be kept. Empty is a value too: many give none.
+
+    Runs of blanks, tabs and line breaks become one blank, because a value goes into mail headers
+    and into one line of a report. Other control characters are refused.
+    """
+    value = " ".join(text.split())
+    name = field.label.lower()
+    if len(value) > field.longest:
+        return refuse("field_too_long", field=name, length=len(value), longest=field.longest)
+    if CONTROL_CHARACTERS.search(value):
+        return refuse("field_control_characters", field=name)
+    return value
+
+
+def read_values(typed: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Refusal]]:
+    """The values of all fields, and the refusals of those that cannot be kept, both by name."""
+    values: dict[str, str] = {}
+    refusals: dict[str, Refusal] = {}
+    for field in READER_FIELDS:
+        value = read_value(field, typed.get(field.name, ""))
+        if isinstance(value, Refusal):
+            refusals[field.name] = value
+        else:
+            values[field.name] = value
+    return values, refusals

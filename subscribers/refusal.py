@@ -1,0 +1,19 @@
+"""A refusal as data: why something that was typed or imported cannot be accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A code, and the values that its sentence needs (`refusal_sentences.py`)."""
+
+    code: str
+    parameters: Mapping[str, str | int] = field(default_factory=dict)
+
+
+def refuse(code: str, **parameters: str | int) -> Refusal:
+    """Make a refusal; its parameters are those of the code's sentence."""
+    return Refusal(code, parameters)

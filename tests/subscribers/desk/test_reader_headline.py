@@ -1,0 +1,70 @@
+"""With which sentence the desk's page of a reader begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from subscribers.data_requests.personal_data import (
+    PersonalData,
+    ProviderSuppression,
+    SuppressionEntry,
+    load_personal_data,
+)
+from subscribers.desk.reader_headline import BLOCKED, reader_headline
+from subscribers.models import Subscriber
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory
+
+pytestmark = pytest.mark.django_db
+AT_THE_DESK = SuppressionEntry("manual", "operator", SOME_DAY, None)
+BY_THE_PROVIDER = SuppressionEntry("bounce", "provider", SOME_DAY, None)
+REFUSES = ProviderSuppression("broadcast", refuses=True, reason="ManualSuppression", at=SOME_DAY)
+
+
+@pytest.fixture
+def reader() -> PersonalData:
+    """What is held about somebody who confirmed."""
+    held = load_personal_data(SubscriberFactory().pk)
+    assert held is not None
+    return held
+
+
+def test_only_of_who_gets_letters_it_is_said_and_drawn_as_well(reader: PersonalData) -> None:
+    standings = {
+        state: reader_headline(replace(reader, state=state)) for state in Subscriber.State.values
+    }
+    assert [state for state, standing in standings.items() if standing.tone == "sent"] == [
+        "confirmed"
+    ]
+    assert standings.pop("confirmed").sentence == "Confirmed. Every letter goes there."
+    assert all("No letter goes there" in standing.sentence for standing in standings.values())
+
+
+@pytest.mark.parametrize("state", Subscriber.State.values)
+def test_blocked_reader_is_shown_as_blocked_in_every_state(
+    reader: PersonalData, state: str
+) -> None:
+    standing = reader_headline(replace(reader, state=state, suppression=AT_THE_DESK))
+    assert standing.sentence.endswith(BLOCKED)
+    assert "Every letter" not in standing.sentence
+    assert standing.tone == "fault"
+
+
+def test_what_was_lifted_is_not_said_any_more(reader: PersonalData) -> None:
+    lifted = replace(AT_THE_DESK, lifted_at=SOME_DAY)
+    assert reader_headline(replace(reader, suppression=lifted)) == reader_headline(reader)
+
+
+def test_a_confirmed_reader_whom_the_provider_refuses_gets_nothing_and_that_is_said(
+    reader: PersonalData,
+) -> None:
+    shut = reader_headline(replace(reader, suppression=BY_THE_PROVIDER))
+    refused = reader_headline(replace(reader, provider_suppressions=[REFUSES]))
+    taken = reader_headline(
+        replace(reader, provider_suppressions=[replace(REFUSES, refuses=False)])
+    )
+    assert shut.sentence == "Confirmed, and yet no letter goes there: mail to it bounces."
+    assert "refuses the address on the stream “broadcast”" in refused.sentence
+    assert (shut.tone, refused.tone) == ("fault", "fault")
+    assert taken == reader_headline(reader)
