@@ -1,4 +1,4 @@
-"""`python -m postmark_sandbox`: the sandbox without Django."""
+"""`python -m postmark_sandbox`: the sandbox without a Django project."""
 
 import argparse
 import sys

@@ -1,5 +1,7 @@
 """The page of faults: those in force, those that are done, and a form."""
 
+from typing import Any
+
 from postmark_sandbox.faults.fault_rules import (
     EVERY_EVENT,
     FAULT_KINDS,
@@ -9,11 +11,9 @@ from postmark_sandbox.faults.fault_rules import (
 )
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
-from postmark_sandbox.pages import layout
-from postmark_sandbox.pages.layout import NOTHING, Markup, counted, joined, quiet
+from postmark_sandbox.pages.layout import counted, page
 from postmark_sandbox.sandbox import Sandbox
 
-render = layout.Templates("faults.html")
 # The form's fields, in order: name, label, hint, initial value.
 FIELDS = (
     ("calls", "For how many calls or events", "(empty: for every one)", "1"),
@@ -26,50 +26,33 @@ FIELDS = (
     ("code", "ErrorCode", "(for refusals)", ""),
     ("retry_after", "Retry-After", "(for 429, in seconds)", ""),
 )
-COLUMNS = (
-    ("Fault", ""),
-    ("When", "wide-only"),
-    ("So far", "nowrap wide-only"),
-    (Markup('<span class="hide">Clear</span>'), "num"),
-)
 
 
 def show(
-    sandbox: Sandbox, request: Request, wrong: str = "", given: dict[str, str] | None = None
+    sandbox: Sandbox, request: Request, error: str = "", form: dict[str, str] | None = None
 ) -> Response:
     """`GET /faults`."""
-    rules = sandbox.faults.all()
-    live = [rule for rule in rules if not rule.spent]
-    spent = [rule for rule in rules if rule.spent]
-    title = counted(len(live), "fault") + " in force" if live else "No fault in force"
-    buttons = joined([_release_buttons(sandbox), _hurry_button(sandbox)])
-    page = [layout.head(title, _sentence(sandbox, live), buttons)]
-    listed = _table("Faults in force", live) if live else quiet("None. Set one below.")
-    clear = render("clear") if live and not spent else NOTHING
-    note = "Of those for calls, the first that fits wins"
-    page.append(layout.section("now", "In force", note, render("stack", rules=listed, clear=clear)))
-    if spent:
-        listed = render("stack", rules=_table("Faults that are done", spent), clear=render("clear"))
-        page.append(layout.section("done", "Done", "They hit no call any more", listed))
-    form = render(
-        "form",
-        error=layout.error_note(wrong),
-        kinds=layout.options(
-            {name: kind.label for name, kind in FAULT_KINDS.items()}, (given or {}).get("kind", "")
-        ),
-        fields=joined(
-            render(
-                "field",
-                name=name,
-                label=label,
-                hint=hint,
-                value=(given or {name: first}).get(name, ""),
-            )
-            for name, label, hint, first in FIELDS
-        ),
+    rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    for rule in sandbox.faults.all():
+        label = FAULT_KINDS[rule.kind].label
+        rows[rule.spent].append({"rule": rule, "label": label, "when": _when(rule)})
+    late = {"webhook": sandbox.webhooks.waiting, "suppression": sandbox.delayed.waiting}
+    values = form or {name: initial for name, _, _, initial in FIELDS}
+    return page(
+        sandbox,
+        "Faults",
+        "faults.html",
+        422 if error else 200,
+        held=sandbox.gate.held,
+        late=" and ".join(counted(number, what) for what, number in late.items() if number),
+        live=rows[False],
+        more=len(rows[False]) - 1,
+        spent=rows[True],
+        error=error,
+        kinds={name: kind.label for name, kind in FAULT_KINDS.items()},
+        chosen=values.get("kind", ""),
+        fields=[(name, label, hint, values.get(name, "")) for name, label, hint, _ in FIELDS],
     )
-    page.append(layout.section("new", "Another", "For the next calls or events", form))
-    return layout.framed(sandbox, "Faults", joined(page), 422 if wrong else 200)
 
 
 def add(sandbox: Sandbox, request: Request) -> Response:
@@ -105,28 +88,6 @@ def hurry(sandbox: Sandbox, request: Request) -> Response:
     return see_other("/faults")
 
 
-def _sentence(sandbox: Sandbox, live: list[FaultRule]) -> Markup:
-    if held := sandbox.gate.held:
-        calls = counted(held, "call is", "calls are")
-        return layout.with_glyph("unknown", "doubt", f"{calls} being held until you release them.")
-    if not live:
-        return Markup("Every call is answered as it should be.")
-    first = FAULT_KINDS[live[0].kind].label
-    more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other')}"
-    text = f"On request, something goes wrong: {first[0].lower()}{first[1:]}{more}."
-    return layout.with_glyph("attention", "doubt", text)
-
-
-def _table(label: str, rules: list[FaultRule]) -> Markup:
-    rows = []
-    for rule in rules:
-        when, fired = _when(rule), f"hit {rule.fired:,} of {rule.watched:,}"
-        narrow = f"{when}; {fired}"
-        name = render("name", label=FAULT_KINDS[rule.kind].label, kind=rule.kind, narrow=narrow)
-        rows.append([name, when, fired, render("clear_one", id=rule.id)])
-    return layout.table(label, COLUMNS, rows)
-
-
 def _when(rule: FaultRule) -> str:
     words = []
     one = "event" if FAULT_KINDS[rule.kind].moment is FaultPoint.EVENT else "call"
@@ -146,14 +107,3 @@ def _when(rule: FaultRule) -> str:
     if rule.paths != EVERY_EVENT:
         words.append(" and ".join(rule.paths))
     return "; ".join(words)
-
-
-def _release_buttons(sandbox: Sandbox) -> Markup:
-    held = sandbox.gate.held
-    return render("release", number=counted(held, "call")) if held else NOTHING
-
-
-def _hurry_button(sandbox: Sandbox) -> Markup:
-    waiting = {"webhook": sandbox.webhooks.waiting, "suppression": sandbox.delayed.waiting}
-    late = [counted(number, what) for what, number in waiting.items() if number]
-    return render("hurry", number=" and ".join(late)) if late else NOTHING

@@ -1,19 +1,16 @@
 """The part “Events” of a message: what happened to it, and buttons for more."""
 
 from collections.abc import Callable
+from typing import Any
 
 from postmark_sandbox.events.message_events import MessageEvent
 from postmark_sandbox.events.one_click import ENCODINGS
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, see_other
-from postmark_sandbox.pages import layout
-from postmark_sandbox.pages.layout import NOTHING, Markup, glyph, joined, options, state
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, EventType
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.times import day_text
 
-render = layout.Templates("message_events.html")
 BUTTONS = {
     "delivered": "Delivered",
     "hard_bounce": "Hard bounce",
@@ -33,20 +30,27 @@ LOOKS = {
 }
 
 
-def events_part(sandbox: Sandbox, message: Message) -> Markup:
+def events_context(sandbox: Sandbox, message: Message) -> dict[str, Any]:
+    """What `events.html` shows."""
     listed = sandbox.suppressions.of(message.stream)
     held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
     can_return = any(entry.reason != "SpamComplaint" for entry in held)
-    shown = {name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return}
-    buttons = (render("button", field="event", value=name, label=shown[name]) for name in shown)
-    return render(
-        "part",
-        log=joined(_log(sandbox, message)),
-        id=message.id,
-        address=_address_field(message.recipients),
-        buttons=joined(buttons),
-        verdict=_verdict(sandbox, message),
-    )
+    log = [(message.at_ns, ("waiting", "calm", "Accepted"), f"for {message.stream}")]
+    delivered = sandbox.events.delivered_to(message)
+    log += [(message.at_ns, ("sent", "sent", "Delivered"), address) for address in delivered]
+    log += [
+        (event.at_ns, event_state(event), event.detail or event.address)
+        for event in sandbox.events.of(message.number)
+    ]
+    return {
+        "log": log,
+        "buttons": {
+            name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return
+        },
+        "link": sandbox.read_one_click_link(message),
+        "is_broadcast": sandbox.streams.is_broadcast(message.stream),
+        "encodings": list(ENCODINGS),
+    }
 
 
 def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
@@ -77,46 +81,6 @@ def one_click(sandbox: Sandbox, request: Request, message: Message) -> Response:
     return see_other(f"/?message={message.id}&part=events")
 
 
-def event_state(event: MessageEvent) -> Markup:
-    return state(*LOOKS[event.outcome], event.label)
-
-
-def _log(sandbox: Sandbox, message: Message) -> list[Markup]:
-    accepted = state("waiting", "calm", "Accepted")
-    delivered = state("sent", "sent", "Delivered")
-    lines = [(message.at_ns, accepted, f"for {message.stream}")]
-    lines += [(message.at_ns, delivered, one) for one in sandbox.events.delivered_to(message)]
-    lines += [
-        (event.at_ns, event_state(event), event.detail or event.address)
-        for event in sandbox.events.of(message.number)
-    ]
-    return [render("line", at=day_text(at_ns), what=what, whom=whom) for at_ns, what, whom in lines]
-
-
-def _address_field(recipients: list[str]) -> Markup:
-    if len(recipients) == 1:
-        return render("only_address", address=recipients[0])
-    return render("address", options=options({one: one for one in recipients}, recipients[0]))
-
-
-def _verdict(sandbox: Sandbox, message: Message) -> Markup:
-    offer = sandbox.read_one_click_link(message)
-    more = form = NOTHING
-    if offer.valid:
-        look = mark = "sent"
-        sentence = "The headers are valid: one of each, one address, the exact value (RFC 8058)."
-        more = render("link", url=offer.url)
-        buttons = (
-            render("button", field="encoding", value=name, label=f"Post {name}")
-            for name in ENCODINGS
-        )
-        form = render("leave", id=message.id, buttons=joined(buttons))
-    elif not sandbox.streams.is_broadcast(message.stream):
-        look, mark = "", "withdrawn"
-        sentence = "No button, and none is wanted: a transactional mail is asked for one by one."
-    else:
-        look, mark = "fault", "failed"
-        sentence = "The headers are not valid (RFC 8058): a mailbox provider shows no button."
-        problems = joined(render("problem", problem=p) for p in offer.problems)
-        more = render("problems", problems=problems)
-    return render("verdict", look=look, glyph=glyph(mark), sentence=sentence, more=more, form=form)
+def event_state(event: MessageEvent) -> tuple[str, str, str]:
+    """Glyph, look and word of an event."""
+    return (*LOOKS[event.outcome], event.label)

@@ -7,12 +7,11 @@ from urllib.parse import urlsplit
 
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, plain, see_other
-from postmark_sandbox.pages import calls, faults, layout, message_events, messages, suppressions
-from postmark_sandbox.pages.layout import PAGE_FILES, counted, framed
+from postmark_sandbox.pages import calls, faults, message_events, messages, suppressions
+from postmark_sandbox.pages.layout import PAGE_FILES, page
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 
-render = layout.Templates("routes.html")
 STATIC_FILES = {
     "/static/homing.css": "text/css; charset=utf-8",
     "/static/sandbox.css": "text/css; charset=utf-8",
@@ -38,8 +37,8 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
         if message is None:
             return plain(404, "This message is not in the inbox.")
         return on_message(sandbox, request, message)
-    if page := PAGES.get((method, request.path)):
-        return page(sandbox, request)
+    if show := PAGES.get((method, request.path)):
+        return show(sandbox, request)
     if method == "GET" and request.path in STATIC_FILES:
         body = (PAGE_FILES / Path(request.path).name).read_bytes()
         cache = {"Cache-Control": "no-cache"}
@@ -54,8 +53,7 @@ def _from_here(request: Request) -> bool:
 
 
 def _ask_to_empty(sandbox: Sandbox, request: Request) -> Response:
-    number = counted(sandbox.outbox.count, "message")
-    return framed(sandbox, "Faults", render("empty", number=number))
+    return page(sandbox, "Faults", "empty.html", count=sandbox.outbox.count)
 
 
 def _empty(sandbox: Sandbox, request: Request) -> Response:
@@ -64,16 +62,25 @@ def _empty(sandbox: Sandbox, request: Request) -> Response:
 
 
 def _ask_to_unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Response:
-    address = message.recipients[0]
-    page = render("leave", address=address, stream=message.stream, id=message.id)
-    return framed(sandbox, "Messages", page)
+    return _unsubscribe_page(sandbox, message)
 
 
 def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Response:
     address = message.recipients[0]
     if address.lower() not in sandbox.suppressions.of(message.stream):
         sandbox.events.unsubscribe(message, address)
-    return framed(sandbox, "Messages", render("left", address=address, stream=message.stream))
+    return _unsubscribe_page(sandbox, message, is_done=True)
+
+
+def _unsubscribe_page(sandbox: Sandbox, message: Message, *, is_done: bool = False) -> Response:
+    return page(
+        sandbox,
+        "Messages",
+        "unsubscribe.html",
+        message=message,
+        address=message.recipients[0],
+        is_done=is_done,
+    )
 
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {

@@ -25,6 +25,14 @@ class LoggedCall:
     fault: str = ""
     number: int = 0
 
+    @property
+    def has_failed(self) -> bool:
+        return self.status == 0 or self.status >= 400
+
+    @property
+    def fault_words(self) -> str:
+        return self.fault.replace("_", " ")
+
     def as_json(self) -> dict[str, Any]:
         """The call as the control API shows it."""
         shown = asdict(self) | {"at": utc_text(self.at_ns)}

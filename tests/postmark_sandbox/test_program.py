@@ -88,7 +88,7 @@ def test_options_set_faults_tokens_senders_and_streams() -> None:
         assert "Postmark" in str(handling["SubscriptionManagementConfiguration"])
 
 
-def test_the_program_needs_no_django() -> None:
+def test_the_program_starts_without_django() -> None:
     code = (
         "import sys, postmark_sandbox.command_line; "
         "sys.exit(any(m.partition('.')[0] == 'django' for m in sys.modules))"

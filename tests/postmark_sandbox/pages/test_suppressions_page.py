@@ -12,7 +12,7 @@ def listed(caller: Caller, **query: str) -> list[list[str]]:
     """The rows of the page: the cells of each, without what a narrow window shows instead."""
     reply = caller.get("/suppressions", **query)
     read(reply)
-    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", reply.text, re.DOTALL)
+    rows = re.findall(r"<tr>\s*<th scope=\"row\">(.*?)</tr>", reply.text, re.DOTALL)
     return [
         [
             re.sub(r"<[^>]+>", "", cell).strip()
