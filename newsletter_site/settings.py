@@ -1,7 +1,7 @@
 """
-Django's settings, and the only place that reads the environment.
+Django's settings. Nothing else reads the environment.
 
-Every variable, its default and its reason stand in docs/configuration.md.
+docs/configuration.md has every variable with its default and its reason.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from newsletter_site.logs.redact import basic_credentials
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
 
-# --- Which Homing is this? -------------------------------------------------------------------
-# A bare checkout is for development; any of these three says that somebody runs it for real.
+# --- Mode ------------------------------------------------------------------------------------
+# A bare checkout is for development; each of these three means a site for real readers.
 DEBUG = env.flag(
     "DEBUG",
     not any(name in env for name in ("DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN")),
@@ -40,17 +40,17 @@ if not DEBUG:
 
 
 def _development_secret_key(data_dir: Path) -> str:
-    """The key of a development checkout: made once, kept where only its owner can read it."""
+    """The key of a development checkout, created once and readable only for its owner."""
     path = data_dir / "secret_key"
     try:
         data_dir = embedded_postgres.prepare_data_dir(data_dir)
         fresh = path.with_name(f"secret_key.{os.getpid()}")
         if not path.exists():
-            # Written aside and linked: of two processes that start at once, both read one key.
+            # Two processes may start at once; with a link both read the same complete key.
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(secrets.token_urlsafe(50))
-            # Root may begin in somebody's checkout; its owner must be able to go on.
+            # The owner of a checkout must be able to use what root created in it.
             if os.geteuid() == 0:
                 owner = data_dir.stat()
                 os.chown(fresh, owner.st_uid, owner.st_gid)
@@ -74,7 +74,7 @@ SECRET_KEY = (
     if DEBUG
     else env.required("SECRET_KEY", "a long random text, because DEBUG is off")
 )
-# Links in mail are signed for years: when the key changes, the old one goes here.
+# Links in mail are signed for years: after a change the old key still verifies them.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:
@@ -105,7 +105,7 @@ OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempot
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
 AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [
-    # Asked first: whether this try may be made at all.
+    # Before the password is checked: refuses after too many failures.
     "axes.backends.AxesStandaloneBackend",
     "newsletter_site.user_with_permissions.UserWithPermissions",
 ]
@@ -115,12 +115,12 @@ MIDDLEWARE = [
     "newsletter_site.logs.requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
     "newsletter_site.operations.metrics.site_metrics.RequestMetrics",
-    # Around all the rest: no redirect and no page comes before it.
+    # Outside the rest: API calls get neither redirects nor pages.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.middleware.content_security_policy.content_security_policy",
-    # Behind the files, which wait for no database.
+    # After static files, which need no database.
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -134,7 +134,7 @@ MIDDLEWARE = [
     # Answers 429 where django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
     "newsletter_site.middleware.not_found.NotFoundPage",
-    # The innermost: a view that fails because the database is away is no fault of ours.
+    # The innermost: a view that fails without the database gets a 503.
     "newsletter_site.middleware.database_unavailable.DatabaseUnavailable",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
@@ -158,8 +158,7 @@ TEMPLATES = [
 _A_DATABASE = "postgres://user:password@host:5432/name"
 DATABASE_IS_NAMED = "DATABASE_URL" in env
 if DATABASE_IS_NAMED:
-    # The value may hold a password: no refusal repeats it, and django-environ, which would, is not
-    # shown what it does not know.
+    # The value may contain a password, so no error shows it; django-environ's errors would.
     if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):
         stop("DATABASE_URL", "not a PostgreSQL address", _A_DATABASE)
     try:
@@ -169,26 +168,26 @@ if DATABASE_IS_NAMED:
         }
     except (ImproperlyConfigured, ValueError, KeyError):
         stop("DATABASE_URL", "not readable", _A_DATABASE)
-    _of_it = DATABASES["default"]
-    if not _of_it["NAME"] and not _of_it.get("OPTIONS", {}).get("service"):
+    _default = DATABASES["default"]
+    if not _default["NAME"] and not _default.get("OPTIONS", {}).get("service"):
         stop("DATABASE_URL", "an address without the name of a database", _A_DATABASE)
 else:
-    # Outside debug newsletter_site/checks.py says so with every command.
+    # Outside debug a check (newsletter_site/checks.py) reports it with every command.
     DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
 DATABASES["default"].update(
     CONN_HEALTH_CHECKS=True,
     CONN_MAX_AGE=60,
-    # Behind a pooler in transaction mode a cursor may be looked for on another connection.
+    # Behind a pooler in transaction mode the next fetch may use another connection.
     DISABLE_SERVER_SIDE_CURSORS=True,
 )
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    # The claim of a posted form relies on READ COMMITTED: asked for, not assumed.
+    # The claim of a posted form relies on READ COMMITTED.
     isolation_level=IsolationLevel.READ_COMMITTED,
     # Prepared statements live on one server connection; a pooler hands out another.
     prepare_threshold=None,
     connect_timeout=10,
-    # A server that vanished without a word (a failover, a pulled cable) is noticed in half a
-    # minute; the system's own patience with it is two hours.
+    # A server that vanished (a failover, a pulled cable) is noticed in half a minute. The
+    # system's default is two hours.
     keepalives_idle=10,
     keepalives_interval=5,
     keepalives_count=4,
@@ -225,7 +224,7 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_ENABLE_ADMIN = AXES_ENABLE_ACCESS_FAILURE_LOG = AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True
 LOGIN_URL = "admin:login"
-# Where a sign-in leads that names no page of this site; whoever may sign in may see it.
+# After a sign-in without `next`; everybody who can sign in may open it.
 LOGIN_REDIRECT_URL = "admin:index"
 
 # --- Security --------------------------------------------------------------------------------
@@ -233,22 +232,21 @@ TRUST_PROXY = env.flag("TRUST_PROXY", False)
 if TRUST_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = not DEBUG
-# A week after signing in somebody has to do it again.
+# A sign-in lasts a week.
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
-# For this host alone, whatever `check --deploy` advises: other names below it are not ours to bind
-# to TLS for a year, and a list of browsers that is preloaded is hard to leave.
+# For this host only: names below it may not speak TLS, and a preload list is hard to leave.
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
 SECURE_REDIRECT_EXEMPT = [r"^unsubscribe/", r"^health/"]
 X_FRAME_OPTIONS = "DENY"
-# A form that is older than its session gives the author their words back.
+# A form that is older than its session returns the text to the author.
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
-# That bounds the fields of a form, and no file in it.
+# The limit above does not apply to files.
 FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
@@ -258,8 +256,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Where `collectstatic` puts them, for browsers to keep; also served from where they stand, so that
-# no step is needed between a checkout and a running site.
+# `collectstatic` is optional: without it, files are served from the checkout.
 STATIC_ROOT = env.folder("STATIC_ROOT", BASE_DIR / "staticfiles")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -312,7 +309,7 @@ if DELIVERY_RETRY_CAP_S < DELIVERY_RETRY_BASE_S:
         f"at least DELIVERY_RETRY_BASE_S, which is {DELIVERY_RETRY_BASE_S:g}",
     )
 
-# --- What the provider tells -----------------------------------------------------------------
+# --- Provider events -------------------------------------------------------------------------
 DELIVERY_POLL_EVERY_S = env.seconds("DELIVERY_POLL_EVERY_S", 3600, least=1)
 DELIVERY_SURGE_BOUNCES_PERCENT = env.percent("DELIVERY_SURGE_BOUNCES_PERCENT", 4)
 DELIVERY_SURGE_BOUNCES_LEAST = env.whole("DELIVERY_SURGE_BOUNCES_LEAST", 10, least=1, most=999999)
@@ -331,14 +328,13 @@ PENDING_EXPIRES_DAYS = env.whole("PENDING_EXPIRES_DAYS", 30, least=1, most=3650)
 TESTS_PER_HOUR = env.whole("TESTS_PER_HOUR", 60, least=1, most=100_000)
 
 # --- Pictures --------------------------------------------------------------------------------
-
 PICTURES_PER_HOUR = env.whole("PICTURES_PER_HOUR", 100, least=1, most=100_000)
 
 # --- Posted forms ----------------------------------------------------------------------------
 IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05, most=300)
 IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
 
-# --- What is kept how long -------------------------------------------------------------------
+# --- Retention -------------------------------------------------------------------------------
 DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
 DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=36_500)
 
@@ -346,7 +342,7 @@ DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
 
-# --- Changing the tables beside workers ------------------------------------------------------
+# --- Migrations ------------------------------------------------------------------------------
 # Longer than PostgreSQL's deadlock_timeout, or no autovacuum ever makes way.
 MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
@@ -356,9 +352,9 @@ METRICS_TOKEN = env.secret("METRICS_TOKEN")
 # --- Logs ------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
-# Who was erased and what was paused or cancelled: after a restored backup, which knows nothing of
-# it, a person goes by these lines (docs/restore.md).
-WRITTEN_AT_EVERY_LEVEL = ("publishing.activity.record_activity", "subscribers.data_requests.erase")
+# After a restored backup the operator needs these lines: what was erased, paused or cancelled
+# since (docs/restore.md).
+ALWAYS_LOGGED = ("publishing.activity.record_activity", "subscribers.data_requests.erase")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -367,7 +363,7 @@ LOGGING = {
             "()": "newsletter_site.logs.format.LineFormatter",
             "shape": LOG_FORMAT,
             "words": DEBUG,
-            # Values that are taken out of every line, whoever wrote it.
+            # Redacted in every line.
             "secrets": [
                 SECRET_KEY,
                 *SECRET_KEY_FALLBACKS,
@@ -383,14 +379,14 @@ LOGGING = {
     "handlers": {
         "stderr": {"class": "newsletter_site.logs.format.StderrHandler", "formatter": "line"},
     },
-    # Libraries say at `info` and below what they were given: questions to the database, addresses.
+    # At `info` and below, libraries log their input: queries and addresses.
     "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},
     "loggers": {
         **{name: {"level": LOG_LEVEL} for name in OUR_APPS},
-        **{name: {"level": "INFO"} for name in WRITTEN_AT_EVERY_LEVEL},
-        # Django's own handlers go: one would mail faults to nobody.
+        **{name: {"level": "INFO"} for name in ALWAYS_LOGGED},
+        # Without Django's own handlers, one of which sends mail.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
+        # newsletter_site/logs/requests.py logs refused requests.
         "django.request": {"level": "ERROR", "filters": ["has_exception"]},
         # newsletter_site/middleware/unknown_host.py logs requests for other host names.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
@@ -399,7 +395,7 @@ LOGGING = {
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
         "gunicorn.error": {
             "handlers": ["stderr"],
-            # Below that it writes every setting that it was started with.
+            # At `debug` gunicorn logs all its settings.
             "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL,
             "propagate": False,
         },

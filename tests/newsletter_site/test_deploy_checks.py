@@ -71,7 +71,7 @@ def test_a_database_that_nobody_named_is_said_outside_debug(settings: Any) -> No
     settings.DATABASE_IS_NAMED = False
     [message] = run_checks(tags=["homing"])
     assert message.msg == (
-        "DATABASE_URL is not set, so this site stands in a PostgreSQL that Homing keeps in "
+        "DATABASE_URL is not set, so this site uses a PostgreSQL that Homing keeps in "
         f"{settings.HOMING_DATA_DIR}."
     )
     settings.DEBUG = True

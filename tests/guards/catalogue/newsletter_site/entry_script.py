@@ -13,6 +13,6 @@ on a server no command speaks of another database
     refuse_without_settings: if «not given("DATABASE_URL") → False»:
     test_on_a_server_no_command_speaks_of_another_database
 outside debug every command says that no database was named
-    the_database_is_named: if «not settings.DEBUG and not settings.DATABASE_IS_NAMED → False»:
+    check_database_is_named: if «not settings.DEBUG and not settings.DATABASE_IS_NAMED → False»:
     test_a_database_that_nobody_named_is_said_outside_debug
 """)

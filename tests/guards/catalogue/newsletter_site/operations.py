@@ -149,7 +149,7 @@ a shell is told once which migrations lack
     Command.handle: for reason in «found["reasons"] → (*found["reasons"], *found["details"])»:
     test_a_shell_is_told_once_which_migration_lacks
 a name with a dot before it is that name too, as Django has it
-    one_newsletter_address: if «not validate_host(host, allowed) → host not in allowed»:
+    check_site_host: if «not validate_host(host, allowed) → host not in allowed»:
     test_a_name_that_the_site_answers_to_is_not_refused
 an IPv6 address of the site stands in brackets, as in requests
     host_of: return «f"[{host}]" if ":" in host else» host
