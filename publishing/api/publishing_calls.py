@@ -29,7 +29,7 @@ from publishing.api.shapes import (
     Published,
     Words,
 )
-from publishing.approval.approval import TAKES_TWO, NeedsApprovalError, needs_approval
+from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.status import load_status
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
@@ -146,7 +146,7 @@ def _publish(
             raise ProblemError(Kind.NOT_NOW, refusal)
         _moment(words, is_known=edition_by_key(author, key) is not None)
         if needs_approval() and edition_by_key(author, key) is None:
-            raise ProblemError(Kind.TAKES_TWO, TAKES_TWO)
+            raise ProblemError(Kind.TAKES_TWO, NEEDS_TWO)
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)

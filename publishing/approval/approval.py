@@ -1,8 +1,8 @@
 """
-Where publishing takes two: who agreed to a draft, and whether that is enough to publish it.
+The second person's approval of a draft, where publishing needs one.
 
-An approval is of exactly the words that its giver saw, and of whom they go to: it is kept with
-their hash, and any edit makes the hash another. It counts for as long as its giver may publish.
+An approval is kept with the hash of the content and its readers, so any edit invalidates it. It
+counts as long as its giver may publish.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from django.db.models.functions import Now
 
 from delivery.models import Newsletter
 from publishing.activity import record_activity
-from publishing.content.draft_content import DraftContent, build_content
+from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.display_name import named
+from publishing.drafts.drafts import content_of_draft
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.permissions import PUBLISH, may
 
-TAKES_TWO = (
+NEEDS_TWO = (
     "Publishing takes two here: somebody else who may publish has to approve exactly these words "
     "first. Write it as a draft, and it can be approved there."
 )
 
 
 class NeedsApprovalError(Exception):
-    """Publishing takes two, and this has not been approved by a second; one sentence says so."""
+    """Publishing needs a second person, and nobody else has approved this."""
 
 
 class CannotApproveError(Exception):
@@ -41,7 +42,7 @@ class CannotApproveError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Who agreed to the words as they are now, what that person is called, and when."""
+    """Who approved the present words, by id and name, and when."""
 
     by: uuid.UUID
     name: str
@@ -49,34 +50,26 @@ class Approval:
 
 
 def needs_approval() -> bool:
-    """Whether publishing takes two, as the newsletter is set now."""
+    """Whether publishing needs a second person now."""
     return Newsletter.objects.the_one().second_person
 
 
 def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
     """
-    What an approval is kept with: the words of a draft and whom they go to, as 32 bytes.
+    Return the hash of a draft's content and readers, 32 bytes.
 
-    `content`, here and below, is what these words make, where the caller has made it already: of a
-    long letter that takes a while.
+    `content`, here and below, is the draft's if the caller has built it: that takes a while.
     """
-    content = content or _content_of(draft)
-    place = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
-    return hashlib.sha256(content.sha256 + place.encode()).digest()
-
-
-def _content_of(draft: Draft) -> Content:
-    return build_content(
-        DraftContent(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
-    )
+    content = content or build_content(content_of_draft(draft))
+    target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
+    return hashlib.sha256(content.sha256 + target.encode()).digest()
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
     """
-    Keep that `by` agrees to a draft as it was seen: `seen` is its `approval_hash`.
+    Approve a draft as it was seen: `seen` is its `approval_hash`.
 
-    Raises `CannotApproveError` with one sentence if the draft was changed meanwhile, has been
-    published, or is gone, or if `by` may not publish. Approving it again changes nothing.
+    Approving again changes nothing. Raises `CannotApproveError`.
     """
     if not may(by, PUBLISH):
         raise CannotApproveError("Approving takes the permission to publish.")
@@ -87,19 +80,17 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         if found.edition_id is not None:
             done = load_status(found.edition_id).was_done
             raise CannotApproveError(f"This draft was {done} meanwhile.")
-        content = _content_of(found)
+        content = build_content(content_of_draft(found))
         if approval_hash(found, content) != seen:
             raise CannotApproveError(
                 "This draft was changed after you looked at it. Nothing was approved; look again."
             )
-        standing = approval_of(found, content)
-        if standing is not None and standing.by == by:
+        present = approval_of(found, content)
+        if present is not None and present.by == by:
             return
-        # Guarded by the revision: whoever saves in between makes other words of it.
-        approved = Draft.objects.filter(
-            pk=draft, revision=found.revision, edition__isnull=True
-        ).update(approved_by=by, approved_hash=seen, approved_at=Now())
-        if not approved:
+        # Guarded by the revision against a concurrent save.
+        unchanged = Draft.objects.filter(pk=draft, revision=found.revision, edition__isnull=True)
+        if not unchanged.update(approved_by=by, approved_hash=seen, approved_at=Now()):
             raise CannotApproveError(
                 "This draft was changed at this very moment. Nothing was approved; look again."
             )
@@ -107,30 +98,28 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
 
 
 def approval_of(draft: Draft, content: Content | None = None) -> Approval | None:
-    """The approval that counts for the draft as it is now, if there is one."""
+    """Return the approval that counts for the draft as it is now."""
     by, at = draft.approved_by_id, draft.approved_at
-    if by is None or at is None:
-        return None
-    if not _is_of_these_words(draft, content) or not may(by, PUBLISH):
+    if by is None or at is None or not _is_current(draft, content) or not may(by, PUBLISH):
         return None
     return Approval(by, named(by), at)
 
 
 def approved_drafts(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
-    """Which of these drafts have an approval that counts; about each giver it is asked once."""
-    given = {draft.pk: draft.approved_by_id for draft in drafts if _is_of_these_words(draft)}
+    """Return which of these drafts have an approval that counts, with one query for each giver."""
+    given = {draft.pk: draft.approved_by_id for draft in drafts if _is_current(draft)}
     givers = {by for by in given.values() if by is not None and may(by, PUBLISH)}
     return frozenset(draft for draft, by in given.items() if by in givers)
 
 
-def _is_of_these_words(draft: Draft, content: Content | None = None) -> bool:
+def _is_current(draft: Draft, content: Content | None = None) -> bool:
     if draft.approved_hash is None:
         return False
     return bytes(draft.approved_hash) == approval_hash(draft, content)
 
 
 def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
-    """Why `publisher` may not publish this draft yet, for want of a second; nothing if they may."""
+    """Return why `publisher` may not publish this draft without a second person, or nothing."""
     if not needs_approval():
         return ""
     approval = approval_of(draft, content)
@@ -151,22 +140,21 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
 
 def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
     """
-    Who stands beside `publisher` for an edition that is about to be made, if anybody.
+    Return the second person of an edition that is about to be made, if there is one.
 
-    Must be called in the transaction that makes it: until that ends nobody can have publishing
-    take two, so that no edition goes out alone after they were told that none does. Raises
-    `NeedsApprovalError` if it takes two and there is no second.
+    Call it in the transaction that makes the edition: it locks the newsletter's setting. Raises
+    `NeedsApprovalError` if a second person is needed and missing.
     """
     newsletter = Newsletter.objects.the_one()
     with connection.cursor() as cursor:
-        # A statement of its own, so that it sees what a change that it waited for has made.
+        # A statement of its own sees the change that it waited for.
         cursor.execute(
             "SELECT second_person FROM newsletter WHERE id = %s FOR SHARE", [newsletter.pk]
         )
-        (takes_two,) = cursor.fetchone()
+        (needs_second,) = cursor.fetchone()
     second = approved_by if approved_by != publisher else None
     if second is not None and not may(second, PUBLISH):
         second = None
-    if takes_two and second is None:
-        raise NeedsApprovalError(TAKES_TWO)
+    if needs_second and second is None:
+        raise NeedsApprovalError(NEEDS_TWO)
     return second

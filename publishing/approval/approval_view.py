@@ -1,4 +1,4 @@
-"""Approving a draft, where publishing takes two: the block on its sheet and the post behind it."""
+"""Approve a draft: the section of its check sheet, and the post behind its button."""
 
 from __future__ import annotations
 
@@ -27,11 +27,7 @@ SEEN = "seen"
 
 
 def approval_facts(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
-    """
-    What `publishing/approval.html` needs to show how a draft stands with its second person.
-
-    `content` is what its words make.
-    """
+    """What `publishing/approval.html` needs. `content` is the draft's."""
     if not needs_approval():
         return {"takes_two": False}
     author = author_of(request)
@@ -49,7 +45,7 @@ def approval_facts(request: HttpRequest, draft: Draft, content: Content) -> dict
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """POST approves the words that were `seen`; either way it leads back to the draft's sheet."""
+    """POST approves the words that were `seen`; either way it leads back to the check sheet."""
     if not Draft.objects.filter(pk=draft).exists():
         raise Http404("There is no such draft.")
     if request.method == "POST":
@@ -63,4 +59,4 @@ def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
             messages.warning(request, str(error))
         else:
             messages.success(request, "Approved. Somebody else may publish it as it is.")
-    return see_other(f"{reverse('desk:publish')}drafts/{draft}/check/")
+    return see_other(reverse("desk:check", args=[draft]))

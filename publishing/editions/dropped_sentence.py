@@ -1,4 +1,4 @@
-"""What is said where copies would be shown that are not kept any more: one sentence everywhere."""
+"""The sentence shown instead of copies that were dropped."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from delivery.models import Newsletter
 
 
 def since_when(dropped_at: datetime) -> str:
-    """The day on which they were dropped, as pages say it."""
+    """Return the day on which the copies were dropped, as pages write it."""
     there = dropped_at.astimezone(Newsletter.objects.the_one().zone)
     return f"{there.day} {there:%B %Y}"
 
 
 def dropped_sentence(dropped_at: datetime | None) -> str:
-    """What is said wherever copies would be shown; empty while they are there."""
+    """Return the sentence; empty while the copies are there."""
     if dropped_at is None:
         return ""
     return (

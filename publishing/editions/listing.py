@@ -1,8 +1,7 @@
 """
-Whether an issue is listed: the only place that reads what was chosen, and that changes it later.
+List an issue in the archive or not.
 
-An unlisted issue keeps its page, to which its mails lead; the lists, the feed and other letters do
-not lead there, and search engines are asked to leave it out.
+An unlisted issue keeps its page, and its mails lead there. Lists, feed and search engines do not.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ _NO = {"", "off", "false", "no", "0"}
 
 def parse_unlisted(posted: str) -> bool:
     """
-    What a form or a script says of it; nothing said means listed.
+    Return what a form or a script posted; nothing means listed.
 
-    Raises `ValueError` with one sentence: whoever mistypes it must not be public by mistake.
+    Raises `ValueError`, so that no typing error makes an issue public.
     """
     word = posted.strip().lower()
     if word in _YES | _NO:
@@ -37,12 +36,12 @@ def parse_unlisted(posted: str) -> bool:
 
 
 def archive_sentence(*, unlisted: bool, verb: str = "stands") -> str:
-    """Where an issue that goes to nobody is read, in one sentence."""
+    """Return where an issue that goes to nobody is read, as a sentence."""
     return f"It {verb} {UNLISTED if unlisted else IN_THE_ARCHIVE}"
 
 
 def set_unlisted(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:
-    """List an issue or take it out; recorded if that changes anything, which is the answer."""
+    """List or unlist an issue; return whether that changed anything, which is then recorded."""
     with transaction.atomic():
         changed = Issue.objects.filter(pk=issue, unlisted=not unlisted).update(unlisted=unlisted)
         if changed:

@@ -1,4 +1,4 @@
-"""How a person names an issue or a version on the command line or in an address."""
+"""Parse the issue and the version that a command line or an address names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_SHOWN = 40
 
 
 def parse_issue_id(text: str) -> uuid.UUID:
-    """The id that `text` spells. Raises `ValueError` with one sentence."""
+    """Return the id that `text` spells. Raises `ValueError` with one sentence."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -17,13 +17,13 @@ def parse_issue_id(text: str) -> uuid.UUID:
 
 
 def parse_version(text: str | None) -> int | None:
-    """The version that `text` spells, None for the newest. Raises `ValueError`."""
+    """Return the version that `text` spells, None for the newest. Raises `ValueError`."""
     if text is None:
         return None
     if not (
         text.isascii()
         and text.isdecimal()
-        # Before it is read: Python refuses to read thousands of digits, in words of its own.
+        # Python refuses to parse thousands of digits.
         and len(text) <= len(str(HIGHEST_VERSION))
         and 1 <= int(text) <= HIGHEST_VERSION
     ):
@@ -32,5 +32,5 @@ def parse_version(text: str | None) -> int | None:
 
 
 def _shown(text: str) -> str:
-    """What was found, for a sentence: quoted, and cut where it is long."""
+    """Quote the text, cut where it is long."""
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…")

@@ -1,4 +1,4 @@
-"""How an edition stands, as scripts and pages read it. One reading, so that the numbers add up."""
+"""The status of an edition, from one reading of its counts, so that the numbers add up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from delivery.reports.edition_counts import find_counts, load_counts, load_count
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 
-# What can be long, and what nobody needs who asks how an edition stands.
+# Columns that can be long and that no list needs.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 
@@ -23,7 +23,7 @@ class NoSuchEditionError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class EditionStatus:
-    """The books of one edition and what they mean."""
+    """The counts of one edition and what they mean."""
 
     books: EditionCounts
     state: EditionState
@@ -35,25 +35,22 @@ class EditionStatus:
         return self.books.held_until if self.state is EditionState.HELD else None
 
     def reason_in(self, zone: tzinfo) -> str:
-        """The reason with its times in this zone, for a page whose times all are."""
+        """The reason, with its times in this zone."""
         return reason_of(self.books, zone)
 
     @property
     def words(self) -> str:
-        """
-        The state as a person reads it. An edition that was called back is so called on every page;
-        to scripts, which read the state, it is `cancelled` (SPEC 3.2).
-        """
+        """The state as pages name it. Scripts read “called back” as `cancelled` (SPEC 3.2)."""
         return "called back" if self.books.is_called_back else self.state.words
 
     @property
     def was_done(self) -> str:
-        """What was done with it: it is scheduled, and published only when it starts."""
+        """“published” or, before it has started, “scheduled”."""
         return "published" if self.books.has_started else "scheduled"
 
     @property
     def taken_back(self) -> str:
-        """“called back” or “cancelled”, where it was; empty otherwise."""
+        """“called back”, “cancelled” or nothing."""
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
@@ -74,7 +71,7 @@ class EditionStatus:
         }
 
     def progress_json(self) -> dict[str, Any]:
-        """The same with `rate`, copies per second, and `eta_s`, seconds left or null."""
+        """The same with `rate` (copies per second), `eta_s` (seconds left or null), `balanced`."""
         return {
             **self.as_json(),
             "rate": round(self.books.rate_per_s, 1),
@@ -84,11 +81,7 @@ class EditionStatus:
 
     @property
     def eta_s(self) -> int | None:
-        """
-        Seconds until the last waiting copy is sent at the present rate; None if unknowable.
-
-        It says nothing of copies in doubt: once nothing waits, only their answers are left.
-        """
+        """Seconds until the last waiting copy is sent at the present rate; None if unknown."""
         if self.state is not EditionState.SENDING or self.books.rate_per_s <= 0:
             return None
         if self.books.unknown and not self.books.waiting:
@@ -98,28 +91,28 @@ class EditionStatus:
 
 def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
     """
-    An edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
+    Return an edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
 
-    Of mail on request too: where it is stopped, an operator must see why and let it go on.
+    Transactional mail is included: an operator may have to resume it.
     """
     editions = Edition.objects.filter(issue_id=issue).defer(*LARGE_COLUMNS)
     if version is not None:
         editions = editions.filter(version=version)
     edition = editions.order_by("-version").first()
     if edition is None:
-        raise _nothing_like(issue, version)
+        raise _no_such_edition(issue, version)
     return edition
 
 
 def load_status_by_name(issue: uuid.UUID, version: int | None = None) -> EditionStatus:
     """
-    The status of an edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
+    Return the status of an edition of an issue, the newest unless named, in one query.
 
-    In one query, for pages that ask again and again.
+    Raises `NoSuchEditionError`.
     """
     books = find_counts(issue, version)
     if books is None:
-        raise _nothing_like(issue, version)
+        raise _no_such_edition(issue, version)
     return status_from_counts(books)
 
 
@@ -127,7 +120,7 @@ def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
     """
-    The statuses of an edition and of all versions, newest first, in one query.
+    Return the statuses of an edition and of all versions, newest first, in one query.
 
     Raises `NoSuchEditionError`.
     """
@@ -135,10 +128,10 @@ def load_statuses_by_name(
     for status in found:
         if version in {None, status.books.version}:
             return status, found
-    raise _nothing_like(issue, version)
+    raise _no_such_edition(issue, version)
 
 
-def _nothing_like(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
+def _no_such_edition(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
     return NoSuchEditionError(
         f"There is no issue {issue}."
         if version is None
@@ -147,10 +140,10 @@ def _nothing_like(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
 
 
 def load_status(edition: int) -> EditionStatus:
-    """The status of one edition. Raises `LookupError` if there is none."""
+    """Return the status of one edition. Raises `LookupError` if there is none."""
     return status_from_counts(load_counts(edition))
 
 
 def status_from_counts(books: EditionCounts) -> EditionStatus:
-    """What these books mean."""
+    """Return the status that these counts mean."""
     return EditionStatus(books, state_of(books), reason_of(books))

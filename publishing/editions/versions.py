@@ -1,8 +1,7 @@
 """
-The versions of an issue: which exists, which is next, whether it corrects, whom it can go to.
+The versions of an issue: which exists, which is next, and to whom it can go.
 
-A version is a correction only where an earlier one reached someone. Where that one was called back
-or cancelled before anybody got it, the next version is all that anybody ever sees.
+A version is a correction only if an earlier one reached someone.
 """
 
 from __future__ import annotations
@@ -34,20 +33,17 @@ UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
 
 
 class VersionRefusedError(Exception):
-    """The version is neither there nor the next one, or cannot go to those it is meant for."""
+    """The version is neither there nor the next, or cannot go to those readers."""
 
 
 def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
-    """What was published of an issue, the newest first, without the long parts."""
-    return (
-        Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
-        .order_by("-version")
-        .defer(*LARGE_COLUMNS)
-    )
+    """Return the editions of an issue, newest first, without the large columns."""
+    editions = Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
+    return editions.order_by("-version").defer(*LARGE_COLUMNS)
 
 
 def is_correction() -> Exists:
-    """Of a query of editions: whether an earlier version of the same issue reached someone."""
+    """Annotate a query of editions: whether an earlier version of the issue reached someone."""
     return Exists(
         Batch.objects.filter(
             edition__issue=OuterRef("issue"), edition__version__lt=OuterRef("version"), sent__gt=0
@@ -59,11 +55,9 @@ def select_audience(
     issue: uuid.UUID, version: int, goes_to: str
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
     """
-    Whom a version goes to, as rows of exactly (id, email, *reader fields), unevaluated.
+    Return the readers of a version, as unevaluated rows of (id, email, *reader fields).
 
-    Everyone confirmed now, or those of them who were sent an earlier version, or who certainly were
-    not. The latter two are joins with the ledger, whose key begins with issue and recipient. They
-    cost less than the insertion after them.
+    `reached` and `unreached` join the deliveries, whose key begins with issue and recipient.
     """
     if goes_to == EVERYONE:
         return confirmed()
@@ -84,14 +78,14 @@ def select_audience(
 
 
 def enqueue_audience(edition: Edition) -> None:
-    """Settle who gets an edition that begins now, and put their copies into the queue."""
+    """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
         audience = select_audience(edition.issue_id, edition.version, edition.goes_to)
         enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
 
 
 def default_goes_to(issue: uuid.UUID | None) -> str:
-    """Whom the next version of an issue, or a new issue, goes to by default."""
+    """Return to whom the next version of an issue, or a new issue, goes by default."""
     newest = versions_of(issue).first() if issue else None
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
@@ -101,9 +95,9 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
 
 def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
     """
-    Why this version cannot be published, in one sentence; empty if it is there or is the next.
+    Return why this version cannot be published; empty if it exists or is the next.
 
-    Without an issue it is the first version of a new one. `goes_to` is None for the default.
+    `issue` is None for a new issue, and `goes_to` for the default.
     """
     goes_to = goes_to or default_goes_to(issue)
     if issue is None:
@@ -113,8 +107,7 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             "A new issue begins with version 1, to everyone or to nobody; name the issue of any "
             "other."
         )
-    # The newest is read before the one that is asked for. So one that is published in between is
-    # found to be there, and is not refused for being no longer the next.
+    # Read the newest first: a version that is published in between is then found, not refused.
     newest = versions_of(issue).first()
     if newest is None:
         if Edition.objects.filter(issue_id=issue).exists():
@@ -134,9 +127,11 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             f"Version {newest.version} of “{newest.title}” waits for its time, "
             f"{moment.words if moment else 'later'}; call it back before you publish another."
         )
-    unknown = reached_refusal(issue, version) if goes_to in (REACHED, UNREACHED) else ""
-    if unknown:
-        return unknown
+    if goes_to not in (REACHED, UNREACHED):
+        return ""
+    refusal = reached_refusal(issue, version)
+    if refusal:
+        return refusal
     if goes_to == REACHED and not reached_someone(issue):
         return (
             f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
@@ -146,12 +141,8 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
 
 
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
-    """
-    Why an earlier version may still reach readers, as a sentence, or nothing.
-
-    Somebody whose earlier copy still waits would get both. A trigger refuses the same.
-    """
-    for books in _books_before(issue, version):
+    """Return why an earlier version may still reach readers. A trigger refuses the same."""
+    for books in _counts_before(issue, version):
         if books.control in {"cancelled", "closed"} and books.waiting:
             return (
                 f"Wait: version {books.version} still has {counted_copies(books.waiting)} being "
@@ -168,10 +159,9 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
 
 def reached_refusal(issue: uuid.UUID, version: int) -> str:
     """
-    Why it is not known who was sent a version before this one; empty if it is known.
+    Return why it is unknown who was sent an earlier version; empty if it is known.
 
-    In a transaction it stays so until that ends. To write to some of them and leave out the others
-    in silence is what nobody wants of a correction. A trigger refuses the same.
+    The answer stays true until the transaction ends. A trigger refuses the same.
     """
     unreconciled = load_unreconciled_versions(issue, version)
     if unreconciled:
@@ -190,20 +180,19 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def reached_someone(issue: uuid.UUID) -> bool:
-    """Whether any version there is reached anybody; then the next one corrects."""
+    """Whether any version reached anybody; then the next is a correction."""
     return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
 
 
 def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
     """
-    A sentence for each earlier version that is not over, and what that means for this one.
+    Return a sentence for each earlier version that is still being sent.
 
-    Publishing while one is still being sent is allowed: whoever notices a wrong date wants the
-    right one out, not another lock. It is said, so that nobody is surprised.
+    Publishing meanwhile is allowed: who notices a wrong date wants the correction out.
     """
     return [
         sentence
-        for books in _books_before(issue, version)
+        for books in _counts_before(issue, version)
         if books.control not in {"cancelled", "closed"}
         for sentence in _what_is_left(books, goes_to)
     ]
@@ -212,12 +201,15 @@ def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class VersionPlan:
     """
-    Which version of which issue a form is for, and what its author has to know.
+    The version of an issue that a form is for.
 
-    `published` is that version itself where it is there already. `everyone`, `reached` and
-    `unreached` are how many readers each choice goes to now, `went_out` how many copies of earlier
-    versions did. `unknown_reached` says why it is not known who was sent an earlier version, where
-    it is not; then `reached` and `unreached` say nothing.
+    newest            the newest edition of the issue
+    published         this version, if it exists already
+    went_out          copies of earlier versions that were sent
+    everyone, reached, unreached    how many readers each choice has now
+    going             warnings about earlier versions that are still being sent
+    unknown_reached   why it is unknown who was sent an earlier version; then `reached` and
+                      `unreached` are 0
     """
 
     newest: Edition
@@ -252,12 +244,12 @@ class VersionPlan:
 
 
 def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | None:
-    """The place of a version, the next one unless named; None where there is no such issue."""
+    """Return the plan of a version, the next unless named; None for an unknown issue."""
     newest = versions_of(issue).first()
     if newest is None:
         return None
     version = newest.version + 1 if version is None else version
-    before = _books_before(issue, version)
+    before = _counts_before(issue, version)
     went_out = sum(books.sent for books in before)
     unknown_reached = reached_refusal(issue, version)
     everyone = confirmed().count()
@@ -281,7 +273,7 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | 
 
 @dataclass(frozen=True, slots=True)
 class AudienceChoice:
-    """One answer to the question who gets a version, with its number of readers."""
+    """One choice of readers, with their number."""
 
     goes_to: str
     label: str
@@ -291,15 +283,15 @@ class AudienceChoice:
 _LATER = "Readers who are sent an earlier version only from now on are not among them."
 
 
-def audience_choices(place: VersionPlan | None, everyone: int) -> list[AudienceChoice]:
-    """Whom this version can go to; without a place the first one of a new issue."""
+def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceChoice]:
+    """Return to whom this version can go; without a plan, the first version of a new issue."""
     to_everyone = AudienceChoice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
     to_nobody = AudienceChoice(
         NOBODY, "Nobody: archive only", "Nothing is mailed. The page, the archive and RSS change."
     )
-    if place is None or not place.offers_reached:
+    if plan is None or not plan.offers_reached:
         return [to_everyone, to_nobody]
-    unknown = place.unknown_reached
+    unknown = plan.unknown_reached
 
     def number(readers: int) -> str:
         return "not available" if unknown else counted(readers, "confirmed reader")
@@ -308,46 +300,41 @@ def audience_choices(place: VersionPlan | None, everyone: int) -> list[AudienceC
         replace(to_everyone, hint="Also those who never had an earlier version."),
         AudienceChoice(
             REACHED,
-            f"Only those who were sent an earlier version: {number(place.reached)}",
-            f"{unknown} {_LATER if place.going else ''} Readers who left since get nothing more.",
+            f"Only those who were sent an earlier version: {number(plan.reached)}",
+            f"{unknown} {_LATER if plan.going else ''} Readers who left since get nothing more.",
         ),
         AudienceChoice(
             UNREACHED,
-            f"Only those whom no version has reached: {number(place.unreached)}",
+            f"Only those whom no version has reached: {number(plan.unreached)}",
             unknown or "Readers with a copy, or whose copy is in doubt, get nothing more.",
         ),
         to_nobody,
     ]
 
 
-def _books_before(issue: uuid.UUID, version: int) -> list[EditionCounts]:
+def _counts_before(issue: uuid.UUID, version: int) -> list[EditionCounts]:
     earlier = versions_of(issue).filter(version__lt=version)
     return load_all_counts(among=list(earlier.values_list("pk", flat=True)))
 
 
-def _what_is_left(books: EditionCounts, goes_to: str) -> list[str]:
+def _what_is_left(counts: EditionCounts, goes_to: str) -> list[str]:
+    version, everyone = counts.version, goes_to == EVERYONE
     sentences = []
-    if books.waiting:
-        one = books.waiting == 1
-        then = "and then this one" if goes_to == EVERYONE else "and are not sent this one"
-        if one:
-            then = then.replace("are", "is")
+    if counts.waiting:
+        one = counts.waiting == 1
+        also = f"{'is' if one else 'are'} not sent this one" if not everyone else "then this one"
         sentences.append(
-            f"Version {books.version} is still being sent: "
-            f"{counted_copies(books.waiting)} {'waits' if one else 'wait'}. "
-            f"{'Its reader gets' if one else 'Their readers get'} version {books.version} {then}; "
-            f"cancel version {books.version} if nobody else should get it."
+            f"Version {version} is still being sent: {counted_copies(counts.waiting)} "
+            f"{'waits' if one else 'wait'}. {'Its reader gets' if one else 'Their readers get'} "
+            f"version {version} and {also}; cancel version {version} if nobody else should get it."
         )
-    if books.unknown:
-        one = books.unknown == 1
-        then = (
-            f"{'its reader' if one else 'their readers'} may have got it"
-            if goes_to == EVERYONE
-            else f"{'its reader is' if one else 'their readers are'} not sent this one"
-        )
+    if counts.unknown:
+        one = counts.unknown == 1
+        reader = "its reader" if one else "their readers"
+        verb = "may have got it" if everyone else f"{'is' if one else 'are'} not sent this one"
         sentences.append(
-            f"{counted_copies(books.unknown)} of version {books.version} "
-            f"{'is' if one else 'are'} in doubt: {then}."
+            f"{counted_copies(counts.unknown)} of version {version} "
+            f"{'is' if one else 'are'} in doubt: {reader} {verb}."
         )
     return sentences
 

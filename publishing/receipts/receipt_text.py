@@ -1,8 +1,8 @@
 """
-What a receipt says, as text that has one spelling, and the signature under it. Pure.
+The text of a receipt in its one canonical form, and the signature under it. Pure.
 
-The text is JSON with its names in order and no blanks, so that a receipt that was indented or
-wrapped on its way is spelled as it was signed again before it is looked at.
+The text is JSON with sorted names and no blanks, so a receipt that was indented on its way can be
+checked too.
 """
 
 from __future__ import annotations
@@ -20,81 +20,75 @@ LONGEST = 20_000
 
 
 class NotAReceiptError(ValueError):
-    """What was given is no receipt at all; the sentence says what was found."""
+    """The given text is no receipt; the sentence says what was found."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """The text of a receipt, and what stands under it."""
+class SignedReceipt:
+    """The text of a receipt, and its signature."""
 
     text: str
     signature: str
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it says."""
+        """The facts in the text."""
         return dict(json.loads(self.text))
 
     @property
     def is_genuine(self) -> bool:
         """Whether this text was signed here, under today's key or an earlier one."""
         return any(
-            constant_time_compare(signature_of(self.text, secret), self.signature)
+            constant_time_compare(_sign(self.text, secret), self.signature)
             for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
         )
 
     def as_json(self) -> str:
-        """The whole receipt, to be kept: text and signature."""
-        return canonical({"receipt": self.facts, "signature": self.signature})
+        """Return text and signature as one JSON object."""
+        return _canonical({"receipt": self.facts, "signature": self.signature})
 
 
-def canonical(facts: Mapping[str, Any]) -> str:
-    """The one spelling of these facts."""
+def _canonical(facts: Mapping[str, Any]) -> str:
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def signature_of(text: str, secret: str | None = None) -> str:
-    """HMAC-SHA-256 of a text, with a key of its own derived from the site's."""
+def _sign(text: str, secret: str | None = None) -> str:
     return salted_hmac(SALT, text, secret=secret, algorithm="sha256").hexdigest()
 
 
-def signed(facts: Mapping[str, Any]) -> Signed:
-    """These facts with a signature under them."""
-    text = canonical(facts)
-    return Signed(text, signature_of(text))
+def sign_receipt(facts: Mapping[str, Any]) -> SignedReceipt:
+    """Return these facts with a signature."""
+    text = _canonical(facts)
+    return SignedReceipt(text, _sign(text))
 
 
-def read(pasted: str) -> Signed:
-    """The receipt in a text that somebody pasted. Raises `NotAReceiptError` with one sentence."""
+def parse_receipt(pasted: str) -> SignedReceipt:
+    """Return the receipt in a pasted text. Raises `NotAReceiptError`."""
     if len(pasted) > LONGEST:
         raise NotAReceiptError(
             f"This is longer than any receipt: {len(pasted):,} characters, and at most "
             f"{LONGEST:,} are expected."
         )
     try:
-        found = json.loads(pasted, object_pairs_hook=_named_once, parse_constant=_refuse)
-        # Half of a character, written as an escape, is no text that anything could be signed with.
-        canonical(found).encode()
+        found = json.loads(pasted, object_pairs_hook=_refuse_repeats, parse_constant=_refuse)
+        # An escaped half of a surrogate pair cannot be encoded, so it was never signed.
+        _canonical(found).encode()
     except (ValueError, RecursionError):
         raise NotAReceiptError(
             "This is no receipt: it cannot be read as JSON. Paste the whole file, from its first "
             "brace to its last."
         ) from None
-    if (
-        not isinstance(found, dict)
-        or set(found) != {"receipt", "signature"}
-        or not isinstance(found["receipt"], dict)
-        or not isinstance(found["signature"], str)
-    ):
-        raise NotAReceiptError(
-            "This is no receipt: “receipt” and “signature” are expected, and nothing beside them."
-        )
-    return Signed(canonical(found["receipt"]), found["signature"])
+    match found:
+        case {"receipt": dict(facts), "signature": str(signature)} if len(found) == 2:
+            return SignedReceipt(_canonical(facts), signature)
+    raise NotAReceiptError(
+        "This is no receipt: “receipt” and “signature” are expected, and nothing beside them."
+    )
 
 
-def what_differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """The words that differ, by name, with what the one and the other says; None: nothing."""
-    flat, beside = _flat(one), _flat(other)
+def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return the facts that differ: name, one value, the other value."""
+    flat, beside = _flatten(one), _flatten(other)
     return [
         (name.replace("_", " "), flat.get(name), beside.get(name))
         for name in sorted(flat.keys() | beside.keys())
@@ -102,18 +96,17 @@ def what_differs(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple
     ]
 
 
-def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts by their own names, beside the rest."""
+def _flatten(facts: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         flat |= value if isinstance(value, dict) else {name: value}
     return flat
 
 
-def _named_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name is repeated")
     return found
 
 

@@ -1,19 +1,17 @@
 """
-Receipts: made once when an edition has come to rest, from its rows and not from its counters.
+Make the receipt of an edition that has ended, from its rows and not from its counters.
 
-Every copy is read for it, so a receipt is a recount as well; where the rows and the books differ,
-there is none. It is kept for good, and a trigger keeps it from changing.
+So a receipt is also a recount: if rows and counts differ, there is none. A trigger keeps it from
+changing.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -23,7 +21,7 @@ from publishing.editions.status import EditionStatus, load_status
 from publishing.models import Receipt
 from publishing.progress.progress import counts_of, is_at_rest
 from publishing.progress_bar import ORDER
-from publishing.receipts.receipt_text import Signed, signed
+from publishing.receipts.receipt_text import SignedReceipt, sign_receipt
 
 FORMAT = 1
 CHUNK = 10_000
@@ -35,7 +33,7 @@ class NoReceiptError(Exception):
 
 @dataclass(slots=True)
 class Recount:
-    """What the rows of an edition say, read one after the other."""
+    """The sums over the rows of an edition."""
 
     audience: Any = field(default_factory=hashlib.sha256)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -44,7 +42,7 @@ class Recount:
     last: datetime | None = None
 
     def add(self, recipient: int, outcome: str, has_id: bool, sent_at: datetime | None) -> None:
-        """One copy, in the order of the recipients."""
+        """Add a delivery, in the order of the recipients."""
         self.audience.update(b"%d\n" % recipient)
         self.outcomes[outcome] += 1
         self.message_ids += has_id
@@ -53,8 +51,8 @@ class Recount:
             self.last = sent_at if self.last is None else max(self.last, sent_at)
 
 
-def why_none(edition: Edition, status: EditionStatus) -> str:
-    """Why an edition cannot have a receipt now, in one sentence; empty if it can."""
+def receipt_refusal(edition: Edition, status: EditionStatus) -> str:
+    """Return why an edition cannot have a receipt now; empty if it can."""
     if edition.kind != Edition.Kind.NEWSLETTER:
         return "Mail that people ask for never ends, so there is no receipt of it."
     if not is_at_rest(status):
@@ -66,64 +64,54 @@ def why_none(edition: Edition, status: EditionStatus) -> str:
 
 
 def receipt_of(edition: Edition) -> Receipt:
-    """The receipt of an edition, made now if there is none. Raises `NoReceiptError`."""
-    kept = Receipt.objects.filter(edition=edition.pk).first()
-    return kept or _made(edition)
+    """Return the receipt of an edition, made now if there is none. Raises `NoReceiptError`."""
+    return Receipt.objects.filter(edition=edition.pk).first() or _make_receipt(edition)
 
 
-def signed_receipt(receipt: Receipt) -> Signed:
-    """The receipt as it is given out."""
-    return Signed(receipt.text, receipt.signature)
+def signed_receipt(receipt: Receipt) -> SignedReceipt:
+    """Return a stored receipt as it is given out."""
+    return SignedReceipt(receipt.text, receipt.signature)
 
 
 def facts_today(edition: Edition) -> dict[str, Any] | None:
-    """
-    What a receipt would say that were made of the books as they are. Reads every row; None where
-    the rows are not kept any more.
-    """
+    """Return the facts of a receipt made now, from every row; None if the rows were dropped."""
     with transaction.atomic():
-        _in_one_moment()
+        _read_one_snapshot()
         status = load_status(edition.pk)
         if status.books.copies_dropped_at is not None:
             return None
-        return _facts(edition, status, _recounted(edition))
+        return _facts(edition, status, _recount(edition))
 
 
-def _made(edition: Edition) -> Receipt:
+def _make_receipt(edition: Edition) -> Receipt:
     with transaction.atomic():
-        _in_one_moment()
+        _read_one_snapshot()
         status = load_status(edition.pk)
-        why = why_none(edition, status)
-        if why:
-            raise NoReceiptError(why)
+        refusal = receipt_refusal(edition, status)
+        if refusal:
+            raise NoReceiptError(refusal)
         if status.books.copies_dropped_at is not None:
             raise NoReceiptError("There is no receipt, and its copies were dropped.")
-        recount = _as_the_books_say(edition, status)
-        text = signed(_facts(edition, status, recount))
-    # Whoever was first has made it. Of one moment it must not be: what another transaction wrote
-    # since would end it with an error.
+        signed = sign_receipt(_facts(edition, status, _recount_and_compare(edition, status)))
+    # Outside the snapshot, where the receipt of a concurrent caller would be an error.
     Receipt.objects.bulk_create(
-        [Receipt(edition=edition, text=text.text, signature=text.signature)], ignore_conflicts=True
+        [Receipt(edition=edition, text=signed.text, signature=signed.signature)],
+        ignore_conflicts=True,
     )
     return Receipt.objects.get(edition=edition.pk)
 
 
 def recount_before_dropping(edition: Edition) -> None:
-    """
-    Count the rows of an edition once more, whether or not it has a receipt: after this nobody can.
-    Where another run has dropped them meanwhile it has counted them. Raises `NoReceiptError` where
-    they differ from its books.
-    """
+    """Count the rows of an edition one last time. Raises `NoReceiptError` if the counts differ."""
     with transaction.atomic():
-        _in_one_moment()
+        _read_one_snapshot()
         status = load_status(edition.pk)
         if status.books.copies_dropped_at is None:
-            _as_the_books_say(edition, status)
+            _recount_and_compare(edition, status)
 
 
-def _as_the_books_say(edition: Edition, status: EditionStatus) -> Recount:
-    """The rows counted again. Raises `NoReceiptError` where they differ from the books."""
-    recount = _recounted(edition)
+def _recount_and_compare(edition: Edition, status: EditionStatus) -> Recount:
+    recount = _recount(edition)
     if any(recount.outcomes[name] != count for name, count in counts_of(status.books).items()):
         raise NoReceiptError(
             "The rows and the books of this issue differ, so nothing can be proved by them. Run "
@@ -132,8 +120,8 @@ def _as_the_books_say(edition: Edition, status: EditionStatus) -> Recount:
     return recount
 
 
-def _in_one_moment() -> None:
-    """Have everything that this transaction reads be of one moment."""
+def _read_one_snapshot() -> None:
+    """Let everything that this transaction reads come from one snapshot."""
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
@@ -162,16 +150,9 @@ def _facts(edition: Edition, status: EditionStatus, recount: Recount) -> dict[st
     }
 
 
-def _recounted(edition: Edition) -> Recount:
-    recount = Recount()
-    for row in _rows(edition.issue_id, edition.version):
-        recount.add(*row)
-    return recount
-
-
-def _rows(issue: UUID, version: int) -> Iterator[tuple[int, str, bool, datetime | None]]:
-    """The copies along their key, some at a time: memory stays the same however many they are."""
-    after = -1
+def _recount(edition: Edition) -> Recount:
+    """Read the deliveries in the order of their key, with constant memory."""
+    recount, after = Recount(), -1
     with connection.cursor() as cursor:
         while True:
             cursor.execute(
@@ -181,17 +162,18 @@ def _rows(issue: UUID, version: int) -> Iterator[tuple[int, str, bool, datetime 
                 WHERE issue_id = %s AND version = %s AND recipient_id > %s
                 ORDER BY recipient_id LIMIT %s
                 """,
-                [issue, version, after, CHUNK],
+                [edition.issue_id, edition.version, after, CHUNK],
             )
             rows = cursor.fetchall()
-            yield from rows
+            for row in rows:
+                recount.add(*row)
             if len(rows) < CHUNK:
-                return
+                return recount
             after = rows[-1][0]
 
 
 def _ended_at(edition: Edition, recount: Recount) -> datetime:
-    """When a person ended it; or the last thing happened that belongs to it."""
+    """Return when it was cancelled or closed, or else when its last attempt or hold ended."""
     if edition.control in {"cancelled", "closed"} and edition.control_at is not None:
         return edition.control_at
     with connection.cursor() as cursor:

@@ -1,9 +1,7 @@
 """
-Reading the moment at which an issue is to go out: a local time, a zone, and which of two. Pure.
+Parse the moment at which an issue goes out: a local time, a zone, and which of two. Pure.
 
-A local time names a moment, except twice a year: the clocks go forward over some, and those never
-come; they go back over others, and those come twice. Neither is guessed at. The clock is a
-parameter throughout.
+Twice a year a local time names no moment or two, when the clocks change. Neither is guessed.
 """
 
 from __future__ import annotations
@@ -39,9 +37,9 @@ __all__ = [
 ]
 
 FURTHEST = timedelta(days=366)
-# A change of the clocks so soon after the moment is worth knowing of.
+# A change of the clocks within this time after the moment is mentioned.
 NEAR = timedelta(days=45)
-# Zones that people live in; the rest of the database are its own names and old spellings.
+# Areas with inhabited zones; the other names are technical or old spellings.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
     *("Indian", "Pacific"),
@@ -55,10 +53,10 @@ Which = Literal["", "first", "second"]
 
 class InvalidMomentError(ValueError):
     """
-    No moment is meant by it, or more than one; one sentence says why.
+    A local time that names no moment, or two, or one that cannot be scheduled.
 
-    `field` is what has to be said differently: `at`, `zone` or `which`. Where a time comes twice
-    `choices` are the two moments.
+    `field` is the wrong one: `at`, `zone` or `which`. `choices` are the two moments of a time that
+    comes twice.
     """
 
     def __init__(self, field: str, sentence: str, choices: Sequence[Moment] = ()) -> None:
@@ -73,20 +71,19 @@ class InvalidMomentError(ValueError):
 
 def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None) -> Moment:
     """
-    The moment that is meant by `local`, such as 2026-10-25T07:30, in `zone`.
+    Return the moment of `local`, such as 2026-10-25T07:30, in `zone`.
 
-    `which`, first or second, is asked for where the time comes twice, and not looked at elsewhere.
-    With `now` it has to lie ahead, by a year at most; None where it was judged before, because
-    something stands under its key already. Raises `InvalidMomentError`.
+    `which`, first or second, is needed only if the time comes twice. With `now`, the moment must be
+    in the future, by a year at most; None accepts any. Raises `InvalidMomentError`.
     """
-    there = _zone(zone)
-    said = _said(local)
+    there = _parse_zone(zone)
+    said = _parse_local(local)
     if now is not None and not now.year - 1 <= said.year <= now.year + 2:
-        # Nothing below can be reckoned at the ends of the calendar.
+        # The calculations below fail at the ends of the calendar.
         raise InvalidMomentError(
             "at", _past(said, zone, now) if said.year < now.year else _too_far(said, zone)
         )
-    moment = _the_one_of(said, zone, there, which)
+    moment = _choose_moment(said, zone, there, which)
     if now is not None:
         refusal = moment_refusal(moment, now)
         if refusal:
@@ -95,7 +92,7 @@ def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None)
 
 
 def moment_refusal(moment: Moment, now: datetime) -> str:
-    """Why nothing can be scheduled for this moment, in one sentence; empty if it can."""
+    """Return why nothing can be scheduled for this moment; empty if it can."""
     said = datetime.fromisoformat(moment.local)
     if moment.utc <= now:
         return _past(said, moment.zone, now)
@@ -105,19 +102,19 @@ def moment_refusal(moment: Moment, now: datetime) -> str:
 
 
 def moment_in_zone(utc: datetime, zone: str) -> Moment:
-    """The moment as the clocks of a zone show it."""
+    """Return the moment as the clocks of a zone show it."""
     return Moment(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
 def scheduled_moment(edition: Edition) -> Moment | None:
-    """The moment that an edition was scheduled for, if it was, in the words of then."""
+    """Return the moment that an edition was scheduled for, as it was entered."""
     if edition.scheduled_for is None:
         return None
     return Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
 
 
 def fold_choice(moment: Moment) -> Which:
-    """Which of two it is, where its local time comes twice."""
+    """Return which of two moments it is, if its local time comes twice."""
     there = ZoneInfo(moment.zone)
     first, second = _both(datetime.fromisoformat(moment.local), there)
     if first == second:
@@ -125,7 +122,7 @@ def fold_choice(moment: Moment) -> Which:
     return "first" if moment.utc == first else "second"
 
 
-def _zone(name: str) -> ZoneInfo:
+def _parse_zone(name: str) -> ZoneInfo:
     if not name:
         raise InvalidMomentError(
             "zone", "No time zone is named; a name such as Europe/Lisbon is expected."
@@ -138,7 +135,7 @@ def _zone(name: str) -> ZoneInfo:
     return ZoneInfo(name)
 
 
-def _said(local: str) -> datetime:
+def _parse_local(local: str) -> datetime:
     if not local.strip():
         raise InvalidMomentError(
             "at", "No time is given; a date and a time such as 2026-10-25 07:30 are expected."
@@ -156,7 +153,7 @@ def _said(local: str) -> datetime:
         ) from None
 
 
-def _the_one_of(said: datetime, zone: str, there: ZoneInfo, which: str) -> Moment:
+def _choose_moment(said: datetime, zone: str, there: ZoneInfo, which: str) -> Moment:
     try:
         first, second = _both(said, there)
     except OverflowError:
@@ -177,7 +174,7 @@ def _the_one_of(said: datetime, zone: str, there: ZoneInfo, which: str) -> Momen
 
 
 def _both(said: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
-    """The moment by the clock of before a change, and by that of after it; mostly the same."""
+    """Return the moment by the offset before a change and after it; mostly the same."""
     first, second = (said.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
     return first, second
 
@@ -204,7 +201,7 @@ def _never_comes(
 ) -> str:
     """`before` and `after` are moments on either side of the change."""
     change = _change_between(before, after, there)
-    begins = _by_the_clock_of_before(change, there)
+    begins = _by_clock_before(change, there)
     ends = change.astimezone(there).replace(tzinfo=None)
     last = begins - timedelta(minutes=1)
     if begins.date() == last.date() == ends.date():
@@ -232,17 +229,17 @@ def _comes_twice(said: datetime, zone: str, first: datetime, second: datetime) -
 
 
 def lateness_words(at: datetime, started: datetime) -> str:
-    """How late something started, such as “12 minutes”; empty within the first minute."""
+    """Return how late something started, such as “12 minutes”; empty within a minute."""
     return late_duration((started - at).total_seconds())
 
 
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
-    """Whether a person has to look before it goes out."""
+    """Whether an operator must decide before it goes out."""
     return (started - at).total_seconds() > late_s
 
 
 def late_pause_reason(moment: Moment, started: datetime) -> str:
-    """Why an issue that started too late is paused, with both times."""
+    """Return why an issue that started too late is paused, with both times."""
     return (
         f"It was to go out {moment.words}, and no worker had started it before "
         f"{moment_in_zone(started, moment.zone).words}. Resume it to send it now, or cancel it."
@@ -250,7 +247,7 @@ def late_pause_reason(moment: Moment, started: datetime) -> str:
 
 
 def late_start_sentence(moment: Moment, started: datetime) -> str:
-    """What a page says of an issue that started late, as a sentence; empty if it did not."""
+    """Return a sentence about an issue that started late; empty if it did not."""
     late = lateness_words(moment.utc, started)
     if not late:
         return ""
@@ -265,22 +262,22 @@ def late_start_sentence(moment: Moment, started: datetime) -> str:
 
 def clock_change(moment: Moment, now: datetime) -> str:
     """
-    “The clocks there change on 25 October.”, where they do before the moment or soon after it.
+    Return “The clocks there change on 25 October.” if they do before the moment or soon after it.
 
-    Of several the last before the moment is named: by that one it is reckoned. Empty if none.
+    Of several changes, the last before the moment is named.
     """
     there = ZoneInfo(moment.zone)
     changes = list(_changes(now, moment.utc + NEAR, there))
     if not changes:
         return ""
     before = [change for change in changes if change <= moment.utc]
-    on = _by_the_clock_of_before(before[-1] if before else changes[0], there)
+    on = _by_clock_before(before[-1] if before else changes[0], there)
     year = "" if on.year == now.astimezone(there).year else f" {on.year}"
     return f"The clocks there change on {on.day} {on:%B}{year}."
 
 
 def _changes(start: datetime, end: datetime, there: ZoneInfo) -> list[datetime]:
-    """When the clocks change after `start` and until `end`. They never do so twice in one day."""
+    """Return when the clocks change between two moments, at most once a day."""
     found = []
     since = start.astimezone(UTC)
     while since < end:
@@ -292,10 +289,9 @@ def _changes(start: datetime, end: datetime, there: ZoneInfo) -> list[datetime]:
 
 
 def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datetime:
-    """The second at which the clocks change between two moments with different offsets."""
+    """Find the second of the change between two moments with different offsets."""
     as_before = _offset(before, there)
     while after - before > timedelta(seconds=1):
-        # Whole seconds, so that this ends.
         middle = before + timedelta(seconds=int((after - before).total_seconds()) // 2)
         if _offset(middle, there) == as_before:
             before = middle
@@ -304,8 +300,8 @@ def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datet
     return after.replace(microsecond=0)
 
 
-def _by_the_clock_of_before(change: datetime, there: ZoneInfo) -> datetime:
-    """What the clocks would show at a change if they did not change."""
+def _by_clock_before(change: datetime, there: ZoneInfo) -> datetime:
+    """Return what the clocks would show at a change if they did not change."""
     return (change + _offset(change - timedelta(seconds=1), there)).replace(tzinfo=None)
 
 
@@ -318,16 +314,12 @@ def _offset(at: datetime, there: ZoneInfo) -> timedelta:
 
 @cache
 def known_zones() -> frozenset[str]:
-    """Every zone that the database of zones knows, old spellings among them."""
+    """Return all zones of the time zone database, old spellings included."""
     return frozenset(available_timezones() - NO_PLACES)
 
 
 def zones(own: str, chosen: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
-    """
-    The zones of a select, in groups: the newsletter's own and UTC, then by area.
-
-    One that is `chosen` and known is among them, however old its spelling.
-    """
+    """Return the choices of a select: the newsletter's zone, UTC, a `chosen` one; then by area."""
     first = list(dict.fromkeys(zone for zone in (own, "UTC") if zone in known_zones()))
     places = sorted(zone for zone in known_zones() if zone.split("/")[0] in AREAS and "/" in zone)
     if chosen in known_zones() and chosen not in {*first, *places}:

@@ -1,4 +1,4 @@
-"""When an issue is to go out: now, or at a local time in a named zone. The fields of a form."""
+"""The fields that say when an issue goes out: now, or at a local time in a named zone."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ TIME_AND_NOW = "A time is named here, and “Now” is ticked: tick “At a time
 
 class RescheduleForm(forms.Form):
     """
-    A time: `at`, `zone` and, where that time comes twice, `which`.
+    A time: `at`, `zone` and, if that time comes twice, `which`.
 
-    Once it is valid, `moment` is that time. `own_zone` is the newsletter's. `now` is the database's
-    time, which decides whether a time is past; None accepts any time, for a form whose key was used
-    before. `choices` are the two moments that a time may mean, once it was found to mean two.
+    A valid form has the `moment`; an ambiguous one has two `choices`. `own_zone` is the
+    newsletter's. `now` is the database's time; None accepts past times, for a key that was used.
     """
 
     at = forms.CharField(
@@ -54,7 +53,7 @@ class RescheduleForm(forms.Form):
                 }
 
     def clean(self) -> dict[str, Any]:
-        """One sentence at the field that has to be said differently."""
+        """Add one error, at the field that is wrong."""
         found = self.cleaned_data
         try:
             self.moment = read_moment(
@@ -67,7 +66,7 @@ class RescheduleForm(forms.Form):
 
     @property
     def said(self) -> str:
-        """What the time comes to, with UTC and the change of the clocks; empty if it is now."""
+        """The time in words, with UTC and any change of the clocks; empty for now."""
         if self.moment is None:
             return ""
         if self.now is None:
@@ -77,10 +76,9 @@ class RescheduleForm(forms.Form):
 
 class ScheduleForm(RescheduleForm):
     """
-    `when` is now or at a time; `moment` is None for now.
+    Now, or at a time; `moment` is None for now.
 
-    A post without `when` means now: forms of scripts have none. A time beside now is refused,
-    because now cannot be taken back.
+    Scripts post no `when`, which means now. A time beside now is an error: now cannot be undone.
     """
 
     when = forms.ChoiceField(
@@ -91,16 +89,15 @@ class ScheduleForm(RescheduleForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """One sentence at the field that has to be said differently."""
+        """Add one error, at the field that is wrong."""
         found = self.cleaned_data
         if found.get("when") == "at":
             return super().clean()
         if found.get("at"):
-            # Which of the two was meant is not guessed: now cannot be taken back.
             self.add_error("at", TIME_AND_NOW)
         return found
 
     @property
     def is_at_a_time(self) -> bool:
-        """Whether the second of the two choices is ticked."""
+        """Whether “at a time” is chosen."""
         return bool(self["when"].value() == "at")

@@ -162,7 +162,7 @@ class TestWhatIsRefused:
             ({"is_over": False}, "It is not over: it is paused."),
             ({"is_newest": True}, "It is the newest issue"),
             ({"is_asked_for": True}, "A correction is scheduled"),
-            ({"is_told_of": True}, "Postmark told something of it"),
+            ({"is_told_of": True}, "Postmark reported something about it"),
             ({"is_old_enough": False}, "Postmark may still be asked about it"),
         ],
     )

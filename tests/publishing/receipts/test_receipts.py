@@ -15,8 +15,13 @@ from delivery.models import Batch, Delivery, Edition
 from publishing.editions.status import load_status
 from publishing.models import Receipt
 from publishing.publish.publish import publish
-from publishing.receipts.receipt_text import NotAReceiptError, read, signed, what_differs
-from publishing.receipts.receipts import receipt_of, signed_receipt, why_none
+from publishing.receipts.receipt_text import (
+    NotAReceiptError,
+    diff_receipts,
+    parse_receipt,
+    sign_receipt,
+)
+from publishing.receipts.receipts import receipt_of, receipt_refusal, signed_receipt
 from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
 from tests.publishing.author_browser import WindowOf
@@ -165,8 +170,8 @@ def test_its_author_may_be_gone_by_then(new_author, done):
 def test_mail_on_request_has_none(done):
     on_request = Edition(kind=Edition.Kind.CONFIRMATION)
 
-    assert why_none(on_request, load_status(done.pk))
-    assert why_none(done, load_status(done.pk)) == ""
+    assert receipt_refusal(on_request, load_status(done.pk))
+    assert receipt_refusal(done, load_status(done.pk)) == ""
 
 
 def test_where_rows_and_books_differ_there_is_none(window, done):
@@ -240,7 +245,7 @@ def test_a_receipt_is_genuine_as_long_as_its_key_is_known(window, done, settings
 
 
 def test_a_receipt_of_an_issue_that_is_not_here_may_still_be_genuine(window):
-    given = signed({"issue": "00000000-0000-4000-8000-000000000000", "version": 1}).as_json()
+    given = sign_receipt({"issue": "00000000-0000-4000-8000-000000000000", "version": 1}).as_json()
 
     page = window.post(CHECK, receipt=given)
 
@@ -261,7 +266,7 @@ def test_a_receipt_of_an_issue_that_is_not_here_may_still_be_genuine(window):
 )  # fmt: skip
 def test_what_is_no_receipt_is_said_so_in_one_sentence_and_kept_in_the_field(window, pasted):
     with pytest.raises(NotAReceiptError):
-        read(pasted)
+        parse_receipt(pasted)
 
     page = window.post(CHECK, receipt=pasted)
 
@@ -281,8 +286,8 @@ def test_what_differs_is_named_with_both_sides():
     one = {"title": "A", "counts": {"sent": 2, "unknown": 1}, "message_ids": 2}
     other = {"title": "A", "counts": {"sent": 3, "unknown": 0}, "message_ids": 3}
 
-    assert what_differs(one, one) == []
-    assert what_differs(one, other) == [("message ids", 2, 3), ("sent", 2, 3), ("unknown", 1, 0)]
+    assert diff_receipts(one, one) == []
+    assert diff_receipts(one, other) == [("message ids", 2, 3), ("sent", 2, 3), ("unknown", 1, 0)]
 
 
 def test_two_who_ask_at_once_get_the_same_one(done):

@@ -76,7 +76,7 @@ rows that another run deletes are not said to differ
     recount_before_dropping: if «status.books.copies_dropped_at is None → True»:
     test_what_another_run_has_begun_to_delete_is_not_said_to_differ
 who drops copies by hand is on record
-    _say_dropped: «record(edition) → pass»
+    _mark_dropped: «record_action_from_the_command_line(edition, "drop_copies") → pass»
     test_it_stands_in_the_log_once_however_often_it_is_gone_on_with
 by a copy that is dropped and still there nothing is counted
     count_feedback: «AND NOT {unless}»
@@ -92,16 +92,16 @@ copies stay while the provider may be asked about them
     may_be_dropped: «and standing.is_old_enough»
     test_it_says_why_in_one_sentence
 the receipt is made before a copy goes
-    _say_dropped: ) «receipt_of(edition)»
+    _mark_dropped: ) «receipt_of(edition)»
     test_the_receipt_is_made_before_anything_goes
 rows are counted once more before they go
-    _say_dropped: «recount_before_dropping(edition)»
+    _mark_dropped: «recount_before_dropping(edition)»
     test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago
 a call whose end was never told counts by its deadline
     _STATUS: max(«greatest(finished_at, deadline_at) → finished_at»)
     test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end
 a correction goes to nobody rather than to some of those who were reached
-    version_refusal: «reached_refusal(issue, version) if goes_to in (REACHED, UNREACHED) else» ""
+    version_refusal: «reached_refusal(issue, version) → ""»
     test_to_those_who_were_reached_is_refused_and_to_everyone_is_not
 the database itself refuses it, whatever the code does
     sql: DROP TRIGGER who_was_reached_is_known ON edition
