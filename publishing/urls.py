@@ -10,7 +10,7 @@ from publishing.composer.composer_view import begin, delete, edit, to_markdown, 
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import issues, look_at_alarms
-from publishing.images.images_view import pictures
+from publishing.images.images_view import upload_image
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv_view import readers_csv
 from publishing.progress.progress_view import progress, progress_json
@@ -33,7 +33,7 @@ urlpatterns = [
     path("drafts/<uuid:draft>/looks/", run_external_checks, name="looks"),
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),
-    path("pictures/", pictures, name="pictures"),
+    path("pictures/", upload_image, name="pictures"),
     path("drafts/<uuid:draft>/approve/", approve_draft, name="approve_draft"),
     path("test/", send_test_letter, name="test"),
     path("test/<int:number>/", test_letter_page, name="test_letter"),

@@ -1,7 +1,7 @@
 """
-Pictures of letters: kept once, at an address that never shows another.
+Store uploaded images once, each at an address that never shows another.
 
-They stand in the database, so that every web process and every backup has them.
+They are in the database, so every web process and every backup has them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ LONGEST_WAIT_S = 10.0
 MEMORY = threading.Lock()
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
-# Changes no row once the tries of the hour are used up.
-_COUNT_TRY = """
+# Changes no row once the attempts of the hour are used up.
+_COUNT_ATTEMPT = """
     INSERT INTO upload_attempts AS counted (author_id, since, tries)
     VALUES (%s, clock_timestamp(), 1)
     ON CONFLICT (author_id) DO UPDATE SET (since, tries) = (
@@ -37,64 +37,67 @@ _COUNT_TRY = """
 """
 
 
-class TooManyPicturesError(Exception):
-    """The author has used up the uploads of an hour; one sentence says so."""
+class TooManyUploadsError(Exception):
+    """The author has used up the uploads of an hour."""
 
 
-class PicturesBusyError(Exception):
-    """Other pictures are being made smaller for longer than one may wait; one sentence says so."""
+class ResizingBusyError(Exception):
+    """Other images take too long to be resized."""
 
 
 def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
     """
-    The picture in this file, made fit for mail; the same file again is the same picture.
+    Store the image in this file, made fit for mail; the same file again is the same image.
 
-    Raises `UnusablePictureError`, `TooManyPicturesError` and `PicturesBusyError`.
+    Raises `UnusableImageError`, `TooManyUploadsError` and `ResizingBusyError`.
     """
     sha256 = hashlib.sha256(file).digest()
-    there = _wanted_again(sha256)
-    if there is not None:
-        return there
-    count_try(by)
-    small = _one_at_a_time(file)
-    # Of two that come at once with the same file, one is kept.
+    same = UploadedImage.objects.filter(sha256=sha256)
+    # Clear the mark before reading, so that it is not deleted as unused afterwards.
+    same.exclude(unused_since=None).update(unused_since=None)
+    stored = same.defer("content").first()
+    if stored is not None:
+        return stored
+    count_attempt(by)
+    image = _resize_alone(file)
+    # One of two concurrent uploads of a file is kept.
     UploadedImage.objects.bulk_create(
         [
             UploadedImage(
                 sha256=sha256,
                 name=" ".join(only_xml_characters(name).replace("\x00", "").split())[:LONGEST_NAME],
-                content_type=small.content_type,
-                width=small.width,
-                height=small.height,
-                content=small.content,
+                content_type=image.content_type,
+                width=image.width,
+                height=image.height,
+                content=image.content,
                 uploaded_by_id=by,
             )
         ],
         ignore_conflicts=True,
     )
-    return UploadedImage.objects.defer("content").get(sha256=sha256)
+    return same.defer("content").get()
 
 
-def count_try(author: uuid.UUID) -> None:
+def count_attempt(author: uuid.UUID) -> None:
     """
-    Count an upload that costs something, before it does. Raises `TooManyPicturesError`.
+    Count an upload before its work begins. Raises `TooManyUploadsError`.
 
-    Must not be called in a transaction: a try counts also if what follows fails.
+    Call it outside a transaction: a failed attempt counts too.
     """
     most = settings.PICTURES_PER_HOUR
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT_TRY, [author, most])
+        cursor.execute(_COUNT_ATTEMPT, [author, most])
         if not cursor.rowcount:
-            raise TooManyPicturesError(
+            raise TooManyUploadsError(
                 f"You have reached the limit of {counted(most, 'upload')} an hour, failed ones "
                 "included (PICTURES_PER_HOUR); wait an hour and choose this one again."
             )
 
 
-def _one_at_a_time(file: bytes) -> ResizedImage:
-    """Make it small once no other picture is: each takes up to 150 MB of this process."""
+def _resize_alone(file: bytes) -> ResizedImage:
+    """Resize one image at a time: each takes up to 150 MB of this process."""
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
-        raise PicturesBusyError(
+        raise ResizingBusyError(
             "Other pictures are being made smaller at the moment; "
             "wait a minute and choose this one again."
         )
@@ -104,34 +107,26 @@ def _one_at_a_time(file: bytes) -> ResizedImage:
         MEMORY.release()
 
 
-def picture_of(picture: uuid.UUID) -> UploadedImage | None:
-    """One picture with its bytes; None where there is none."""
-    return UploadedImage.objects.filter(pk=picture).first()
+def load_image(image: uuid.UUID) -> UploadedImage | None:
+    """Return an image with its bytes."""
+    return UploadedImage.objects.filter(pk=image).first()
 
 
-def address_of(picture: UploadedImage) -> str:
-    """Where everybody finds it, below this site."""
-    return reverse("picture", args=[picture.pk, EXTENSIONS[picture.content_type]])
+def address_of(image: UploadedImage) -> str:
+    """Return the public address of an image, below this site."""
+    return reverse("picture", args=[image.pk, EXTENSIONS[image.content_type]])
 
 
-def in_markdown(picture: UploadedImage, alt: str) -> str:
-    """What to write into a letter in Markdown."""
+def in_markdown(image: UploadedImage, alt: str) -> str:
+    """Return what shows the image in a letter in Markdown."""
     words = " ".join(alt.split()).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-    return f"![{words}]({address_of(picture)})"
+    return f"![{words}]({address_of(image)})"
 
 
-def in_html(picture: UploadedImage, alt: str) -> str:
-    """What to write into a letter in HTML."""
+def in_html(image: UploadedImage, alt: str) -> str:
+    """Return what shows the image in a letter in HTML."""
     words = escape(" ".join(alt.split()))
     return (
-        f'<img src="{address_of(picture)}" alt="{words}" '
-        f'width="{picture.width}" height="{picture.height}">'
+        f'<img src="{address_of(image)}" alt="{words}" '
+        f'width="{image.width}" height="{image.height}">'
     )
-
-
-def _wanted_again(sha256: bytes) -> UploadedImage | None:
-    """The picture of this file, if there is one: whoever uploads it is about to put it in."""
-    same = UploadedImage.objects.filter(sha256=sha256)
-    # Before it is read, so that it is not deleted afterwards for having been unused until now.
-    same.exclude(unused_since=None).update(unused_since=None)
-    return same.defer("content").first()

@@ -1,9 +1,8 @@
 """
-A picture made fit for mail: upright, at most 1200 pixels wide and 2 MB large, and rid of what
-cameras note down. Pure: bytes in, bytes out.
+Make an image fit for mail: upright, at most 1200 pixels wide and 2 MB, without metadata. Pure.
 
-Only what Pillow finds the file to be counts, never its name. WebP becomes PNG or JPEG, because some
-mail programs show none.
+Pillow decides the format, never the file's name. WebP becomes PNG or JPEG, because some mail
+programs cannot show it.
 """
 
 from __future__ import annotations
@@ -20,24 +19,27 @@ from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
 from publishing.images.strip_gif_metadata import strip_gif_metadata
-from publishing.models.image import LARGEST_PICTURE
+from publishing.models.image import LARGEST_IMAGE
 
 WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
-# The limit for a JPEG that can be read line by line at half, a quarter or an eighth of its size.
+# Pixels of a JPEG that can be decoded line by line at a half, a quarter or an eighth of its size.
 MOST_PIXELS = 50_000_000
-# The limit for pictures that are decoded whole: four bytes a pixel, twice.
-MOST_UNPACKED = 15_000_000
-# Its decoder keeps two canvases of its own.
-MOST_OF_WEBP = 8_000_000
-# Once it is not too wide. Four screens of a telephone.
+# Pixels of images that are decoded whole: four bytes a pixel, twice.
+MOST_DECODED_PIXELS = 15_000_000
+# The WebP decoder keeps two canvases of its own.
+MOST_WEBP_PIXELS = 8_000_000
+# Height in pixels after resizing: four screens of a telephone.
 TALLEST = 8_000
-# Frames of a moving GIF: half a minute at the usual pace. Every mail program decodes each frame.
+# Frames of an animation: half a minute at the usual pace. Every mail program decodes each frame.
 MOST_FRAMES = 500
-_KINDS = ("PNG", "JPEG", "GIF", "WEBP")
-# A JPEG with a small or a brighter one of the same moment behind it, as telephones write them. It
-# does not move: the first is the photograph.
-_PHOTOGRAPH_AND_MORE = "MPO"
+TOO_LARGE = (
+    f"This file has more than {MOST_BYTES // 1024 // 1024} MB; "
+    "save the picture smaller and choose it again."
+)
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+# Telephones append smaller or brighter JPEGs of the same moment; the first is the photograph.
+_MULTI_PICTURE = "MPO"
 _ORIENTATION = 0x0112
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -48,24 +50,25 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-_QUARTER_TURNS = frozenset({_TURNS[held] for held in (5, 6, 7, 8)})
+_QUARTER_TURNS = frozenset({_TURNS[orientation] for orientation in (5, 6, 7, 8)})
 # Markers of a JPEG (ITU T.81, table B.1).
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
-# Lines that are made narrower at once, to keep copies of a picture small.
+# Lines that are resized at once, to keep copies of an image small.
 _BAND = 256
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
+_DAMAGED = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error)
 
 
-class UnusablePictureError(Exception):
+class UnusableImageError(Exception):
     """The file cannot be put into a letter; the sentence says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResizedImage:
-    """The bytes of a picture, and what they are."""
+    """The bytes of an image, their type, and its size in pixels."""
 
     content: bytes
     content_type: str
@@ -74,82 +77,69 @@ class ResizedImage:
 
 
 def resize_image(file: bytes) -> ResizedImage:
-    """The picture in a file, made fit for mail. Raises `UnusablePictureError`."""
+    """Return the image in a file, made fit for mail. Raises `UnusableImageError`."""
     if len(file) > MOST_BYTES:
-        raise UnusablePictureError(too_large())
+        raise UnusableImageError(TOO_LARGE)
     try:
         with warnings.catch_warnings():
-            # Its own bound is looked at below, before anything is unpacked; and what a camera noted
-            # down wrongly concerns nobody.
+            # Pillow's own pixel limit and broken metadata; our limits follow before decoding.
             warnings.simplefilter("ignore")
-            picture = Image.open(io.BytesIO(file), formats=_KINDS)
-            _refuse_bombs(picture, file)
-            if picture.format == _PHOTOGRAPH_AND_MORE:
-                picture.load()
-                return _encoded(_upright(picture), opaque_as="JPEG")
-            if getattr(picture, "is_animated", False):
-                return _animation(picture, file)
-            picture.load()
-            return _encoded(_upright(picture), opaque_as=picture.format or "PNG")
+            image = Image.open(io.BytesIO(file), formats=_FORMATS)
+            _check_header(image, file)
+            is_photograph = image.format == _MULTI_PICTURE
+            if getattr(image, "is_animated", False) and not is_photograph:
+                return _keep_animation(image, file)
+            image.load()
+            opaque_format = "JPEG" if is_photograph else image.format or "PNG"
+            return _encode(_normalise(image), opaque_format)
     except UnidentifiedImageError:
-        raise UnusablePictureError(
+        raise UnusableImageError(
             "This is no picture that mail can show; a PNG, JPEG, GIF or WebP file is expected."
         ) from None
     except Image.DecompressionBombError:
-        raise UnusablePictureError(
+        raise UnusableImageError(
             "This picture has far too many pixels; save it smaller and choose it again."
         ) from None
-    except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error):
-        raise UnusablePictureError(
+    except _DAMAGED:
+        raise UnusableImageError(
             "This picture is damaged or cut off; save it anew and choose it again."
         ) from None
 
 
-def too_large() -> str:
-    """The sentence for a file that is larger than is taken."""
-    return (
-        f"This file has more than {MOST_BYTES // 1024 // 1024} MB; "
-        "save the picture smaller and choose it again."
-    )
+def _check_header(image: Image.Image, file: bytes) -> None:
+    """Refuse by its header what would take too much memory, and let a JPEG be decoded smaller."""
+    width, height = image.size
+    is_jpeg = isinstance(image, JpegImageFile)
+    by_lines = is_jpeg and "progressive" not in image.info and _is_one_scan(file)
+    most = MOST_PIXELS if by_lines else MOST_DECODED_PIXELS
+    if image.format == "WEBP":
+        most = MOST_WEBP_PIXELS
+    if width * height > most:
+        raise _too_many_pixels(width * height, most)
+    if _orientation(image) in _QUARTER_TURNS:
+        width, height = height, width
+    resized = round(height * min(1, WIDEST / width))
+    if resized > TALLEST:
+        raise UnusableImageError(
+            f"This picture is {resized:,} pixels tall at a width of {min(width, WIDEST):,}; "
+            f"at most {TALLEST:,} are possible. Cut it into several and choose them one by one."
+        )
+    if is_jpeg:
+        # Both sides, because an image to be turned is as wide as it is high in the file.
+        image.draft(image.mode, (WIDEST, WIDEST))
+    if image.width * image.height > MOST_DECODED_PIXELS:
+        raise _too_many_pixels(width * height, MOST_DECODED_PIXELS)
 
 
-def _too_many_pixels(pixels: int, most: int) -> str:
-    return (
+def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
+    return UnusableImageError(
         f"This picture has {math.ceil(pixels / 100_000) / 10} megapixels; "
         f"at most {most // 1_000_000} are possible. Save it smaller and choose it again."
     )
 
 
-def _refuse_bombs(picture: Image.Image, file: bytes) -> None:
-    """Refuse by its header what would take too much memory, and have a JPEG read smaller."""
-    width, height = picture.size
-    by_lines = (
-        isinstance(picture, JpegImageFile)
-        and "progressive" not in picture.info
-        and _is_one_scan(file)
-    )
-    most = MOST_PIXELS if by_lines else MOST_UNPACKED
-    if picture.format == "WEBP":
-        most = MOST_OF_WEBP
-    if width * height > most:
-        raise UnusablePictureError(_too_many_pixels(width * height, most))
-    if _turn_noted_in(picture) in _QUARTER_TURNS:
-        width, height = height, width
-    shown = round(height * min(1, WIDEST / width))
-    if shown > TALLEST:
-        raise UnusablePictureError(
-            f"This picture is {shown:,} pixels tall at a width of {min(width, WIDEST):,}; "
-            f"at most {TALLEST:,} are possible. Cut it into several and choose them one by one."
-        )
-    if isinstance(picture, JpegImageFile):
-        # The shorter side as well: a turned one is as wide as it is high in the file.
-        picture.draft(picture.mode, (WIDEST, WIDEST))
-    if picture.width * picture.height > MOST_UNPACKED:
-        raise UnusablePictureError(_too_many_pixels(width * height, MOST_UNPACKED))
-
-
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Whether all of each line stands together; otherwise all is unpacked before the first line."""
+    """Whether one scan has all components; otherwise all is decoded before the first line."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]
@@ -168,123 +158,118 @@ def _is_one_scan(jpeg: bytes) -> bool:
     return False
 
 
-def _animation(picture: Image.Image, file: bytes) -> ResizedImage:
-    if picture.format != "GIF":
-        raise UnusablePictureError(
+def _keep_animation(image: Image.Image, file: bytes) -> ResizedImage:
+    if image.format != "GIF":
+        raise UnusableImageError(
             "This picture moves, and mail shows moving pictures only as GIF; save it as one."
         )
     content, frames = strip_gif_metadata(file)
     if frames > MOST_FRAMES:
-        raise UnusablePictureError(
+        raise UnusableImageError(
             f"This moving picture has {frames:,} frames; at most {MOST_FRAMES:,} are possible. "
             "Save it with fewer and choose it again."
         )
-    if picture.width > WIDEST or len(content) > LARGEST_PICTURE:
-        raise UnusablePictureError(
+    if image.width > WIDEST or len(content) > LARGEST_IMAGE:
+        raise UnusableImageError(
             f"A moving picture is kept as it is, so it may be at most {WIDEST} pixels wide and "
-            f"{LARGEST_PICTURE // 1024 // 1024} MB large. This one has {picture.width:,} pixels "
+            f"{LARGEST_IMAGE // 1024 // 1024} MB large. This one has {image.width:,} pixels "
             f"and {len(content) / 1024 / 1024:.1f} MB; save it smaller."
         )
-    return ResizedImage(content, "image/gif", picture.width, picture.height)
+    return ResizedImage(content, "image/gif", image.width, image.height)
 
 
-def _upright(picture: Image.Image) -> Image.Image:
-    """As it is meant to be looked at: turned, in the colours of screens, not too wide."""
-    turn = _turn_noted_in(picture)
-    if picture.mode.startswith("I;16") or picture.mode == "I":
-        picture = picture.point(lambda value: value / 256).convert("L")
-    has_holes = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
-    profile = picture.info.get("icc_profile")
-    mode = "RGBA" if has_holes else "RGB"
-    # Before all else that makes a copy of it.
-    picture = _not_too_wide(picture, mode, turned=turn in _QUARTER_TURNS)
+def _normalise(image: Image.Image) -> Image.Image:
+    """Return the image upright, in sRGB, and at most `WIDEST` pixels wide."""
+    turn = _orientation(image)
+    if image.mode.startswith("I;16") or image.mode == "I":
+        image = image.point(lambda value: value / 256).convert("L")
+    is_transparent = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
+    profile = image.info.get("icc_profile")
+    mode = "RGBA" if is_transparent else "RGB"
+    # Before anything else that copies it.
+    image = _narrow(image, mode, turned=turn in _QUARTER_TURNS)
     if turn is not None:
-        picture = picture.transpose(turn)
-    if profile and picture.mode in ("RGB", "CMYK", "L"):
-        picture = _in_screen_colours(picture, profile)
-    return picture if picture.mode == mode else picture.convert(mode)
+        image = image.transpose(turn)
+    if profile and image.mode in ("RGB", "CMYK", "L"):
+        image = _convert_to_srgb(image, profile)
+    return image if image.mode == mode else image.convert(mode)
 
 
-def _not_too_wide(picture: Image.Image, mode: str, *, turned: bool) -> Image.Image:
+def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
     """
-    At most `WIDEST` pixels wide, in a mode that can be resized: `mode` or an opaque one.
+    Return the image at most `WIDEST` pixels wide, in a mode that can be resized.
 
-    A picture that was too wide is closed: its memory is needed for the narrow one.
+    A wider image is closed to free its memory.
     """
-    width = picture.height if turned else picture.width
+    width = image.height if turned else image.width
     if width <= WIDEST:
-        return _resizable(picture, mode)
-    wide, high = (max(1, round(side * WIDEST / width)) for side in picture.size)
+        return _to_resizable(image, mode)
+    wide, high = (max(1, round(side * WIDEST / width)) for side in image.size)
     narrow: Image.Image | None = None
-    for top in range(0, picture.height, _BAND):
-        bottom = min(top + _BAND, picture.height)
-        band = _resizable(picture.crop((0, top, picture.width, bottom)), mode)
+    for top in range(0, image.height, _BAND):
+        bottom = min(top + _BAND, image.height)
+        band = _to_resizable(image.crop((0, top, image.width, bottom)), mode)
         if mode == band.mode == "RGBA":
-            # Holes have no colour that could run into what is beside them.
+            # Premultiplied, so that transparent pixels do not bleed.
             band = band.convert("RGBa")
         band = band.resize((wide, band.height), Image.Resampling.LANCZOS)
         if narrow is None:
-            narrow = Image.new(band.mode, (wide, picture.height))
+            narrow = Image.new(band.mode, (wide, image.height))
             narrow.info = band.info
         narrow.paste(band, (0, top))
     assert narrow is not None  # noqa: S101
     # Callers still hold it.
-    picture.close()
+    image.close()
     narrow = narrow.resize((wide, high), Image.Resampling.LANCZOS)
     return narrow.convert("RGBA") if narrow.mode == "RGBa" else narrow
 
 
-def _resizable(picture: Image.Image, mode: str) -> Image.Image:
-    return picture if picture.mode in ("RGB", "CMYK", "L", mode) else picture.convert(mode)
+def _to_resizable(image: Image.Image, mode: str) -> Image.Image:
+    return image if image.mode in ("RGB", "CMYK", "L", mode) else image.convert(mode)
 
 
-def _turn_noted_in(picture: Image.Image) -> Image.Transpose | None:
-    """How the camera was held. What else it noted is often broken, and no reason to refuse."""
+def _orientation(image: Image.Image) -> Image.Transpose | None:
+    """Return the turn that the camera noted. Broken metadata is no reason to refuse."""
     try:
-        return _TURNS.get(picture.getexif().get(_ORIENTATION, 1))
-    except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error):
+        return _TURNS.get(image.getexif().get(_ORIENTATION, 1))
+    except _DAMAGED:
         return None
 
 
-def _in_screen_colours(picture: Image.Image, profile: bytes) -> Image.Image:
-    """The profile is metadata and goes; the colours that it stands for stay."""
+def _convert_to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
     try:
         screen = ImageCms.createProfile("sRGB")
-        turned = ImageCms.profileToProfile(picture, io.BytesIO(profile), screen, outputMode="RGB")
+        turned = ImageCms.profileToProfile(image, io.BytesIO(profile), screen, outputMode="RGB")
     except (ImageCms.PyCMSError, OSError, ValueError):
-        return picture
-    return turned if turned is not None else picture
+        return image
+    return turned if turned is not None else image
 
 
-def _encoded(picture: Image.Image, *, opaque_as: str) -> ResizedImage:
-    """As small as it has to be: first at less quality, then with fewer pixels."""
-    photograph = picture.mode == "RGB" and opaque_as in ("JPEG", "WEBP")
+def _encode(image: Image.Image, opaque_format: str) -> ResizedImage:
+    """Reduce quality first, and then pixels, until the file is small enough."""
+    is_photograph = image.mode == "RGB" and opaque_format in ("JPEG", "WEBP")
     while True:
-        tries = _as_jpeg(picture) if photograph else _as_png(picture)
-        for content, content_type in tries:
-            if len(content) <= LARGEST_PICTURE:
-                return ResizedImage(content, content_type, picture.width, picture.height)
-        size = (max(1, int(picture.width * _SMALLER)), max(1, int(picture.height * _SMALLER)))
-        picture = picture.resize(size, Image.Resampling.LANCZOS)
+        for content, content_type in _encodings(image, is_photograph=is_photograph):
+            if len(content) <= LARGEST_IMAGE:
+                return ResizedImage(content, content_type, image.width, image.height)
+        size = (max(1, int(image.width * _SMALLER)), max(1, int(image.height * _SMALLER)))
+        image = image.resize(size, Image.Resampling.LANCZOS)
 
 
-def _as_jpeg(picture: Image.Image) -> Iterator[tuple[bytes, str]]:
-    for quality in _QUALITIES:
-        yield _saved(picture, "JPEG", quality=quality, optimize=True, progressive=True)
-
-
-def _as_png(picture: Image.Image) -> Iterator[tuple[bytes, str]]:
-    yield _saved(picture, "PNG", optimize=True)
-    if picture.mode == "RGB":
-        # What is too rich for a PNG is most likely a photograph.
-        yield from _as_jpeg(picture)
+def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[bytes, str]]:
+    if not is_photograph:
+        yield _save(image, "PNG", optimize=True)
+    if image.mode == "RGB":
+        # An image that is too large as PNG is most likely a photograph.
+        for quality in _QUALITIES:
+            yield _save(image, "JPEG", quality=quality, optimize=True, progressive=True)
     else:
-        yield _saved(picture.quantize(256, method=Image.Quantize.FASTOCTREE), "PNG", optimize=True)
+        yield _save(image.quantize(256, method=Image.Quantize.FASTOCTREE), "PNG", optimize=True)
 
 
-def _saved(picture: Image.Image, kind: str, **how: Any) -> tuple[bytes, str]:
-    # Nothing that the file noted down comes along.
-    picture.info = {key: value for key, value in picture.info.items() if key == "transparency"}
+def _save(image: Image.Image, kind: str, **options: Any) -> tuple[bytes, str]:
+    # Without metadata.
+    image.info = {key: value for key, value in image.info.items() if key == "transparency"}
     file = io.BytesIO()
-    picture.save(file, kind, **how)
+    image.save(file, kind, **options)
     return file.getvalue(), f"image/{kind.lower()}"

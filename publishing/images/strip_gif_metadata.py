@@ -1,7 +1,7 @@
 """
-A moving GIF without the remarks in it: comments and whatever programs leave there. Pure.
+Strip comments and application data from an animated GIF; its frames stay. Pure.
 
-Its frames are not touched, so it moves as it did. (GIF89a, sections 15 to 27.)
+GIF89a, sections 15 to 27.
 """
 
 from __future__ import annotations
@@ -9,44 +9,44 @@ from __future__ import annotations
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 _CONTROL, _APPLICATION = 0xF9, 0xFF
-# The one application that says something of how it is shown: how often it is repeated.
+# The application blocks that say how often it repeats.
 _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
 def strip_gif_metadata(gif: bytes) -> tuple[bytes, int]:
     """
-    The same animation, and how many frames it has.
+    Return the same animation, and how many frames it has. Linear in its bytes.
 
-    Linear in its bytes. Raises `ValueError` or `IndexError` where it is no whole GIF.
+    Raises `ValueError` or `IndexError` if the GIF is incomplete.
     """
-    at = _SCREEN + _table(gif[10])
+    at = _SCREEN + _table_length(gif[10])
     # One buffer: a list of millions of tiny blocks would take many times the file.
     kept, frames = bytearray(gif[:at]), 0
     while gif[at] != _END:
         start = at
         if gif[at] == _EXTENSION:
-            label, at = gif[at + 1], _after_blocks(gif, at + 2)
-            shown = label == _CONTROL or (
+            label, at = gif[at + 1], _skip_blocks(gif, at + 2)
+            is_shown = label == _CONTROL or (
                 label == _APPLICATION and gif[start + 3 : start + 14] in _REPEATS
             )
         elif gif[at] == _IMAGE:
-            at = _after_blocks(gif, at + 10 + _table(gif[at + 9]) + 1)
-            shown = True
+            at = _skip_blocks(gif, at + 10 + _table_length(gif[at + 9]) + 1)
+            is_shown = True
             frames += 1
         else:
             raise ValueError("The GIF is damaged.")
-        if shown:
+        if is_shown:
             kept += gif[start:at]
     kept.append(_END)
     return bytes(kept), frames
 
 
-def _table(flags: int) -> int:
-    """How many bytes the colour table takes that these flags announce."""
+def _table_length(flags: int) -> int:
+    """Return the bytes of the colour table that these flags announce."""
     return 3 * 2 ** ((flags & 7) + 1) if flags & 0x80 else 0
 
 
-def _after_blocks(gif: bytes, at: int) -> int:
+def _skip_blocks(gif: bytes, at: int) -> int:
     while gif[at]:
         at += gif[at] + 1
     return at + 1

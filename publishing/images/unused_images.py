@@ -1,11 +1,9 @@
 """
-Pictures that no letter shows: since when, and which go. The only place that deletes pictures.
+Delete images that no letter shows.
 
-Each look puts down which picture is in no draft, no edition and no form that is kept, and since
-when; the mark goes when it is in one again, or when its file is uploaded again. So what may go was
-found unused at every look for all that time, and somebody who is just putting a picture in has
-as long from the upload on. Nobody is locked out for it: words that name a picture after it went are
-like words that name one which there never was.
+Each run marks the images that are in no draft and no edition, and clears the mark of the others. An
+image goes once it was unused at every run for the whole time, so an author has that long after an
+upload. Nothing is locked: an address of a deleted image is like one that never existed.
 """
 
 from __future__ import annotations
@@ -20,8 +18,7 @@ from delivery.retention.batched_delete import short_delete
 # Each may be two megabytes.
 AT_ONCE = 20
 
-# Whatever looks like the id of a picture counts, however its address is written. Editions hold what
-# was sent, test letters and versions that were called back too; none but a test letter ever goes.
+# Any UUID counts as an image's id. Editions include tests and versions that were called back.
 _IN_USE = """
     SELECT DISTINCT lower(found[1])::uuid FROM (
         SELECT letter FROM draft UNION ALL SELECT text FROM draft
@@ -35,18 +32,18 @@ _IS_OLD = "unused_since < clock_timestamp() - make_interval(secs => %s)"
 
 
 def count_unused(days: float) -> int:
-    """How many pictures no letter shows, and none has for so many days. Reads every letter."""
+    """Return how many images were unused for so many days. Reads every letter."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*) FROM uploaded_image WHERE {_IS_OLD} AND id <> ALL(%s)",  # noqa: S608
-            [days * 86400, _in_use()],
+            [days * 86400, _load_ids_in_use()],
         )
         return int(cursor.fetchone()[0])
 
 
 def delete_unused(days: float) -> Iterator[int]:
-    """Look which pictures no letter shows, and delete those that none has for so many days."""
-    look()
+    """Mark unused images, and delete those that were unused for so many days."""
+    mark_unused()
     yield 0
     while True:
         with short_delete() as cursor:
@@ -58,31 +55,31 @@ def delete_unused(days: float) -> Iterator[int]:
                 """,  # noqa: S608 -- a constant
                 [days * 86400, AT_ONCE],
             )
-            gone = int(cursor.rowcount)
-        yield gone
-        if gone < AT_ONCE:
+            deleted = int(cursor.rowcount)
+        yield deleted
+        if deleted < AT_ONCE:
             return
 
 
-def look() -> None:
-    """Put down which pictures no letter shows now, and take the mark off those that one does."""
-    in_use = _in_use()
+def mark_unused() -> None:
+    """Mark the images that no letter shows now, and clear the mark of the others."""
+    in_use = _load_ids_in_use()
     with short_delete() as cursor:
-        # In one order, so that two who look at once wait for each other. Whoever uploads the file
-        # of one again is waited for, too: without the mark of now nothing goes.
+        # Ordered, so that two concurrent runs wait for each other. A concurrent upload is awaited
+        # too: nothing is deleted without the mark of now.
         cursor.execute(
             """
             UPDATE uploaded_image AS image
                SET unused_since = CASE WHEN image.unused_since IS NULL THEN clock_timestamp() END
               FROM (SELECT id FROM uploaded_image WHERE (id = ANY(%s)) = (unused_since IS NOT NULL)
-                    ORDER BY id FOR NO KEY UPDATE) AS otherwise
-             WHERE image.id = otherwise.id
+                    ORDER BY id FOR NO KEY UPDATE) AS changed
+             WHERE image.id = changed.id
             """,
             [in_use],
         )
 
 
-def _in_use() -> list[UUID]:
+def _load_ids_in_use() -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(_IN_USE)
         return [row[0] for row in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""A draft: the words of an issue while they are being written."""
+"""A draft of an issue."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from publishing.content.edition_content import LONGEST_TITLE
 
 class Draft(models.Model):
     """
-    What an author is writing: a new issue, or the next version of one (`issue`).
+    What an author writes: a new issue, or the next version of one (`issue`).
 
-    Every save counts `revision` up by one and names the revision it was made from, so that of two
-    tabs the later never wins in silence. `key` is the one idempotency key under which it is
-    published, however often the button is pressed; `edition` is what it became. From then on it is
-    kept as it was, because it holds what an edition does not: the Markdown.
+    Every save increments `revision` and names the one it was made from. The draft is published
+    under `key`, once, and becomes `edition`; then it stays for its Markdown.
     """
 
     class Format(models.TextChoices):
@@ -70,7 +68,7 @@ class Draft(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     saved_at = models.DateTimeField(db_default=Now())
 
-    # Where publishing takes two: who agreed, and to exactly which words.
+    # The second person, and the hash of what they approved.
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -83,7 +81,6 @@ class Draft(models.Model):
 
     class Meta:
         db_table = "draft"
-        # What may be done with drafts is a permission of the issue (`write_draft`).
         default_permissions = ()
         constraints = [
             models.UniqueConstraint(name="one_draft_per_key", fields=["key"]),
@@ -109,5 +106,4 @@ class Draft(models.Model):
         ]
 
     def __str__(self) -> str:
-        # What is longer than any title was pasted into the wrong field.
         return " ".join(self.title.split())[:LONGEST_TITLE] or "Untitled"

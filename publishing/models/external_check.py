@@ -1,4 +1,4 @@
-"""What was found when something outside was looked at: a domain's records, a link."""
+"""Results of external checks: a domain's records, a link."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from django.db.models.functions import Now
 
 
 class ExternalCheck(models.Model):
-    """
-    The latest look at one thing that is not ours to know: kept, so that pages need not wait for it.
-
-    `found` is the answer as a value; what it means is decided where it is shown.
-    """
+    """The latest result about one subject, kept so that pages need not wait for it."""
 
     class Kind(models.TextChoices):
         """What was looked at."""

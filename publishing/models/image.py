@@ -1,4 +1,4 @@
-"""A picture that an author put into a letter."""
+"""Images that authors upload for letters."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length, Now
 
-LARGEST_PICTURE = 2 * 1024 * 1024
-# So that the database can be told how many bytes are too many.
+LARGEST_IMAGE = 2 * 1024 * 1024
 models.BinaryField.register_lookup(Length)
 
 
 class UploadedImage(models.Model):
-    """
-    A picture, made small enough for mail and rid of what cameras note down.
-
-    It stands in the database, so that every web process and every backup has it. Its address never
-    shows another picture, and it is kept as long as mails may lead to it.
-    """
+    """An image, small enough for mail and without metadata. It is kept while a letter shows it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     sha256 = models.BinaryField()
@@ -52,7 +46,7 @@ class UploadedImage(models.Model):
             ),
             models.CheckConstraint(
                 name="image_size_is_limited",
-                condition=Q(content__length__lte=LARGEST_PICTURE),
+                condition=Q(content__length__lte=LARGEST_IMAGE),
             ),
         ]
 
@@ -61,7 +55,7 @@ class UploadedImage(models.Model):
 
 
 class UploadAttempts(models.Model):
-    """How many pictures an author tried to upload in the hour that began with the first of them."""
+    """How many images an author tried to upload in the hour that began with the first try."""
 
     author = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"

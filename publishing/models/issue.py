@@ -1,4 +1,4 @@
-"""An issue, of which editions are published."""
+"""An issue, whose editions are published."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ from django.db.models.functions import Now
 
 
 class Issue(models.Model):
-    """
-    A title and the address of its page in the archive.
-
-    What was published of it are its editions (`delivery.Edition`), which never change.
-    """
+    """A title, and the address of its page in the archive."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=500)
     slug = models.SlugField(max_length=80)
     created_at = models.DateTimeField(db_default=Now())
-    # Its page is there for whoever has the address, and nothing leads to it.
+    # Its page exists, but no list leads to it.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # What was asked for when it was published: the key of that form stands for it, whatever it is
-    # changed to later.
+    # What was asked for when it was published; a repeated post is compared with it.
     published_unlisted = models.BooleanField(default=False, db_default=False)
 
     class Meta:

@@ -7,11 +7,7 @@ from django.db.models.functions import Now
 
 
 class Receipt(models.Model):
-    """
-    What went out, to how many, when: made once when an edition has ended, and signed.
-
-    Kept word for word, because deliveries are dropped one day and the receipt must outlive them.
-    """
+    """What went out, to how many, when. It outlives the deliveries, which may be dropped."""
 
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"

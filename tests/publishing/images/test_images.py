@@ -14,9 +14,9 @@ from django.db.models import F
 from PIL import Image, ImageOps, PngImagePlugin
 
 from publishing.images import images
-from publishing.images.resize_image import UnusablePictureError, resize_image
+from publishing.images.resize_image import UnusableImageError, resize_image
 from publishing.models import UploadAttempts, UploadedImage
-from publishing.models.image import LARGEST_PICTURE
+from publishing.models.image import LARGEST_IMAGE
 from tests.publishing.author_browser import Page, WindowOf
 
 UPLOAD = "/admin/newsletters/pictures/"
@@ -107,7 +107,7 @@ class TestMadeFitForMail:
             broken = bytearray(chance.choice(files))
             for _ in range(chance.choice([1, 2, 5])):
                 broken[chance.randrange(min(len(broken), 200))] = chance.choice([0, 1, 2, 127, 255])
-            with suppress(UnusablePictureError):
+            with suppress(UnusableImageError):
                 resize_image(bytes(broken))
 
     def test_a_photograph_with_another_behind_it_does_not_move(self):
@@ -123,11 +123,11 @@ class TestMadeFitForMail:
     def test_at_most_two_megabytes(self, kind):
         file = io.BytesIO()
         noise((1100, 1100)).save(file, kind, **({"quality": 100} if kind == "JPEG" else {}))
-        assert len(file.getvalue()) > LARGEST_PICTURE
+        assert len(file.getvalue()) > LARGEST_IMAGE
 
         small = resize_image(file.getvalue())
 
-        assert len(small.content) <= LARGEST_PICTURE
+        assert len(small.content) <= LARGEST_IMAGE
         assert read(small).size == (small.width, small.height)
 
     def test_a_large_one_with_holes_keeps_them(self):
@@ -138,7 +138,7 @@ class TestMadeFitForMail:
 
         small = resize_image(file.getvalue())
 
-        assert len(small.content) <= LARGEST_PICTURE
+        assert len(small.content) <= LARGEST_IMAGE
         assert read(small).convert("RGBA").getextrema()[3][0] < 255
         assert read(resize_image(picture("WEBP", mode="RGBA"))).mode == "RGBA"
 
@@ -162,7 +162,7 @@ class TestMadeFitForMail:
         frames = [Image.new("RGB", (1300, 20), colour) for colour in ("red", "green")]
         frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
 
-        with pytest.raises(UnusablePictureError, match=r"at most 1200 pixels wide .* has 1,300"):
+        with pytest.raises(UnusableImageError, match=r"at most 1200 pixels wide .* has 1,300"):
             resize_image(file.getvalue())
 
     def test_a_gif_with_too_many_frames_is_refused_undecoded(self):
@@ -172,7 +172,7 @@ class TestMadeFitForMail:
         most = resize_image(screen + frame * 500 + b";")
 
         assert most.content == screen + frame * 500 + b";"
-        with pytest.raises(UnusablePictureError, match="has 501 frames; at most 500 are possible"):
+        with pytest.raises(UnusableImageError, match="has 501 frames; at most 500 are possible"):
             resize_image(screen + frame * 501 + b";")
 
     @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ class TestMadeFitForMail:
         if kind != "WEBP":
             file = file[:-100]  # decoded, it would be called damaged
 
-        with pytest.raises(UnusablePictureError, match=refusal):
+        with pytest.raises(UnusableImageError, match=refusal):
             resize_image(file)
 
     def test_what_is_no_picture_is_refused_in_a_sentence(self):
@@ -199,14 +199,14 @@ class TestMadeFitForMail:
         universe[16:24] = b"\x7f\xff\xff\xff\x7f\xff\xff\xff"
         svg = b"<svg xmlns='x'><script/></svg>"
         for file in (b"", b"not at all", svg, picture("BMP"), picture("TIFF"), bytes(universe)):
-            with pytest.raises(UnusablePictureError):
+            with pytest.raises(UnusableImageError):
                 resize_image(file)
 
     def test_one_that_is_cut_off_is_refused_in_a_sentence(self):
         file = io.BytesIO()
         noise((200, 200)).save(file, "JPEG")
 
-        with pytest.raises(UnusablePictureError, match="damaged or cut off"):
+        with pytest.raises(UnusableImageError, match="damaged or cut off"):
             resize_image(file.getvalue()[:5000])
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from publishing.images.resize_image import UnusablePictureError, resize_image
+from publishing.images.resize_image import UnusableImageError, resize_image
 
 pytestmark = pytest.mark.process
 
@@ -62,7 +62,7 @@ def test_a_progressive_jpeg_disguised_as_baseline_is_refused() -> None:
     comment = bytes(0xEFF0 - 3) + frame + bytes(100)
     head = b"\xff\xd8\xff\xff\xef\xf0\xf0" + comment.ljust(0xF0F0 - 2, b"\0")
 
-    with pytest.raises(UnusablePictureError, match="megapixels"):
+    with pytest.raises(UnusableImageError, match="megapixels"):
         resize_image(head + file.getvalue()[2:])
 
 
