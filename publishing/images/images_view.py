@@ -66,7 +66,7 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         return _refused(request, str(error), status=503)
     alt = request.POST.get("alt", "")
     if not wants_json(request):
-        query = urlencode({"picture": image.pk, "alt": alt})
+        query = urlencode({"picture": str(image.pk), "alt": alt})
         return see_other(f"{reverse('desk:pictures')}?{query}")
     return JsonResponse(
         {
