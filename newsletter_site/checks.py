@@ -32,7 +32,7 @@ def check_site_host(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
-    """A mistyped DATABASE_URL would begin an empty site, so every command says where the data is."""
+    """A mistyped DATABASE_URL would begin an empty site, so every command names the database."""
     if not settings.DEBUG and not settings.DATABASE_IS_NAMED:
         yield Info(
             "DATABASE_URL is not set, so this site uses a PostgreSQL that Homing keeps in "

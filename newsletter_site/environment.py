@@ -1,7 +1,7 @@
 """
 Typed reading of environment variables, for `settings.py`.
 
-A wrong value ends the program with one sentence: the variable, the value found and the expected one.
+A wrong value ends the program with one sentence: variable, value found, value expected.
 """
 
 from __future__ import annotations

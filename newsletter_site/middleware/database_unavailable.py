@@ -65,7 +65,7 @@ class DatabaseUnavailable(MiddlewareMixin):
         if not is_unavailable(error):
             return None
         # Django does not log an error that a middleware answered.
-        logger.error("the database is unavailable", exc_info=error)
+        logger.error("the database is away", exc_info=error)
         return _page(request)
 
 

@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 what a person goes by after a restored backup is logged at every level
-    LOGGING: «**{name: {"level": "INFO"} for name in WRITTEN_AT_EVERY_LEVEL},»
+    LOGGING: «**{name: {"level": "INFO"} for name in ALWAYS_LOGGED},»
     test_it_is_logged_what_was_cancelled_and_who_was_erased
 the server brought along logs no statement that failed
     SETTINGS: «"log_min_error_statement": "panic",»
