@@ -1,14 +1,13 @@
 """Times as Postmark writes and reads them.
 
-Postmark writes seven fractional digits, and reads `fromdate` and `todate` as US Eastern time. The
-Eastern rule is written out here, so that the sandbox needs no time zone files.
+Postmark writes seven fractional digits, and reads `fromdate` and `todate` as US Eastern time.
 """
 
 import time
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
-STANDARD = timezone(timedelta(hours=-5))
-DAYLIGHT = timezone(timedelta(hours=-4))
+EASTERN = ZoneInfo("America/New_York")
 NS_PER_SECOND = 1_000_000_000
 
 
@@ -18,17 +17,12 @@ def now_ns() -> int:
 
 def utc_text(at_ns: int) -> str:
     """`2026-05-04T14:15:22.9870001Z`."""
-    seconds, rest = divmod(at_ns, NS_PER_SECOND)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 100:07d}Z"
+    return _text(at_ns, UTC).replace("+00:00", "Z")
 
 
 def eastern_text(at_ns: int) -> str:
     """`2026-05-04T10:15:22.9870001-04:00`."""
-    seconds, rest = divmod(at_ns, NS_PER_SECOND)
-    moment = datetime.fromtimestamp(seconds, UTC)
-    zone = eastern_zone(moment)
-    offset = "-04:00" if zone is DAYLIGHT else "-05:00"
-    return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M:%S}.{rest // 100:07d}{offset}"
+    return _text(at_ns, EASTERN)
 
 
 def clock_text(at_ns: int) -> str:
@@ -42,14 +36,6 @@ def day_text(at_ns: int) -> str:
     return f"{local.tm_mday} {time.strftime('%b %Y, %H:%M:%S', local)}"
 
 
-def eastern_zone(moment: datetime) -> timezone:
-    """Daylight time runs from the second Sunday of March, 2:00 standard time, to the first Sunday
-    of November, 2:00 daylight time (rule since 2007)."""
-    begins = _sunday(moment.year, 3, 2).replace(hour=7)
-    ends = _sunday(moment.year, 11, 1).replace(hour=6)
-    return DAYLIGHT if begins <= moment < ends else STANDARD
-
-
 def read_eastern(text: str, *, end_of_day: bool) -> int | None:
     """Return a `fromdate` or `todate` as nanoseconds since 1970, or None if it is not a date.
 
@@ -61,8 +47,7 @@ def read_eastern(text: str, *, end_of_day: bool) -> int | None:
     except ValueError:
         return None
     if found.tzinfo is None:
-        # Read as standard time first: close enough to tell which of the two offsets applies.
-        found = found.replace(tzinfo=eastern_zone(found.replace(tzinfo=STANDARD)))
+        found = found.replace(tzinfo=EASTERN)
     if len(text.strip()) == len("2026-05-04") and end_of_day:
         found += timedelta(days=1)
         return int(found.timestamp()) * NS_PER_SECOND - 1
@@ -70,6 +55,7 @@ def read_eastern(text: str, *, end_of_day: bool) -> int | None:
     return int(found.timestamp() * 1_000_000) * 1000 + last
 
 
-def _sunday(year: int, month: int, which: int) -> datetime:
-    first = datetime(year, month, 1, tzinfo=UTC)
-    return first + timedelta(days=(6 - first.weekday()) % 7 + 7 * (which - 1))
+def _text(at_ns: int, zone: tzinfo) -> str:
+    seconds, rest = divmod(at_ns, NS_PER_SECOND)
+    text = datetime.fromtimestamp(seconds, zone).isoformat()
+    return f"{text[:19]}.{rest // 100:07d}{text[19:]}"

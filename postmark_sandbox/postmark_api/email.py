@@ -83,27 +83,27 @@ def _accept(
     """Keep the messages and return their results by position. The test token keeps nothing."""
     sandbox, messages = call.sandbox, list(accepted.values())
     if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
-        said, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]
+        text, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]
     elif messages:
         positions = None if whole else list(accepted)
         stored = sandbox.outbox.accept(call.request.body, messages, positions)
         call.stored = stored
         sandbox.events.accepted(stored, messages)
         sandbox.gate.changed()
-        said, at_ns = "OK", stored.at_ns
+        text, at_ns = "OK", stored.at_ns
         ids = [sandbox.outbox.id_of(stored.first + n) for n in range(stored.size)]
     else:
         return {}
     at = utc_text(at_ns)
     return {
-        position: _result(message, message_id, at, said)
+        position: _result(message, message_id, at, text)
         for (position, message), message_id in zip(accepted.items(), ids, strict=True)
     }
 
 
-def _result(message: CheckedMessage, message_id: str, at: str, said: str) -> dict[str, Any]:
+def _result(message: CheckedMessage, message_id: str, at: str, text: str) -> dict[str, Any]:
     if message.inactive:
-        said = (
+        text = (
             "Message OK, but will not deliver to these inactive addresses: "
             f"{', '.join(message.inactive)}. {INACTIVE}"
         )
@@ -112,7 +112,7 @@ def _result(message: CheckedMessage, message_id: str, at: str, said: str) -> dic
         "SubmittedAt": at,
         "MessageID": message_id,
         "ErrorCode": 0,
-        "Message": said,
+        "Message": text,
     }
 
 

@@ -118,7 +118,7 @@ def _failure(results: list[dict[str, Any]]) -> str | None:
 
 def _test_event(trigger: str, stream: str) -> dict[str, Any]:
     """An event about no message. Postmark's test events are not documented."""
-    at, said = utc_text(now_ns()), "A test event."
+    at, details = utc_text(now_ns()), "A test event."
     event: dict[str, Any] = {
         "RecordType": trigger,
         "MessageStream": stream,
@@ -134,8 +134,8 @@ def _test_event(trigger: str, stream: str) -> dict[str, Any]:
             "Type": kind.type,
             "TypeCode": kind.code,
             "Name": kind.name,
-            "Description": said,
-            "Details": said,
+            "Description": details,
+            "Details": details,
             "Email": NOBODY,
             "From": NOBODY,
             "BouncedAt": at,
@@ -152,7 +152,7 @@ def _test_event(trigger: str, stream: str) -> dict[str, Any]:
             "SuppressSending": True,
             "SuppressionReason": "ManualSuppression",
         },
-        "Delivery": {"DeliveredAt": at, "Details": said},
+        "Delivery": {"DeliveredAt": at, "Details": details},
         "Open": {**seen, "FirstOpen": True, "ReadSeconds": 0},
         "Click": {
             **seen,
