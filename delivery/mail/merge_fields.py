@@ -1,7 +1,7 @@
 """
-Merge fields: `{{ name }}`, `{{ name|there }}` and the other places a reader's own words go.
+Merge fields such as `{{ name }}` and `{{ name|there }}`. Pure.
 
-Pure text. Triple braces are Postmark's own placeholders and are left alone.
+Triple braces are Postmark's own placeholders and stay as they are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TITLE_FIELDS = (*FIELD_NAMES, "email")
 TITLE_FIELDS_SHOWN = ", ".join(f"{{{{ {name} }}}}" for name in TITLE_FIELDS)
 BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "archive_url")
 
-# Blanks around a name are taken off afterwards: left to the expression, a long run of them would
-# be tried in every division. Beginning with its braces, it is looked for by them alone.
+# Blanks around a name are stripped afterwards: in the pattern, a long run of them would be tried in
+# every division. It begins with braces, so the search skips to them.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 MAX_SHOWN_LENGTH = 40
 # A text with more unknown fields than this was written for another program.
@@ -28,7 +28,7 @@ MAX_UNKNOWN_FIELDS = 20
 
 
 class Field(NamedTuple):
-    """One place in a text: which value goes there, and what stands there if it is empty."""
+    """One field in a text, and what is written where its value is empty."""
 
     name: str
     fallback: str
@@ -36,10 +36,7 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnknownField:
-    """
-    A field that there is not: what was found, the likeliest that was meant, if any, and which there
-    are.
-    """
+    """An unknown field, the one that was probably meant, if any, and those that are allowed."""
 
     name: str
     meant: str | None
@@ -57,7 +54,7 @@ class UnknownField:
 
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
-    """The first `MOST_UNKNOWN` fields of `text` that are not `allowed`, each once."""
+    """The first `MAX_UNKNOWN_FIELDS` fields of `text` that are not `allowed`, each once."""
     found: dict[str, None] = {}
     for match in FIELD_PATTERN.finditer(text):
         if (name := match[1].strip()) not in allowed:
@@ -73,56 +70,50 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
 
 
 def iter_fields(text: str) -> Iterator[Field]:
-    """Every field of `text`, in order, whether there is such a field or not."""
+    """Yield every field of `text` in order, known or not."""
     for match in FIELD_PATTERN.finditer(text):
         yield Field(match[1].strip(), (match[2] or "").strip())
 
 
 def strip_fields(text: str) -> str:
-    """`text` with nothing in the places of its fields."""
+    """`text` without its fields."""
     return FIELD_PATTERN.sub("", text)
 
 
 def uses_field(text: str, name: str) -> bool:
-    """Whether the field `name` stands somewhere in `text`."""
+    """Whether `text` contains the field `name`."""
     return any(match[1].strip() == name for match in FIELD_PATTERN.finditer(text))
 
 
 class FieldTemplate:
     """
-    A text cut at its fields once, so that filling it for a reader is one join.
+    A text split at its fields once, so that filling it for a reader is one join.
 
     With `html=True` values are escaped; a fallback is the author's own HTML and stays as written.
     """
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
-        self._parts: list[str] = []
-        self._fields: list[tuple[int, Field]] = []
-        end = 0
-        for match in FIELD_PATTERN.finditer(text):
-            self._parts.append(text[end : match.start()])
-            self._fields.append(
-                (len(self._parts), Field(match[1].strip(), (match[2] or "").strip()))
-            )
-            self._parts.append("")
-            end = match.end()
-        self._parts.append(text[end:])
+        parts = FIELD_PATTERN.split(text)
+        self._texts = parts[0::3]
+        self._fields = [
+            Field(name.strip(), (fallback or "").strip())
+            for name, fallback in zip(parts[1::3], parts[2::3], strict=True)
+        ]
 
     @property
     def has_fields(self) -> bool:
-        """Whether it is another text for other values."""
+        """Whether the text depends on values."""
         return bool(self._fields)
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The text for one reader. A field without a value and without a fallback is empty."""
-        if not self._fields:
-            return self._parts[0]
-        parts = self._parts.copy()
-        for place, field in self._fields:
+        filled = [self._texts[0]]
+        for field, text in zip(self._fields, self._texts[1:], strict=True):
             value = values.get(field.name, "")
             if not value:
-                parts[place] = field.fallback
-            else:
-                parts[place] = escape(value) if self._html else value
-        return "".join(parts)
+                value = field.fallback
+            elif self._html:
+                value = escape(value)
+            filled += (value, text)
+        return "".join(filled)

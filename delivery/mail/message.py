@@ -1,8 +1,8 @@
 """
-One reader's message, as Postmark takes it.
+Renders each reader's message as Postmark takes it.
 
-The same delivery always gives the same message but for the attempt's id: a second try must not be
-another mail. Made outside any transaction.
+A delivery always gives the same message except for the attempt's id: a second try must not be
+another mail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from delivery.mail.transactional_mail import provider_tag
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix
 
-# Postmark fills this in itself where it handles unsubscribes.
+# Postmark replaces this where it handles unsubscribes.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
@@ -31,7 +31,7 @@ MAX_SUBJECT_LENGTH = 2000
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What all copies of an edition have in common besides their content."""
+    """What all messages of an edition have in common besides their content."""
 
     issue: UUID
     version: int
@@ -44,7 +44,7 @@ class Envelope:
 
 
 class Recipient(NamedTuple):
-    """Whose copy it is. `fields` are the values of `READER_FIELDS`, in that order."""
+    """Who gets a message. `fields` are the values of `READER_FIELDS`, in that order."""
 
     recipient: int
     address: str
@@ -56,98 +56,12 @@ class Recipient(NamedTuple):
         return {**dict(zip(FIELD_NAMES, self.fields, strict=True)), "email": self.address}
 
 
-class NewsletterRenderer:
-    """Makes the messages of one edition of the newsletter; its letter is cut once."""
-
-    def __init__(
-        self,
-        envelope: Envelope,
-        *,
-        title: str,
-        html_mail: str,
-        text_mail: str,
-        unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]],
-    ) -> None:
-        self._unsubscribe_urls = unsubscribe_urls
-        self._handles_unsubscribes = envelope.handles_unsubscribes
-        self._letter = _MessageBuilder(
-            envelope,
-            title=title,
-            html_mail=html_mail,
-            text_mail=text_mail,
-            values={"archive_url": envelope.archive_url},
-            own={name: name for name in (*FIELD_NAMES, "email")} | {"unsubscribe_url": "link"},
-            headers=self._headers,
-        )
-        self._list_id = {
-            "Name": "List-Id",
-            "Value": _list_id(envelope.newsletter, self._letter.domain),
-        }
-
-    def messages(self, copies: Sequence[Recipient], attempt: UUID) -> list[bytes]:
-        """The message of each copy, sent under `attempt`, as JSON and in the order of `copies`."""
-        links = (
-            self._unsubscribe_urls([copy.recipient for copy in copies])
-            if self._handles_unsubscribes
-            else [POSTMARK_UNSUBSCRIBE] * len(copies)
-        )
-        return self._letter.filled(copies, links, attempt)
-
-    def _headers(self, link: str) -> list[dict[str, str]]:
-        headers = [self._list_id]
-        if self._handles_unsubscribes:
-            # RFC 8058: exactly one of each, and one https address.
-            headers += [{"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
-        return headers
-
-
-class TransactionalRenderer:
+class Renderer:
     """
-    Makes the messages of one edition of mail on request.
+    Renders the messages of one edition, whose letter is split at its merge fields once.
 
-    There is no list to leave and none to name (RFC 2369 and 2919 are for lists): one mail, which
-    one person asked for. `values` are the newsletter's own of this moment.
-    """
-
-    def __init__(
-        self,
-        envelope: Envelope,
-        *,
-        title: str,
-        html_mail: str,
-        text_mail: str,
-        values: Mapping[str, str],
-        link: Callable[[int], str],
-    ) -> None:
-        self._link = link
-        self._letter = _MessageBuilder(
-            envelope,
-            title=title,
-            html_mail=html_mail,
-            text_mail=text_mail,
-            values=values,
-            own={"email": "email", "link": "link"},
-            headers=_no_more,
-        )
-
-    def messages(self, copies: Sequence[Recipient], attempt: UUID) -> list[bytes]:
-        """The message of each copy, sent under `attempt`, as JSON and in the order of `copies`."""
-        links = [self._link(copy.recipient) for copy in copies]
-        return self._letter.filled(copies, links, attempt)
-
-
-def _no_more(link: str) -> list[dict[str, str]]:
-    """No headers beside those of every mail."""
-    return []
-
-
-class _MessageBuilder:
-    """
-    What the messages of one edition have in common, and the places where they differ.
-
-    `values` are those of the merge fields that are the same for every reader; `own` names the
-    fields that are not, and which of a reader's own values (such as `name`, `link`) each holds.
-    `headers` makes what stands beside the headers of every mail, of the reader's link.
+    `values` are those of the merge fields that are the same for every reader. `own` names the
+    other fields, and which of a reader's values (such as `name`, `link`) each holds.
     """
 
     def __init__(
@@ -159,16 +73,14 @@ class _MessageBuilder:
         text_mail: str,
         values: Mapping[str, str],
         own: Mapping[str, str],
-        headers: Callable[[str], list[dict[str, str]]],
     ) -> None:
         self._title = FieldTemplate(title, html=False)
         self._html = FieldTemplate(html_mail, html=True) if html_mail else None
         self._text = FieldTemplate(text_mail, html=False) if text_mail else None
         self._values = values
         self._own = own
-        self._headers = headers
-        self._stem = key_prefix(envelope.issue, envelope.version)
-        self.domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
+        self._key_prefix = key_prefix(envelope.issue, envelope.version)
+        self._domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
         self._common: dict[str, Any] = {
             "From": envelope.sender,
             "Tag": provider_tag(envelope.issue),
@@ -179,69 +91,134 @@ class _MessageBuilder:
         if envelope.reply_to:
             self._common["ReplyTo"] = envelope.reply_to
         self._texts = (title, html_mail, text_mail, repr(envelope), repr(sorted(values.items())))
-        self._cuts: dict[tuple[bool, ...], MessageTemplate] = {}
+        self._templates: dict[tuple[bool, ...], MessageTemplate] = {}
 
-    def filled(
-        self, copies: Sequence[Recipient], links: Sequence[str], attempt: UUID
-    ) -> list[bytes]:
-        """The messages of these readers, each with its own of `links`, as JSON."""
+    def messages(self, recipients: Sequence[Recipient], attempt: UUID) -> list[bytes]:
+        """Render the messages of `recipients` under `attempt`, as JSON and in their order."""
+        links = self._links([each.recipient for each in recipients])
         values = {"attempt": attempt.hex}
         messages = []
-        for copy, link in zip(copies, links, strict=True):
-            values["recipient"] = str(copy.recipient)
-            values.update(copy.values, link=link)
+        for recipient, link in zip(recipients, links, strict=True):
+            values["recipient"] = str(recipient.recipient)
+            values.update(recipient.values, link=link)
             if self._title.has_fields:
                 own = {field: values[name] for field, name in self._own.items()}
                 values["subject"] = _as_subject(self._title.fill({**self._values, **own}))
-            messages.append(self._cut_for(copy).filled(values))
+            messages.append(self._template_for(recipient).fill(values))
         return messages
 
-    def _cut_for(self, copy: Recipient) -> MessageTemplate:
-        """
-        The message as readers share it who lack the same values.
+    def _links(self, recipients: Sequence[int]) -> Sequence[str]:
+        raise NotImplementedError
 
-        Where a value is missing, what stands in its fields is the author's own words.
-        """
-        lacks = tuple(map(not_, (*copy.fields, copy.address)))
-        if lacks not in self._cuts:
-            self._cuts[lacks] = self._cut(lacks)
-        return self._cuts[lacks]
+    def _headers(self, link: str) -> list[dict[str, str]]:
+        """The headers beside those of every mail."""
+        return []
 
-    def _cut(self, lacks: tuple[bool, ...]) -> MessageTemplate:
-        marks = ValueMarkers(*self._texts)
-        key = self._stem + marks.of("recipient")
+    def _template_for(self, recipient: Recipient) -> MessageTemplate:
+        """The template for readers who lack the same values: there the author's fallbacks stay."""
+        lacks = tuple(map(not_, (*recipient.fields, recipient.address)))
+        if lacks not in self._templates:
+            self._templates[lacks] = self._template(lacks)
+        return self._templates[lacks]
 
+    def _template(self, lacks: tuple[bool, ...]) -> MessageTemplate:
+        markers = ValueMarkers(*self._texts)
+        key = self._key_prefix + markers.of("recipient")
         lacking = dict(zip((*FIELD_NAMES, "email"), lacks, strict=True))
 
         def values(*, in_html: bool) -> dict[str, str]:
             own = {
-                field: "" if lacking.get(name) else marks.of(name, in_html=in_html)
+                field: "" if lacking.get(name) else markers.of(name, in_html=in_html)
                 for field, name in self._own.items()
             }
             return {**self._values, **own}
 
         message = {
             **self._common,
-            "To": marks.of("email"),
-            "Subject": marks.of("subject")
+            "To": markers.of("email"),
+            "Subject": markers.of("subject")
             if self._title.has_fields
             else _as_subject(self._title.fill({})),
-            "Metadata": {"delivery": key, "attempt": marks.of("attempt")},
+            "Metadata": {"delivery": key, "attempt": markers.of("attempt")},
             "Headers": [
-                {"Name": "Message-ID", "Value": f"<{key}@{self.domain}>"},
+                {"Name": "Message-ID", "Value": f"<{key}@{self._domain}>"},
                 KEEP_ID,
-                *self._headers(marks.of("link")),
+                *self._headers(markers.of("link")),
             ],
         }
         if self._html:
             message["HtmlBody"] = self._html.fill(values(in_html=True))
         if self._text:
             message["TextBody"] = self._text.fill(values(in_html=False))
-        return marks.cut(message)
+        return markers.split(message)
+
+
+class NewsletterRenderer(Renderer):
+    """Renders an edition of the newsletter, with the headers of a list."""
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        title: str,
+        html_mail: str,
+        text_mail: str,
+        unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]],
+    ) -> None:
+        super().__init__(
+            envelope,
+            title=title,
+            html_mail=html_mail,
+            text_mail=text_mail,
+            values={"archive_url": envelope.archive_url},
+            own={name: name for name in (*FIELD_NAMES, "email")} | {"unsubscribe_url": "link"},
+        )
+        self._unsubscribe_urls = unsubscribe_urls
+        self._handles_unsubscribes = envelope.handles_unsubscribes
+        list_id = _list_id(envelope.newsletter, self._domain)
+        self._list_headers = [{"Name": "List-Id", "Value": list_id}]
+
+    def _links(self, recipients: Sequence[int]) -> Sequence[str]:
+        if self._handles_unsubscribes:
+            return self._unsubscribe_urls(recipients)
+        return [POSTMARK_UNSUBSCRIBE] * len(recipients)
+
+    def _headers(self, link: str) -> list[dict[str, str]]:
+        if not self._handles_unsubscribes:
+            return self._list_headers
+        # RFC 8058: exactly one of each, and one https address.
+        return [*self._list_headers, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
+
+
+class TransactionalRenderer(Renderer):
+    """Renders an edition of transactional mail, which belongs to no list (RFC 2369, RFC 2919)."""
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        title: str,
+        html_mail: str,
+        text_mail: str,
+        values: Mapping[str, str],
+        link: Callable[[int], str],
+    ) -> None:
+        super().__init__(
+            envelope,
+            title=title,
+            html_mail=html_mail,
+            text_mail=text_mail,
+            values=values,
+            own={"email": "email", "link": "link"},
+        )
+        self._link = link
+
+    def _links(self, recipients: Sequence[int]) -> Sequence[str]:
+        return [self._link(recipient) for recipient in recipients]
 
 
 def _as_subject(title: str) -> str:
-    """A title as one line of at most what Postmark takes."""
+    """A title on one line, no longer than Postmark allows."""
     return CONTROL_CHARACTERS.sub(" ", title)[:MAX_SUBJECT_LENGTH]
 
 

@@ -1,9 +1,8 @@
 """
-A message as JSON, cut once at the places where readers differ.
+A message as JSON, split once at the values that differ between readers.
 
-Most of a message is the same for every reader of an edition: it is written as JSON once, and what
-is left to do for each reader is to escape their own few words and put them in. The result is byte
-for byte what writing the whole message would give. Pure.
+What is left to do for each reader is to escape a few values and join. The result is byte for byte
+what writing the whole message would give. Pure.
 """
 
 from __future__ import annotations
@@ -20,30 +19,30 @@ import orjson
 
 class ValueMarkers:
     """
-    Stand-ins for a reader's own values, while the message around them is written.
+    Markers in place of a reader's values, while the message around them is written.
 
-    Letters and digits, which JSON, HTML and headers leave as they are, and a word that none of the
-    edition's `texts` holds.
+    JSON, HTML and headers leave their letters and digits unchanged, and none of the edition's
+    `texts` holds them.
     """
 
     def __init__(self, *texts: str) -> None:
-        # 64 bits of a hash of all texts: one that holds them cannot be written on purpose.
+        # 64 bits of a hash of all texts: nobody can write a text that contains its own.
         digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
         self._word = f"qz{digest[:16]}n"
-        self._places: list[tuple[str, bool]] = []
+        self._slots: list[tuple[str, bool]] = []
 
     def of(self, name: str, *, in_html: bool = False) -> str:
-        """What stands for the value `name`; in HTML it will be escaped for HTML as well."""
-        place = (name, in_html)
-        if place not in self._places:
-            self._places.append(place)
-        # With a letter after the number, or mark 1 were the beginning of mark 10.
-        return f"{self._word}{self._places.index(place)}q"
+        """The marker of a value; in HTML the value will be escaped."""
+        slot = (name, in_html)
+        if slot not in self._slots:
+            self._slots.append(slot)
+        # A letter ends it, or marker 1 would be the beginning of marker 10.
+        return f"{self._word}{self._slots.index(slot)}q"
 
-    def cut(self, message: Mapping[str, Any]) -> MessageTemplate:
-        """The message as JSON, cut at its marks."""
-        pieces = re.split(rb"%b([0-9]+)q" % self._word.encode(), orjson.dumps(message))
-        return MessageTemplate(pieces[0::2], [self._places[int(number)] for number in pieces[1::2]])
+    def split(self, message: Mapping[str, Any]) -> MessageTemplate:
+        """The message as JSON, split at its markers."""
+        parts = re.split(rb"%b([0-9]+)q" % self._word.encode(), orjson.dumps(message))
+        return MessageTemplate(parts[0::2], [self._slots[int(number)] for number in parts[1::2]])
 
 
 def _no_values(own: list[bytes]) -> tuple[()]:
@@ -51,22 +50,22 @@ def _no_values(own: list[bytes]) -> tuple[()]:
 
 
 class MessageTemplate:
-    """What all messages of an edition share, and whose value goes between which pieces."""
+    """What all messages of an edition share, and which values go between which parts."""
 
-    def __init__(self, shared: list[bytes], places: list[tuple[str, bool]]) -> None:
-        """`shared` are the pieces around `places`, one more; a place has a name and `in_html`."""
-        self._form = b"%b".join(piece.replace(b"%", b"%%") for piece in shared)
-        self._own = list(dict.fromkeys(places))
-        order = [self._own.index(place) for place in places]
-        # One value comes alone, several come as a tuple; `%` takes both.
+    def __init__(self, shared: list[bytes], slots: list[tuple[str, bool]]) -> None:
+        """`shared` are the parts around `slots`, one more; a slot has a name and `in_html`."""
+        self._format = b"%b".join(part.replace(b"%", b"%%") for part in shared)
+        self._own = list(dict.fromkeys(slots))
+        order = [self._own.index(slot) for slot in slots]
+        # `itemgetter` gives one value alone and several as a tuple; `%` takes both.
         self._in_order: Callable[[list[bytes]], object] = (
             itemgetter(*order) if order else _no_values
         )
 
-    def filled(self, values: Mapping[str, str]) -> bytes:
-        """The message with these values in their places."""
+    def fill(self, values: Mapping[str, str]) -> bytes:
+        """The message with these values."""
         own = [
             orjson.dumps(escape(values[name]) if in_html else values[name])[1:-1]
             for name, in_html in self._own
         ]
-        return self._form % self._in_order(own)
+        return self._format % self._in_order(own)

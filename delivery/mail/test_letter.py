@@ -1,9 +1,7 @@
 """
-Test letters: mails that show an author what a reader would get, before anything is published.
+Test letters: editions of one issue that is the same in every database, numbered by version.
 
-Each is an edition of its own, of one issue that is the same in every database, and its version is
-its number. Its one copy goes to an address and to nobody on the list: no reader has the number 0.
-Pure.
+Their one delivery goes to an address and to no reader: no reader has the id 0.
 """
 
 from __future__ import annotations
@@ -16,5 +14,5 @@ MARK = "[Test] "
 
 
 def mark_subject(title: str) -> str:
-    """The subject of a test letter: nobody takes it for the issue itself."""
+    """The subject of a test letter."""
     return f"{MARK}{title}"

@@ -1,11 +1,9 @@
 """
-Mail on request: the mails that one person gets because of what that person did.
+Transactional mail: a confirmation for each sign-up, a link for each request for one's data. Pure.
 
-A confirmation goes to whoever signs up, a record's link to whoever asks what is held about them.
-Each kind is one issue with an id of its own, the same in every database, and the n-th mail that a
-reader asks for is its version n. The words stand here. They hold merge fields for what the
-newsletter says of itself, which is filled in when a mail is rendered, because an edition of these
-is open for years (docs/decisions/0015-mail-on-request.md). Pure.
+Each kind is one issue with an id that is the same in every database; the n-th mail to a reader is
+its version n. The texts hold merge fields for the newsletter's settings, filled in when a mail is
+rendered, because its edition is open for years (docs/decisions/0015-mail-on-request.md).
 """
 
 from __future__ import annotations
@@ -31,10 +29,9 @@ KIND_BY_ISSUE: Mapping[UUID, str] = MappingProxyType(
 @dataclass(frozen=True, slots=True)
 class TransactionalText:
     """
-    What such a mail says, with merge fields: sentences before and after its one link.
+    The text of such a mail, with merge fields: sentences before and after its one link.
 
-    No word of it is the reader's own: a stranger who types somebody's address would otherwise
-    write to them through us.
+    It holds nothing that the reader typed: strangers could use that to write to others.
     """
 
     title: str
@@ -49,24 +46,24 @@ TRANSACTIONAL_TEXTS: Mapping[str, TransactionalText] = MappingProxyType(
         Edition.Kind.CONFIRMATION: TransactionalText(
             title="Confirm that you want {{ newsletter }}",
             before=(
-                "Somebody, most likely you, asked for {{ newsletter }} to be sent to {{ email }}.",
-                "It comes to you once you press the button on the page behind this link.",
+                "Someone, most likely you, signed up for {{ newsletter }} with {{ email }}.",
+                "Open the link and press the button to confirm.",
             ),
             button="Confirm",
-            after=("Was it not you? Then do nothing, and it does not come.",),
+            after=("If it was not you, do nothing: you will not be subscribed.",),
             why="You get this one mail because your address was entered to sign up for "
             "{{ newsletter }}.",
         ),
         Edition.Kind.RECORD: TransactionalText(
             title="Unsubscribe, or see your data: {{ newsletter }}",
             before=(
-                "Somebody, most likely you, asked {{ newsletter }} for this link for {{ email }}.",
+                "Someone, most likely you, asked {{ newsletter }} for this link for {{ email }}.",
                 "Open it to unsubscribe, or to see, download or erase your data.",
             ),
             button="Unsubscribe or see your data",
             after=(
-                "The link is for you alone: whoever has it can see your data.",
-                "Was it not you? Then do nothing: nobody but you has the link.",
+                "Keep the link to yourself: anyone with it can see your data.",
+                "If it was not you, do nothing: only you have the link.",
             ),
             why="You get this one mail because your address was entered to unsubscribe "
             "from {{ newsletter }}, or to see what it holds about you.",
@@ -76,12 +73,12 @@ TRANSACTIONAL_TEXTS: Mapping[str, TransactionalText] = MappingProxyType(
 
 
 def provider_tag(issue: UUID) -> str:
-    """The tag that all mails of an issue bear at the provider."""
+    """The tag of an issue's mails at the provider."""
     return KIND_BY_ISSUE.get(issue) or f"issue-{issue.hex}"
 
 
 def edition_name(kind: str, version: int) -> str:
-    """What an operator calls an edition of mail on request, whose title has merge fields in it."""
+    """The name of an edition whose title has merge fields, for operators."""
     if kind == Edition.Kind.TEST:
         return f"Test letter number {version:,}"
     name = "Confirmation mail" if kind == Edition.Kind.CONFIRMATION else "Record mail"
@@ -89,7 +86,7 @@ def edition_name(kind: str, version: int) -> str:
 
 
 def newsletter_values(newsletter: Newsletter) -> dict[str, str]:
-    """What the newsletter fills into such a mail; the reader's address and link come on top."""
+    """The newsletter's values of the merge fields of such a mail."""
     name, address = newsletter.name, newsletter.postal_address
     return {
         "newsletter": name,

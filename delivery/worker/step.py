@@ -20,9 +20,8 @@ from django.db import Error
 from delivery import log_context
 from delivery.configuration import Timing
 from delivery.hooks import readers
-from delivery.mail.message import Envelope, NewsletterRenderer, TransactionalRenderer
-from delivery.mail.test_letter import mark_subject
-from delivery.mail.transactional_mail import newsletter_values
+from delivery.mail.edition_renderer import Links, renderer_for
+from delivery.mail.message import Renderer, TransactionalRenderer
 from delivery.models import Attempt, Edition, Newsletter
 from delivery.monitoring import delivery_metrics
 from delivery.postmark.client import Postmark, now_s
@@ -85,7 +84,7 @@ class Dispatcher:
         self._look_ups = look_ups or threading.Lock()
         self._calls = calls or CallSlots(1)
         self._looks_up_first = True
-        self._renderers: OrderedDict[int, NewsletterRenderer] = OrderedDict()
+        self._renderers: OrderedDict[int, Renderer] = OrderedDict()
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """
@@ -277,11 +276,11 @@ class Dispatcher:
             for copy, message in zip(copies, renderer.messages(copies, attempt), strict=True)
         }
 
-    def _renderer(self, edition: int) -> NewsletterRenderer | TransactionalRenderer:
+    def _renderer(self, edition: int) -> Renderer:
         if edition in self._renderers:
             self._renderers.move_to_end(edition)
             return self._renderers[edition]
-        renderer = renderer_for(Edition.objects.get(pk=edition))
+        renderer = renderer_of(Edition.objects.get(pk=edition))
         if isinstance(renderer, TransactionalRenderer):
             # Not kept: its edition is open for years, and the newsletter is named as it is now.
             return renderer
@@ -309,38 +308,14 @@ def bind_claim(claimed: Claim) -> None:
     log_context.bind(issue=claimed.issue, version=claimed.version, batch=claimed.batch)
 
 
-def renderer_for(edition: Edition) -> NewsletterRenderer | TransactionalRenderer:
-    """What makes the messages of an edition: the same for previews and for what goes out."""
-    newsletter = Newsletter.objects.the_one()
-    envelope = Envelope(
-        issue=edition.issue_id,
-        version=edition.version,
-        sender=settings.FROM_EMAIL,
-        reply_to=newsletter.reply_to,
-        stream=edition.stream,
-        newsletter=newsletter.name,
-        archive_url=edition.archive_url,
+def renderer_of(edition: Edition) -> Renderer:
+    """Build the renderer of an edition that is sent."""
+    links = Links(
+        readers.registered().unsubscribe_urls,
+        readers.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
-    if edition.kind in {Edition.Kind.NEWSLETTER, Edition.Kind.TEST}:
-        is_test = edition.kind == Edition.Kind.TEST
-        return NewsletterRenderer(
-            envelope,
-            title=mark_subject(edition.title) if is_test else edition.title,
-            html_mail=edition.html_mail,
-            text_mail=edition.text_mail,
-            unsubscribe_urls=readers.registered().unsubscribe_urls,
-        )
-    return TransactionalRenderer(
-        envelope,
-        title=edition.title,
-        html_mail=edition.html_mail,
-        text_mail=edition.text_mail,
-        values=newsletter_values(newsletter),
-        link=lambda recipient: readers.registered().mail_link(
-            edition.kind, recipient, edition.version
-        ),
-    )
+    return renderer_for(edition, Newsletter.objects.the_one(), links, sender=settings.FROM_EMAIL)
 
 
 def result_of(answer: CallResult) -> Attempt.Result:

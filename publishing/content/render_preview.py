@@ -15,9 +15,10 @@ import orjson
 from django.conf import settings
 from django.urls import reverse
 
+from delivery.mail.edition_renderer import Links, renderer_for
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
-from delivery.models import Newsletter
+from delivery.mail.message import Recipient
+from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS
 from publishing.content.compose_content import compose_content
 from publishing.content.edition_content import Content
@@ -54,22 +55,17 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
     reader = sample_reader(sees_readers=sees_readers)
     mail = compose_content(content)
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
-    renderer = NewsletterRenderer(
-        Envelope(
-            issue=uuid.UUID(int=0),
-            version=1,
-            sender=settings.FROM_EMAIL,
-            reply_to=newsletter.reply_to,
-            stream=settings.POSTMARK_BROADCAST_STREAM,
-            newsletter=newsletter.name,
-            archive_url=settings.SITE_URL + place,
-            handles_unsubscribes=True,
-        ),
+    edition = Edition(
+        issue_id=uuid.UUID(int=0),
+        version=1,
+        stream=settings.POSTMARK_BROADCAST_STREAM,
         title=content.title,
         html_mail=mail.html,
         text_mail=mail.text,
-        unsubscribe_urls=_invalid_links,
+        archive_url=settings.SITE_URL + place,
     )
+    links = Links(_invalid_links, lambda *_: "", handles_unsubscribes=True)
+    renderer = renderer_for(edition, newsletter, links, sender=settings.FROM_EMAIL)
     message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
     return Preview(
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,

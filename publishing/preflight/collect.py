@@ -10,12 +10,12 @@ from functools import partial
 from django.conf import settings
 from django.db.models import Count, Max, Min, Sum
 
-from delivery.mail.compose import compose
 from delivery.models import Attempt, Delivery, Edition, Newsletter
 from delivery.reports.active_editions import load_open_newsletters
 from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.read_health import read_health
 from publishing.approval import approval
+from publishing.content.compose_content import compose_content
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.drafts.drafts import content_of_draft
@@ -181,14 +181,7 @@ def _facts(
     outside: CachedResults,
 ) -> Facts:
     newsletter = Newsletter.objects.the_one()
-    mail = compose(
-        content.title,
-        content.html,
-        content.text,
-        newsletter=newsletter,
-        site_url=settings.SITE_URL,
-        preheader=content.preheader,
-    )
+    mail = compose_content(content)
     sending = read_health()
     fields = fields_without_fallback(content.title, content.preheader, content.html, content.text)
     return Facts(

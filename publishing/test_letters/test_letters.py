@@ -21,11 +21,11 @@ from django.urls import reverse
 
 from delivery.humanise import clock
 from delivery.interface import Fate, enqueue_test, load_test_letter, next_number
-from delivery.mail.compose import compose
 from delivery.mail.test_letter import TEST_ISSUE, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from delivery.reader_fields import FIELD_NAMES
+from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.permissions import TAKE_READERS_AWAY, may
 from subscribers.models import Subscriber
@@ -74,29 +74,13 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
     """
     with transaction.atomic():
         _keep_to_the_limit(author)
-        newsletter = Newsletter.objects.the_one()
-        mail = compose(
-            content.title,
-            content.html,
-            content.text,
-            newsletter=newsletter,
-            site_url=settings.SITE_URL,
-            preheader=content.preheader,
-        )
         edition = Edition.objects.create(
             issue_id=TEST_ISSUE,
             version=next_number(),
             kind=Edition.Kind.TEST,
-            stream=settings.POSTMARK_BROADCAST_STREAM,
             author_id=author,
-            title=content.title,
-            preheader=content.preheader,
-            html_content=content.html,
-            text_content=content.text,
-            html_mail=mail.html,
-            text_mail=mail.text,
-            content_hash=content.sha256,
             archive_url=settings.SITE_URL + reverse("archive:index"),
+            **edition_columns(content),
         )
         address, *fields = _reader_of(to, author)
         enqueue_test(edition, address, fields)

@@ -306,7 +306,7 @@ def test_a_text_that_holds_a_mark_of_another_is_not_filled() -> None:
 @pytest.mark.parametrize("in_html", [False, True])
 def test_a_value_is_escaped_for_where_it_stands(in_html: bool) -> None:
     marks = ValueMarkers()
-    cut = marks.cut({"a": marks.of("name", in_html=in_html), "b": "100 %"})
+    cut = marks.split({"a": marks.of("name", in_html=in_html), "b": "100 %"})
     value = 'Q & "A" <b>\\'
     shown = escape(value) if in_html else value
-    assert cut.filled({"name": value}) == orjson.dumps({"a": shown, "b": "100 %"})
+    assert cut.fill({"name": value}) == orjson.dumps({"a": shown, "b": "100 %"})

@@ -11,7 +11,7 @@ import pytest
 
 from delivery.mail.message import Recipient
 from delivery.models import Edition
-from delivery.worker.step import renderer_for
+from delivery.worker.step import renderer_of
 from idempotency.key import fresh_key
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
@@ -54,7 +54,7 @@ def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, th
     edition = publish(author.pk, fresh_key(), build_content(WORDS), hold_s=0).edition
     edition.archive_url = "https://letter.example.org/archive/"
     ada = Subscriber.objects.get(name="Ada")
-    (made,) = renderer_for(edition).messages([Recipient(ada.pk, ada.email, (ada.name,))], author.pk)
+    (made,) = renderer_of(edition).messages([Recipient(ada.pk, ada.email, (ada.name,))], author.pk)
     sent = json.loads(made)
 
     def without_tokens(mail: str) -> str:

@@ -6,15 +6,15 @@ GUARDS = guards(r"""
 
 # --- The message ---
 a reader's own value is escaped for the HTML around it
-    MessageTemplate.filled: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
+    MessageTemplate.fill: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
     test_a_value_is_escaped_for_where_it_stands
 a reader's own value cannot end the JSON text it stands in
-    MessageTemplate.filled: «orjson.dumps»(escape(values[name]) if in_html else
+    MessageTemplate.fill: «orjson.dumps»(escape(values[name]) if in_html else
         values[name])«[1:-1] →
         .encode()»
     test_a_value_is_escaped_for_where_it_stands
 readers without a name get the author's own word in its place
-    _MessageBuilder._cut.values: field: «"" if lacking.get(name) else» marks.of(name,
+    Renderer._template.values: field: «"" if lacking.get(name) else» markers.of(name,
         in_html=in_html)
     test_readers_with_and_without_a_name_share_no_fallback
 
