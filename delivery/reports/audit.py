@@ -1,44 +1,58 @@
 """
-Checks the books: every sentence here is a query that must find nothing.
+The audit: each rule is a query that must find nothing.
 
-It counts the rows themselves, so it costs what the rows cost; pages never do this.
+It counts the rows themselves, so its cost grows with them; pages never run it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from django.db import connection
 
 from delivery.queue.batches.active_batches import IS_OPEN
 
 
+class AuditRule(StrEnum):
+    """What must hold. `audit_sentences.py` has the words."""
+
+    COUNTS_ADD_UP = "counts_add_up"
+    BATCH_COUNTS_EQUAL_ROWS = "batch_counts_equal_rows"
+    FEEDBACK_COUNTS_EQUAL_ROWS = "feedback_counts_equal_rows"
+    DELIVERY_IS_IN_A_BATCH = "delivery_is_in_a_batch"
+    PROVIDER_ID_IS_UNIQUE = "provider_id_is_unique"
+    ACCEPTED_ONCE = "accepted_once"
+    SENT_HAS_EVIDENCE = "sent_has_evidence"
+    SETTLED_HAS_NO_LEASE = "settled_has_no_lease"
+    ONLY_RUNNING_IS_QUEUED = "only_running_is_queued"
+    PAUSED_BATCHES_ARE_PROBED = "paused_batches_are_probed"
+    DROPPED_IS_SETTLED = "dropped_is_settled"
+    CANCELLED_WAITS_FOR_NOTHING = "cancelled_waits_for_nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A promise that the rows break: which, and where."""
+    """A rule that rows break, and which rows."""
 
-    promise: str
-    where: str
-
-    def __str__(self) -> str:
-        return f"Broken: {self.promise[0].lower()}{self.promise[1:]}: {self.where}"
+    rule: AuditRule
+    params: Mapping[str, Any]
 
 
-# A bare mark of having been sent counts as unknown, whatever the outcome says.
+# A waiting delivery with a sent time or provider id counts as unknown.
 _OUTCOME = """CASE WHEN outcome = 'waiting'
                     AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL)
                    THEN 'marked' ELSE outcome END"""
 
-# What is dropped has counts and no rows, or fewer and fewer of them.
+# Editions whose deliveries are dropped have counts and no rows.
 _HAS_ROWS = """(SELECT copies_dropped_at IS NULL FROM edition
                 WHERE edition.id = batch.edition_id)"""
 
-_PROMISES: tuple[tuple[str, str], ...] = (
-    (
-        "The counts of every edition add up to its audience",
-        """
-        SELECT format('edition %%s has an audience of %%s, its batches hold %%s and count %%s',
-                      id, expected, held, counted)
+_QUERIES: Mapping[AuditRule, str] = {
+    AuditRule.COUNTS_ADD_UP: """
+        SELECT id AS edition, expected, held, counted
         FROM (SELECT edition.id, coalesce(sum(size), 0) AS held,
                      CASE WHEN kind = 'newsletter' THEN audience
                           ELSE coalesce(sum(size), 0) END AS expected,
@@ -49,15 +63,12 @@ _PROMISES: tuple[tuple[str, str], ...] = (
               GROUP BY edition.id) AS books
         WHERE expected <> held OR expected <> counted
         """,
-    ),
-    (
-        "The counts of every batch equal its rows",
-        f"""
-        SELECT format('batch %%s counts %%s but has %%s', batch.id,
-                      concat_ws('/', batch.size, batch.sent, batch.suppressed, batch.withdrawn,
-                                batch.failed, batch.unknown, batch.waiting, batch.missed),
-                      concat_ws('/', held.size, held.sent, held.suppressed, held.withdrawn,
-                                held.failed, held.unknown, held.waiting, held.missed))
+    AuditRule.BATCH_COUNTS_EQUAL_ROWS: f"""
+        SELECT batch.id AS batch,
+               concat_ws('/', batch.size, batch.sent, batch.suppressed, batch.withdrawn,
+                         batch.failed, batch.unknown, batch.waiting, batch.missed) AS counted,
+               concat_ws('/', held.size, held.sent, held.suppressed, held.withdrawn,
+                         held.failed, held.unknown, held.waiting, held.missed) AS found
         FROM batch LEFT JOIN LATERAL (
             SELECT count(*) AS size,
                    count(*) FILTER (WHERE outcome = 'sent') AS sent,
@@ -76,14 +87,10 @@ _PROMISES: tuple[tuple[str, str], ...] = (
               IS DISTINCT FROM (held.size, held.sent, held.suppressed, held.withdrawn, held.failed,
                held.unknown, held.waiting, held.missed)
         """,  # noqa: S608 -- a constant
-    ),
-    (
-        # By the edition, because a copy that goes again in another batch leaves its count behind.
-        "Bounces and complaints of every edition are counted as its rows have them",
-        """
-        SELECT format('edition %%s counts %%s bounced and %%s complained but has %%s and %%s',
-                      edition.id, counted.bounced, counted.complained, held.bounced,
-                      held.complained)
+    # For the whole edition: a delivery that goes again in another batch leaves its count behind.
+    AuditRule.FEEDBACK_COUNTS_EQUAL_ROWS: """
+        SELECT edition.id AS edition, counted.bounced, counted.complained,
+               held.bounced AS found_bounced, held.complained AS found_complained
         FROM edition, LATERAL (
             SELECT coalesce(sum(bounced), 0) AS bounced, coalesce(sum(complained), 0) AS complained
             FROM batch WHERE edition_id = edition.id) AS counted,
@@ -95,34 +102,24 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         WHERE edition.id = ANY(%s) AND copies_dropped_at IS NULL
           AND (counted.bounced, counted.complained) <> (held.bounced, held.complained)
         """,
-    ),
-    (
-        "Every delivery of an edition is in one of its batches",
-        """
-        SELECT format('recipient %%s of edition %%s is in batch %%s', recipient_id, edition.id,
-                      batch_id)
+    AuditRule.DELIVERY_IS_IN_A_BATCH: """
+        SELECT recipient_id AS recipient, edition.id AS edition, batch_id AS batch
         FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
                                   AND delivery.version = edition.version
              LEFT JOIN batch ON batch.id = batch_id AND batch.edition_id = edition.id
         WHERE edition.id = ANY(%s) AND batch.id IS NULL
         """,
-    ),
-    (
-        "No two deliveries share a provider id",
-        """
-        SELECT format('%%s belongs to %%s deliveries', provider_message_id, count(*))
+    AuditRule.PROVIDER_ID_IS_UNIQUE: """
+        SELECT provider_message_id AS message_id, count(*) AS deliveries
         FROM delivery JOIN edition ON edition.issue_id = delivery.issue_id
                                   AND edition.version = delivery.version
         WHERE provider_message_id IS NOT NULL
         GROUP BY provider_message_id
         HAVING count(*) > 1 AND bool_or(edition.id = ANY(%s))
         """,
-    ),
-    (
-        "No delivery was accepted twice",
-        """
-        SELECT format('recipient %%s of edition %%s was also accepted as %%s',
-                      delivery.recipient_id, edition.id, evidence.provider_message_id)
+    AuditRule.ACCEPTED_ONCE: """
+        SELECT delivery.recipient_id AS recipient, edition.id AS edition,
+               evidence.provider_message_id AS message_id
         FROM edition JOIN evidence ON evidence.issue_id = edition.issue_id
                                   AND evidence.version = edition.version
              JOIN delivery ON delivery.issue_id = evidence.issue_id
@@ -131,12 +128,9 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         WHERE edition.id = ANY(%s) AND delivery.outcome = 'sent'
           AND delivery.provider_message_id <> evidence.provider_message_id
         """,
-    ),
-    (
-        "Nothing is marked as sent without evidence",
-        """
-        SELECT format('recipient %%s of edition %%s is %%s, sent at %%s under %%s', recipient_id,
-                      edition.id, outcome, sent_at, coalesce(provider_message_id, 'no id'))
+    AuditRule.SENT_HAS_EVIDENCE: """
+        SELECT recipient_id AS recipient, edition.id AS edition, outcome, sent_at,
+               coalesce(provider_message_id, 'no id') AS message_id
         FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
                                   AND delivery.version = edition.version
         WHERE edition.id = ANY(%s)
@@ -145,21 +139,15 @@ _PROMISES: tuple[tuple[str, str], ...] = (
             OR (outcome NOT IN ('sent', 'unknown')
                 AND (provider_message_id IS NOT NULL OR sent_at IS NOT NULL)))
         """,
-    ),
-    (
-        "Nothing settled is under a lease",
-        """
-        SELECT format('batch %%s is %%s and leased until %%s', id, state, lease_until)
+    AuditRule.SETTLED_HAS_NO_LEASE: """
+        SELECT id AS batch, state, lease_until
         FROM batch
         WHERE edition_id = ANY(%s) AND state IN ('done', 'parked') AND lease_until IS NOT NULL
         """,
-    ),
-    (
-        "Nothing is in line of an edition that is not running, or not reconciled",
-        """
-        SELECT format('batch %%s of edition %%s, which is %%s%%s, is %%s', batch.id, edition.id,
-                      control, CASE WHEN unreconciled_since IS NOT NULL
-                                    THEN ' and not reconciled' ELSE '' END, state)
+    AuditRule.ONLY_RUNNING_IS_QUEUED: """
+        SELECT batch.id AS batch, edition.id AS edition, control,
+               CASE WHEN unreconciled_since IS NOT NULL
+                    THEN ' and not reconciled' ELSE '' END AS unreconciled, state
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s)
           AND (control <> 'running' OR unreconciled_since IS NOT NULL)
@@ -168,50 +156,38 @@ _PROMISES: tuple[tuple[str, str], ...] = (
           AND (kind = 'newsletter'
                OR EXISTS (SELECT FROM attempt WHERE attempt.batch_id = batch.id))
         """,
-    ),
-    (
-        "While batches of a running edition are held back one of them goes first",
-        """
-        SELECT format('edition %%s runs, holds %%s batches back, and %%s', edition.id,
-                      count(*) FILTER (WHERE state = 'paused'),
-                      CASE WHEN probing THEN 'nothing of it moves'
-                           ELSE 'none is to go first' END)
+    AuditRule.PAUSED_BATCHES_ARE_PROBED: """
+        SELECT edition.id AS edition, count(*) FILTER (WHERE state = 'paused') AS paused, probing
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND control = 'running'
         GROUP BY edition.id, probing
         HAVING bool_or(state = 'paused')
            AND (NOT probing OR bool_and(state IN ('paused', 'parked', 'done')))
         """,
-    ),
-    (
-        "Of an edition whose copies were dropped nothing can move any more",
-        f"""
-        SELECT format('batch %%s of edition %%s, dropped at %%s, is %%s', batch.id, edition.id,
-                      copies_dropped_at, state)
+    AuditRule.DROPPED_IS_SETTLED: f"""
+        SELECT batch.id AS batch, edition.id AS edition, copies_dropped_at, state
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND copies_dropped_at IS NOT NULL
           AND (state NOT IN ('done', 'parked')
                OR control = 'running' AND {IS_OPEN})
         """,  # noqa: S608 -- a constant
-    ),
-    (
-        "Of an edition that was cancelled nothing waits outside a call or a doubt",
-        """
-        SELECT format('batch %%s of edition %%s is %%s with %%s waiting', batch.id, edition.id,
-                      state, waiting)
+    AuditRule.CANCELLED_WAITS_FOR_NOTHING: """
+        SELECT batch.id AS batch, edition.id AS edition, state, waiting
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND control = 'cancelled' AND waiting > 0
           AND state NOT IN ('sending', 'unknown', 'looking_up')
         """,
-    ),
-)
+}
 
 
 def find_violations(editions: list[int]) -> list[Violation]:
-    """Every breach in the books of these editions; empty if they balance."""
-    breaches = []
+    """Find every violation among these editions; none if their counts balance."""
+    violations = []
     with connection.cursor() as cursor:
-        for promise, query in _PROMISES:
+        for rule, query in _QUERIES.items():
             cursor.execute(query, [editions])
-            breaches += [Violation(promise, row[0]) for row in cursor.fetchall()]
-    return breaches
+            names = [column.name for column in cursor.description]
+            violations += [
+                Violation(rule, dict(zip(names, row, strict=True))) for row in cursor.fetchall()
+            ]
+    return violations

@@ -12,6 +12,7 @@ from django.conf import settings
 from delivery.interface import control
 from delivery.models import Delivery, Edition
 from delivery.reports.audit import find_violations
+from delivery.reports.audit_sentences import violation_sentence
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import FORM, Post, post_twice
@@ -151,7 +152,7 @@ def _observe(
         counts=status.books,
         state=status.words,
         reason=status.reason,
-        violations=[str(violation) for violation in find_violations([edition.pk])],
+        violations=[violation_sentence(violation) for violation in find_violations([edition.pk])],
         deliveries={
             str(DeliveryKey(edition.issue_id, edition.version, row.recipient_id)): DeliveryRow(
                 row.address, row.outcome, row.reason or ""

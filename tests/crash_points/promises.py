@@ -10,6 +10,7 @@ from django.db import connection
 
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.reports.audit import find_violations
+from delivery.reports.audit_sentences import violation_sentence
 from delivery.reports.edition_counts import load_counts
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.models import Issue
@@ -21,7 +22,7 @@ Accepted = list[tuple[str, str]]
 def always(accepted: Accepted) -> Iterator[str]:
     """At any instant: the books balance, nobody was accepted twice, publishing is whole or not."""
     editions = list(Edition.objects.values_list("pk", flat=True))
-    yield from map(str, find_violations(editions))
+    yield from map(violation_sentence, find_violations(editions))
     for edition in editions:
         if not load_counts(edition).balanced:
             yield f"the books of edition {edition} do not balance: {load_counts(edition)}"

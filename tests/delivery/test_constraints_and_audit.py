@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from delivery.queue import control
 from delivery.reconcile import database_identity
-from delivery.reports.audit import find_violations
+from delivery.reports.audit import AuditRule, find_violations
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import changed
 
@@ -27,8 +27,8 @@ def broken_by(statement: str, *parameters: object) -> str:
     return str(diagnostics.constraint_name or diagnostics.message_primary)
 
 
-def promises_broken(edition: Edition) -> list[str]:
-    return [breach.promise for breach in find_violations([edition.pk])]
+def broken_rules(edition: Edition) -> list[AuditRule]:
+    return [violation.rule for violation in find_violations([edition.pk])]
 
 
 @pytest.fixture
@@ -160,23 +160,23 @@ def test_versions_count_from_one_even_past_all_code(newsroom: Newsroom) -> None:
 def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
-    assert promises_broken(edition) == ["Nothing is marked as sent without evidence"]
+    assert broken_rules(edition) == [AuditRule.SENT_HAS_EVIDENCE]
 
 
 @pytest.mark.parametrize(
-    ("model", "changes", "promise"),
+    ("model", "changes", "rule"),
     [
-        (Batch, {"sent": 2, "suppressed": 1}, "The counts of every batch equal its rows"),
-        (Delivery, {"provider_message_id": "same"}, "No two deliveries share a provider id"),
-        (Edition, {"audience": 4}, "The counts of every edition add up to its audience"),
+        (Batch, {"sent": 2, "suppressed": 1}, AuditRule.BATCH_COUNTS_EQUAL_ROWS),
+        (Delivery, {"provider_message_id": "same"}, AuditRule.PROVIDER_ID_IS_UNIQUE),
+        (Edition, {"audience": 4}, AuditRule.COUNTS_ADD_UP),
     ],
 )
 def test_the_audit_finds_what_cannot_be(
-    sent: Edition, model: type[Model], changes: dict[str, object], promise: str
+    sent: Edition, model: type[Model], changes: dict[str, object], rule: AuditRule
 ) -> None:
-    assert promises_broken(sent) == []
+    assert broken_rules(sent) == []
     model._default_manager.update(**changes)
-    assert promise in promises_broken(sent)
+    assert rule in broken_rules(sent)
 
 
 def test_the_audit_finds_missed_copies_not_counted(newsroom: Newsroom, sent: Edition) -> None:
@@ -184,19 +184,17 @@ def test_the_audit_finds_missed_copies_not_counted(newsroom: Newsroom, sent: Edi
     unproved = dict.fromkeys(("sent_at", "provider_message_id", "evidence"))
     changed(newsroom.copies(sent)[0], **missed, **unproved)
     Batch.objects.update(sent=2, failed=1)
-    assert promises_broken(sent) == ["The counts of every batch equal its rows"]
+    assert broken_rules(sent) == [AuditRule.BATCH_COUNTS_EQUAL_ROWS]
     Batch.objects.update(missed=1)
-    assert promises_broken(sent) == []
+    assert broken_rules(sent) == []
 
 
 @pytest.mark.parametrize("what", ["bounced", "complained"])
 def test_the_audit_finds_bounces_not_counted(newsroom: Newsroom, sent: Edition, what: str) -> None:
     changed(newsroom.copies(sent)[0], **{f"{what}_at": Now()})
-    assert promises_broken(sent) == [
-        "Bounces and complaints of every edition are counted as its rows have them"
-    ]
+    assert broken_rules(sent) == [AuditRule.FEEDBACK_COUNTS_EQUAL_ROWS]
     Batch.objects.update(**{what: 1})
-    assert promises_broken(sent) == []
+    assert broken_rules(sent) == []
 
 
 @pytest.mark.parametrize("held_back_by", ["pause", "restore"])
@@ -206,22 +204,18 @@ def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_
         control.pause(edition.pk)
     else:
         database_identity.declare_restored()
-    assert promises_broken(edition) == []
+    assert broken_rules(edition) == []
     Batch.objects.update(state="ready")
-    assert promises_broken(edition) == [
-        "Nothing is in line of an edition that is not running, or not reconciled"
-    ]
+    assert broken_rules(edition) == [AuditRule.ONLY_RUNNING_IS_QUEUED]
 
 
 def test_the_audit_finds_a_copy_that_waits_of_a_cancelled_edition(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     control.cancel(edition.pk)
-    assert promises_broken(edition) == []
+    assert broken_rules(edition) == []
     Delivery.objects.update(outcome="waiting", reason=None)
     Batch.objects.update(state="paused", waiting=3, withdrawn=0)
-    assert promises_broken(edition) == [
-        "Of an edition that was cancelled nothing waits outside a call or a doubt"
-    ]
+    assert broken_rules(edition) == [AuditRule.CANCELLED_WAITS_FOR_NOTHING]
 
 
 @pytest.mark.parametrize("probing", [True, False])
@@ -229,6 +223,4 @@ def test_the_audit_finds_batches_that_nobody_releases(newsroom: Newsroom, probin
     edition = newsroom.publish(3)
     Batch.objects.update(state="paused")
     Edition.objects.update(probing=probing)
-    assert promises_broken(edition) == [
-        "While batches of a running edition are held back one of them goes first"
-    ]
+    assert broken_rules(edition) == [AuditRule.PAUSED_BATCHES_ARE_PROBED]

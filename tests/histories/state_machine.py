@@ -23,7 +23,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Edition
 from delivery.queue import control
-from delivery.reports.audit import find_violations
+from delivery.reports.audit import AuditRule, find_violations
+from delivery.reports.audit_sentences import violation_sentence
 from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 from publishing.content.edition_content import Content
@@ -70,8 +71,6 @@ ACTIONS: Mapping[str, Callable[[int], int | None]] = {
     "ask again": ask_again,
     "send to missed": functools.partial(control.send_to_missed, most=2),
 }
-
-TWICE = "No delivery was accepted twice"
 
 
 class Histories(RuleBasedStateMachine):
@@ -391,7 +390,9 @@ class Histories(RuleBasedStateMachine):
         ids = [edition.pk for edition in self.editions]
         alarmed = self._alarmed()
         wrong = [
-            str(breach) for breach in find_violations(ids) if breach.promise != TWICE or not alarmed
+            violation_sentence(violation)
+            for violation in find_violations(ids)
+            if violation.rule != AuditRule.ACCEPTED_ONCE or not alarmed
         ]
         if wrong:
             raise WrongError("; ".join(wrong))

@@ -11,11 +11,12 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery.humanise import counted
 from delivery.models import Edition
 from delivery.reports.audit import find_violations
+from delivery.reports.audit_sentences import violation_sentence
 from publishing.editions.parse_edition_name import parse_issue_id
 
 
 class Command(BaseCommand):
-    """Prints each breach of the books' promises; exit 1 if there is any."""
+    """Prints each violation; exit 1 if there is any."""
 
     help = "Check the books of one issue, or of all, against the rows they stand for."
 
@@ -32,12 +33,12 @@ class Command(BaseCommand):
             if not editions:
                 raise CommandError(f"There is no issue {options['issue']}.")
         checked = list(editions.values_list("pk", flat=True))
-        breaches = find_violations(checked)
-        for breach in breaches:
-            self.stdout.write(str(breach))
-        if breaches:
+        violations = find_violations(checked)
+        for violation in violations:
+            self.stdout.write(violation_sentence(violation))
+        if violations:
             self.stdout.write(
-                f"{counted(len(breaches), 'breach', 'breaches')} in the books of "
+                f"{counted(len(violations), 'violation')} in the books of "
                 f"{counted(len(checked), 'edition')}."
             )
             sys.exit(1)
