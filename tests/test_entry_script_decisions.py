@@ -110,12 +110,12 @@ def test_an_environment_holds_what_it_was_finished_for_and_nothing_else(
     (venv / "bin").mkdir(parents=True)
     (venv / "bin" / "python").touch(mode=0o755)
     (venv / "homing.json").write_text(entry.json.dumps(entry.stamp_of(venv, "demo")))
-    assert [entry.holds(venv, lock) for lock in entry.LOCKS] == [True, True, False]
+    assert [entry.is_ready(venv, lock) for lock in entry.LOCKS] == [True, True, False]
     # Behind a link it serves another checkout; moved it does not, because scripts name its path.
     (tmp_path / "link").symlink_to(venv)
-    assert entry.holds(tmp_path / "link", "demo")
+    assert entry.is_ready(tmp_path / "link", "demo")
     moved = venv.rename(tmp_path / "moved")
-    assert not entry.holds(moved, "demo")
+    assert not entry.is_ready(moved, "demo")
     moved.rename(venv)
     (tmp_path / "requirements" / "demo.txt").write_text("# demo, changed\n")
-    assert not entry.holds(venv, "demo")
+    assert not entry.is_ready(venv, "demo")
