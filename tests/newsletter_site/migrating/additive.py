@@ -70,7 +70,7 @@ def unsafe_operations(
     plan: Iterable[Migration], before: ProjectState, ours: Iterable[str]
 ) -> list[UnsafeOperation]:
     """
-    The unsafe operations of every migration of `ours` in `plan`, in order, from the state `before` on.
+    Find the unsafe operations of the migrations of `ours` in `plan`, from the state `before` on.
 
     A table that is made on the way is nobody's yet: with it anything may be done.
     """
