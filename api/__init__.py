@@ -1,7 +1,6 @@
 """
-What every call of a program stands on: whose token it is, its body and its query, what is done once
-under its key, and how a problem is told.
+What all API calls share: the token, reading body and query, idempotency, and problems.
 
-No app, and nothing about newsletters: the calls themselves are in `publishing/api/` and
-`subscribers/api/`, and joined in `newsletter_site/api/api.py`.
+The calls themselves are in `publishing/api/` and `subscribers/api/`, and joined in
+`newsletter_site/api/api.py`.
 """

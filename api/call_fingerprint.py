@@ -1,8 +1,8 @@
 """
-What makes two calls the same: the only place that says which of their values count, and how.
+What makes two calls the same under one idempotency key.
 
-A field that is left out and one at its default are the same. So the call of a program that knows
-nothing of a field stays the same when a release adds that field.
+A field that is left out and one at its default are the same. So a call stays the same when a
+release adds a field that its program does not know.
 """
 
 from __future__ import annotations
@@ -13,35 +13,27 @@ from collections.abc import Sequence
 from django.http import HttpRequest
 from pydantic import BaseModel
 
-from idempotency.fingerprint import UploadedContent, fingerprint, keyed
+from idempotency.fingerprint import FileDigest, content_hash, fingerprints
 
-Values = Sequence[str | UploadedContent]
+Values = Sequence[str | FileDigest]
 
 
-def fingerprints_of_call(
-    request: HttpRequest, body: BaseModel | None, files: Sequence[UploadedContent] = ()
+def call_fingerprints(
+    request: HttpRequest, body: BaseModel | None, files: Sequence[FileDigest] = ()
 ) -> list[bytes]:
     """
-    The fingerprint to remember, and then as it would have been written under each earlier key.
+    Return the fingerprint to save, and those under earlier secret keys.
 
-    Over the method, the path, the query, what came in the body whatever its order and its blanks
-    were, and the files.
+    They cover the method, the path, the query, the values of the body whatever its order and
+    blanks, and the files.
     """
     content: dict[str, Values] = {
         "files": files,
-        "query": [
-            f"{name}={value}" for name in sorted(request.GET) for value in [request.GET[name]]
-        ],
-        **_values_of(body),
+        "query": [f"{name}={request.GET[name]}" for name in sorted(request.GET)],
     }
-    return keyed(fingerprint(request.method or "", request.path, content))
-
-
-def _values_of(body: BaseModel | None) -> dict[str, Values]:
-    if body is None:
-        return {}
-    return {
-        # Texts as they are, so that their line ends are taken for the same.
-        f"body.{name}": ["text", value] if isinstance(value, str) else ["json", json.dumps(value)]
-        for name, value in body.model_dump(mode="json", exclude_defaults=True).items()
-    }
+    if body is not None:
+        for name, value in body.model_dump(mode="json", exclude_defaults=True).items():
+            # Texts as they are, so that their line ends are normalised.
+            is_text = isinstance(value, str)
+            content[f"body.{name}"] = ["text", value] if is_text else ["json", json.dumps(value)]
+    return fingerprints(content_hash(request.method or "", request.path, content))

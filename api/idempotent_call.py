@@ -1,8 +1,7 @@
 """
-A call that changes something: done once under its `Idempotency-Key`, by the rules for forms.
+Run a call that changes something once under its `Idempotency-Key`, by the rules for forms.
 
-The work, its order and the saved answer are in `idempotency/run_once.py`. Here is only what the
-caller is told.
+`idempotency/run_once.py` has the order of things. Here each outcome becomes a response.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from pydantic import BaseModel
 
-from api.bearer import caller_of
-from api.call_fingerprint import fingerprints_of_call
-from api.problem import Kind, ProblemError
-from idempotency.claim import Busy, OtherContent, Replay
-from idempotency.fingerprint import UploadedContent
-from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, BadKey, key_given
-from idempotency.run_once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
-from idempotency.saved_response import response_from
+from api.bearer import get_caller
+from api.call_fingerprint import call_fingerprints
+from api.problem import ProblemError, ProblemType
+from idempotency.claim import DifferentContent, InProgress, Replay
+from idempotency.fingerprint import FileDigest
+from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, InvalidKey, read_key
+from idempotency.run_once import RETRY_AFTER_S, DifferentContentError, Done, Refused, run_once
+from idempotency.saved_response import to_http_response
 
-__all__ = ["KEY_PARAMETER", "OtherContentError", "change", "key_of"]
+__all__ = ["KEY_PARAMETER", "DifferentContentError", "require_key", "run_call"]
 
-# The header of every such call, for the document of the API.
+# The header of every such call, for the OpenAPI document.
 KEY_PARAMETER: dict[str, Any] = {
     "parameters": [
         {
@@ -46,81 +45,67 @@ KEY_PARAMETER: dict[str, Any] = {
 }
 
 
-def change(
+def run_call(
     request: HttpRequest,
     body: BaseModel | None,
     work: Callable[[str], HttpResponse],
     *,
-    files: Sequence[UploadedContent] = (),
-    ready: Callable[[str], None] = lambda _: None,
+    files: Sequence[FileDigest] = (),
+    check: Callable[[str], None] = lambda _: None,
 ) -> HttpResponse:
     """
-    The answer of `work`, done once for the caller and the key of the request.
+    Return the response of `work`, run once for the caller and the key of the request.
 
-    `ready` looks at what has to be right beforehand and raises `ProblemError` if it is not; nothing
-    is claimed then. Whatever `work` raises undoes it and frees the key. `body` and `files` tell the
-    same call from another one (`call_fingerprint.py`). Raises `ProblemError`:
-    without a usable key, for other content under it, or while the first call is at work.
+    `check` runs first and raises `ProblemError` if something is not as it has to be; then nothing
+    is claimed. An exception of `work` undoes it and frees the key. Raises `ProblemError`: without
+    a usable key, for other content under it, or while the first call is at work.
     """
-    key = key_of(request)
-    caller = caller_of(request)
-    if body is None and not files:
-        _came_without_body(request)
-
-    def not_ready() -> None:
-        ready(key)
-
-    outcome = once(
+    key = require_key(request)
+    if body is None and not files and request.body.strip() not in (b"", b"{}"):
+        raise ProblemError(
+            ProblemType.NOT_VALID,
+            f"This call takes no body, and one of {len(request.body):,} bytes came. Nothing was "
+            "done; what the call is about stands in its address and its query.",
+        )
+    outcome = run_once(
         request,
-        caller.id,
+        get_caller(request).id,
         key,
-        fingerprints_of_call(request, body, files),
-        not_ready=not_ready,
+        call_fingerprints(request, body, files),
+        check=lambda: check(key),
         work=lambda: work(key),
     )
     match outcome:
-        case Done(response, _):
+        case Done(response, _) | Refused(response):
             return response
-        case Replay(answer):
-            return response_from(answer)
-        case NotReady(response):
-            return response
-        case OtherContent(made):
+        case Replay(saved):
+            return to_http_response(saved)
+        case DifferentContent(earlier_url):
             raise ProblemError(
-                Kind.OTHER_CONTENT,
+                ProblemType.OTHER_CONTENT,
                 "This key was used before, for a call with other content. Nothing was changed now; "
                 "take a fresh key for a new call.",
-                made=made,
+                earlier_url=earlier_url,
             )
-        case Busy():
+        case InProgress():
             raise ProblemError(
-                Kind.STILL_WORKING,
+                ProblemType.STILL_WORKING,
                 "A call with this key is still at work. Ask again with the same key in a moment.",
                 headers={"Retry-After": str(RETRY_AFTER_S)},
             )
 
 
-def _came_without_body(request: HttpRequest) -> None:
-    """What is said in a body that nobody reads was not said. Raises `ProblemError`."""
-    if request.body.strip() not in (b"", b"{}"):
-        raise ProblemError(
-            Kind.NOT_VALID,
-            f"This call takes no body, and one of {len(request.body):,} bytes came. Nothing was "
-            "done; what the call is about stands in its address and its query.",
-        )
-
-
-def key_of(request: HttpRequest) -> str:
-    """The key that a call carries. Raises `ProblemError` where it carries none that can be used."""
+def require_key(request: HttpRequest) -> str:
+    """Return the key of a call. Raises `ProblemError` if it has no usable one."""
     given = request.headers.get(HEADER)
     if given is None:
         raise ProblemError(
-            Kind.BAD_KEY,
+            ProblemType.BAD_KEY,
             f"The header {HEADER} is missing. Give a key of your own for this one call, such as a "
             "UUID, and the same again if you have to ask again.",
         )
-    key = key_given([], given)
-    if isinstance(key, BadKey):
+    key = read_key([], given)
+    if isinstance(key, InvalidKey):
         sentence = key.reason if given else f"The header {HEADER} is empty. Give a key."
-        raise ProblemError(Kind.BAD_KEY, sentence)
+        raise ProblemError(ProblemType.BAD_KEY, sentence)
     return key

@@ -1,8 +1,8 @@
 """
-Reading a body of JSON: the only place that decides what is readable. What is not gets one sentence.
+Read JSON bodies strictly; refuse a bad one with one sentence.
 
-Refused is what a database or a mail could not hold (NUL characters, halves of a surrogate pair),
-what programs read differently (a name twice in one object, NaN) and what is nested without end.
+Refused are texts that a database or a mail cannot hold (NUL characters, lone surrogates), what
+programs read differently (a name twice in one object, NaN) and deep nesting.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
 
-from api.problem import Fault, Kind, ProblemError
+from api.problem import FieldError, ProblemError, ProblemType
 from delivery.control_characters import CONTROL_CHARACTERS
 
 # No call of ours is nested deeper than a list in an object.
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Whole numbers up to here are the same in every program that reads JSON.
-LARGEST_WHOLE = 2**53 - 1
+# Integers up to here are the same in every program that reads JSON.
+LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
 class StrictParser(Parser):
-    """Reads bodies as above, and queries of one line in which every name stands once."""
+    """Read bodies as above, and queries of one line in which no name occurs twice."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        """The body. Raises `ProblemError`."""
+        """Read the body. Raises `ProblemError`."""
         if request.content_type != "application/json":
             raise ProblemError(
-                Kind.NOT_A_MEDIA_TYPE,
+                ProblemType.NOT_A_MEDIA_TYPE,
                 "The body is not said to be JSON; Content-Type: application/json is expected.",
             )
         return read_json(request.body)
@@ -42,23 +42,17 @@ class StrictParser(Parser):
     def parse_querydict(
         self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
     ) -> dict[str, Any]:
-        """
-        The query. Raises `ProblemError` where a name stands in it twice, or a control character.
-        """
+        """Read the query. Raises `ProblemError` for a repeated name or a control character."""
         for name, values in data.lists():
             if len(values) > 1 and name not in list_fields:
-                raise ProblemError(
-                    Kind.NOT_VALID,
-                    "One name stands twice in the query; each is given once.",
-                    faults=[Fault(shown(name), "It is given more than once.")],
-                )
+                _repeated(name, "One name stands twice in the query; each is given once.")
             if any(CONTROL_CHARACTERS.search(value) for value in values):
                 _not_valid(name, "It holds a control character or a line break; take it out.")
         return super().parse_querydict(data, list_fields, request)
 
 
 def read_json(body: bytes) -> Any:
-    """The value that `body` spells. Raises `ProblemError` with one sentence."""
+    """Read a value. Raises `ProblemError` with one sentence."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,18 +68,14 @@ def read_json(body: bytes) -> Any:
         )
     except ValueError:
         _not_readable("A number in the body has more digits than can be read.")
-    return _sound(value, "", 0)
+    return _checked(value, "", 0)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ProblemError(
-                Kind.NOT_VALID,
-                "One name stands twice in an object; each is given once.",
-                faults=[Fault(shown(name), "It is given more than once.")],
-            )
+            _repeated(name, "One name stands twice in an object; each is given once.")
         found[name] = value
     return found
 
@@ -94,54 +84,59 @@ def _no_constant(name: str) -> NoReturn:
     _not_readable(f"{name} is no number that JSON has.")
 
 
-def _sound(value: Any, at: str, depth: int) -> Any:
-    """The same value, with 2.0 as the whole number that it is."""
+def _checked(value: Any, path: str, depth: int) -> Any:
+    """Return the value, with a float such as 2.0 as an integer."""
     if depth > DEEPEST:
         _too_deep()
     match value:
         case str():
-            _sound_text(value, at)
+            _check_text(value, path)
         case float():
             if not math.isfinite(value):
-                _not_valid(at, "The number is larger than can be read.")
-            if value.is_integer() and abs(value) <= LARGEST_WHOLE:
+                _not_valid(path, "The number is larger than can be read.")
+            if value.is_integer() and abs(value) <= LARGEST_SAFE_INTEGER:
                 return int(value)
         case dict():
             for name in value:
-                _sound_text(name, shown(name))
+                _check_text(name, shorten_name(name))
             return {
-                name: _sound(inner, f"{at}.{name}" if at else name, depth + 1)
+                name: _checked(inner, f"{path}.{name}" if path else name, depth + 1)
                 for name, inner in value.items()
             }
         case list():
-            return [_sound(inner, f"{at}.{place}", depth + 1) for place, inner in enumerate(value)]
+            return [_checked(inner, f"{path}.{n}", depth + 1) for n, inner in enumerate(value)]
     return value
 
 
-def _sound_text(text: str, at: str) -> None:
+def _check_text(text: str, path: str) -> None:
     if "\0" in text:
-        _not_valid(at, "It holds a NUL character, which no text can; remove it.")
+        _not_valid(path, "It holds a NUL character, which no text can; remove it.")
     if _SURROGATE.search(text):
-        _not_valid(at, "It holds half of a character (a lone surrogate); send it whole.")
+        _not_valid(path, "It holds half of a character (a lone surrogate); send it whole.")
 
 
-def _not_valid(at: str, sentence: str) -> NoReturn:
+def _not_valid(path: str, sentence: str) -> NoReturn:
     raise ProblemError(
-        Kind.NOT_VALID,
-        f"“{shown(at)}”: {sentence}" if at else sentence,
-        faults=[Fault(shown(at) or "body", sentence)],
+        ProblemType.NOT_VALID,
+        f"“{shorten_name(path)}”: {sentence}" if path else sentence,
+        errors=[FieldError(shorten_name(path) or "body", sentence)],
     )
 
 
+def _repeated(name: str, sentence: str) -> NoReturn:
+    error = FieldError(shorten_name(name), "It is given more than once.")
+    raise ProblemError(ProblemType.NOT_VALID, sentence, errors=[error])
+
+
 def _not_readable(sentence: str) -> NoReturn:
-    raise ProblemError(Kind.NOT_READABLE, sentence)
+    raise ProblemError(ProblemType.NOT_READABLE, sentence)
 
 
 def _too_deep() -> NoReturn:
     _not_readable(f"The body is nested too deeply; at most {DEEPEST} levels are read.")
 
 
-def shown(name: str) -> str:
-    """A name as it is given back: printable, and not long."""
+def shorten_name(name: str) -> str:
+    """Return a name as it is sent back: printable, and not long."""
     printable = "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
     return printable if len(printable) <= LONGEST_NAME_SHOWN else f"{printable[:59]}…"

@@ -1,6 +1,7 @@
 """
-What a call is answered that is not done: one shape for everything (RFC 9457), and the only place
-that makes it. Never repeats a token, nor more than a field's name of what was posted.
+Problems: the one shape of every response to a call that failed (RFC 9457).
+
+A problem never repeats a token, nor more than a field's name of what was posted.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ MEDIA_TYPE = "application/problem+json"
 URN = "urn:homing:problem:"
 
 
-class Kind(Enum):
-    """Each kind of problem: the status it is answered with, and its title."""
+class ProblemType(Enum):
+    """Each type of problem: its status and its title."""
 
     NOT_READABLE = 400, "The call cannot be read"
     UNKNOWN_HOST = 400, "This site does not answer to that name"
@@ -42,23 +43,23 @@ class Kind(Enum):
 
     @property
     def status(self) -> int:
-        """The status of the answer."""
+        """The HTTP status."""
         return self.value[0]
 
     @property
     def title(self) -> str:
-        """The same for every problem of this kind."""
+        """A title that is the same for every problem of this type."""
         return self.value[1]
 
     @property
     def urn(self) -> str:
-        """What programs tell kinds apart by."""
+        """The identifier by which programs tell types apart."""
         return f"{URN}{self.name.lower().replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong with one field of what was posted: its name, and one sentence."""
+class FieldError:
+    """What is wrong with one posted field: its name, and one sentence."""
 
     field: str
     sentence: str
@@ -66,39 +67,31 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a call was not done: its kind, one sentence, and the fields that it is about."""
+    """Why a call failed: the type, one sentence, and the errors of its fields."""
 
-    kind: Kind
+    type: ProblemType
     detail: str
-    faults: Sequence[Fault] = ()
-    made: str = ""
+    errors: Sequence[FieldError] = ()
+    earlier_url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class ProblemError(Exception):
-    """Raised wherever a call ends with a problem. In the midst of work that undoes it all."""
+    """Ends a call with a problem, and undoes its work. Takes what `Problem` takes."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        detail: str,
-        *,
-        faults: Sequence[Fault] = (),
-        made: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, type: ProblemType, detail: str, **more: Any) -> None:  # noqa: A002
         super().__init__(detail)
-        self.problem = Problem(kind, detail, tuple(faults), made, headers or {})
+        self.problem = Problem(type, detail, **more)
 
 
-class FaultTold(BaseModel):
-    """One field of what was posted, and what is wrong with it."""
+class FieldErrorBody(BaseModel):
+    """One posted field, and what is wrong with it."""
 
     field: str = Field(examples=["title"])
     detail: str = Field(examples=["The title is empty; it becomes the subject of the mail."])
 
 
-class ProblemTold(BaseModel):
+class ProblemBody(BaseModel):
     """Why the call was not done (RFC 9457). Nothing was changed by it."""
 
     model_config = ConfigDict(
@@ -109,36 +102,36 @@ class ProblemTold(BaseModel):
     title: str = Field(examples=["Something has to be put right"])
     status: int = Field(examples=[400], ge=400, le=599)
     detail: str = Field(description="One sentence: what was found, and what to do.")
-    errors: list[FaultTold] = Field(default_factory=list, description="Field by field.")
+    errors: list[FieldErrorBody] = Field(default_factory=list, description="Field by field.")
     made: str = Field(default="", description="Where the earlier work under this key is.")
 
 
-def refusals(*statuses: int) -> dict[int, type[ProblemTold]]:
-    """The problems that an operation names beside those that all have."""
-    return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemTold)
+def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
+    """Return the problem statuses of an operation, with those that all operations have."""
+    return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 
-# Of an operation that changes something.
-CHANGING = (409, 413, 415, 422)
+# The statuses of an operation that changes something.
+CHANGE_STATUSES = (409, 413, 415, 422)
 
 
-def answer_of(problem: Problem) -> HttpResponse:
-    """The answer that tells a problem."""
-    facts: dict[str, Any] = {
-        "type": problem.kind.urn,
-        "title": problem.kind.title,
-        "status": problem.kind.status,
+def problem_response(problem: Problem) -> HttpResponse:
+    """Build the response that states a problem."""
+    content: dict[str, Any] = {
+        "type": problem.type.urn,
+        "title": problem.type.title,
+        "status": problem.type.status,
         "detail": problem.detail,
     }
-    if problem.faults:
-        facts["errors"] = [
-            {"field": fault.field, "detail": fault.sentence} for fault in problem.faults
+    if problem.errors:
+        content["errors"] = [
+            {"field": error.field, "detail": error.sentence} for error in problem.errors
         ]
-    if problem.made:
-        facts["made"] = problem.made
+    if problem.earlier_url:
+        content["made"] = problem.earlier_url
     return HttpResponse(
-        orjson.dumps(facts),
-        status=problem.kind.status,
+        orjson.dumps(content),
+        status=problem.type.status,
         content_type=MEDIA_TYPE,
         headers=dict(problem.headers),
     )

@@ -1,4 +1,4 @@
-"""A name in a query that an operation does not know is refused, like an unknown field of a body."""
+"""Refuse a name in a query that an operation does not know, like an unknown field of a body."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja.operation import Operation
 
-from api.json_body import shown
-from api.problem import Fault, Kind, ProblemError
+from api.json_body import shorten_name
+from api.problem import FieldError, ProblemError, ProblemType
 
 Run = Callable[..., HttpResponseBase]
 
 
-def only_known_queries(run: Run) -> Run:
-    """Decorator for how ninja runs an operation (`add_decorator(…, mode="view")`)."""
+def refuse_unknown_queries(run: Run) -> Run:
+    """Decorate how ninja runs an operation (`add_decorator(…, mode="view")`)."""
     operation: Operation = run.__self__  # type: ignore[attr-defined]  # a bound method of it
     known = {
         name
@@ -28,17 +28,15 @@ def only_known_queries(run: Run) -> Run:
 
     @wraps(run)
     def checked(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-        unknown = sorted(set(request.GET) - known)
-        if unknown:
-            expected = f"known are {', '.join(sorted(known))}" if known else "none is known here"
-            return operation.api.on_exception(
-                request,
-                ProblemError(
-                    Kind.NOT_VALID,
-                    f"“{shown(unknown[0])}” in the query is not known; {expected}.",
-                    faults=[Fault(shown(name), "It is not known here.") for name in unknown[:20]],
-                ),
-            )
-        return run(request, **kwargs)
+        unknown = sorted(map(shorten_name, set(request.GET) - known))
+        if not unknown:
+            return run(request, **kwargs)
+        expected = f"known are {', '.join(sorted(known))}" if known else "none is known here"
+        problem = ProblemError(
+            ProblemType.NOT_VALID,
+            f"“{unknown[0]}” in the query is not known; {expected}.",
+            errors=[FieldError(name, "It is not known here.") for name in unknown[:20]],
+        )
+        return operation.api.on_exception(request, problem)
 
     return checked

@@ -1,8 +1,8 @@
 """
-The messages that a view shows the author, kept back until its work is committed.
+Capture the messages that a view shows, until its work is committed.
 
-"It has been accepted" must not be shown when the commit then fails, and must be shown again
-when the form is answered a second time. So the view gets a store of its own to speak into.
+"It has been accepted" must not be shown when the commit then fails, and must be shown again with
+every replay.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.utils.safestring import SafeData, mark_safe
 
 
 @dataclass(frozen=True)
-class ShownMessage:
+class CapturedMessage:
     """One message: Django's level, the text, its tags, and whether the text is safe HTML."""
 
     level: int
@@ -28,15 +28,15 @@ class ShownMessage:
     is_html: bool
 
 
-class KeptBack(BaseStorage):
-    """Django's store for messages, for the length of one piece of work."""
+class CapturingStorage(BaseStorage):
+    """A message storage of Django for the duration of one piece of work."""
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
         self._unread: list[Message] = []
 
     def _get(self, *args: Any, **kwargs: Any) -> tuple[list[Message], bool]:
-        # A page that shows messages must not show older ones: the page would be saved with them.
+        # A page must not show older messages: it would be saved with them.
         return [], True
 
     def _store(
@@ -45,11 +45,11 @@ class KeptBack(BaseStorage):
         self._unread = list(messages)
         return []
 
-    def unread(self, response: HttpResponse) -> tuple[ShownMessage, ...]:
-        """Return the messages that the answer itself has not shown already, in order."""
+    def unread(self, response: HttpResponse) -> tuple[CapturedMessage, ...]:
+        """Return the messages that the response itself has not shown, in order."""
         self.update(response)
         return tuple(
-            ShownMessage(
+            CapturedMessage(
                 level=message.level,
                 text=str(message.message),
                 tags=message.extra_tags or "",
@@ -60,24 +60,24 @@ class KeptBack(BaseStorage):
 
 
 @contextmanager
-def keeping_back_messages(request: HttpRequest) -> Iterator[KeptBack]:
-    """Collect what is said in this block instead of showing it. A failure is then not announced."""
-    kept_back = KeptBack(request)
+def capture_messages(request: HttpRequest) -> Iterator[CapturingStorage]:
+    """Capture the messages of this block instead of showing them."""
+    storage = CapturingStorage(request)
     usual = getattr(request, "_messages", None)
-    if usual is None:  # the site shows no messages: a view that adds one is told so by Django
-        yield kept_back
+    if usual is None:  # the site shows no messages; Django tells a view that adds one
+        yield storage
         return
-    kept_back.level = usual.level
-    request._messages = kept_back  # type: ignore[attr-defined]  # where Django keeps the store
+    storage.level = usual.level
+    request._messages = storage  # type: ignore[attr-defined]  # where Django keeps the storage
     try:
-        yield kept_back
+        yield storage
     finally:
         request._messages = usual  # type: ignore[attr-defined]
 
 
-def show(request: HttpRequest, messages: Iterable[ShownMessage]) -> None:
+def show_messages(request: HttpRequest, messages: Iterable[CapturedMessage]) -> None:
     """Show these messages to the author on the next page that shows any."""
     for message in messages:
-        # Marked as safe by the view when it was first shown, and read from our own table.
+        # The view marked it as safe, and only this app writes the table.
         text = mark_safe(message.text) if message.is_html else message.text  # noqa: S308
         add_message(request, message.level, text, extra_tags=message.tags)

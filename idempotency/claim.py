@@ -1,8 +1,7 @@
 """
-The claim of a key: decides whether a post is the first one, and makes the others wait.
+Claim a key: decide whether a post is the first one, and let the others wait.
 
-It never does the work and never builds a page. Everything it asks of PostgreSQL lasts for one
-transaction (SET LOCAL, transaction-level locks), so it holds behind a transaction pooler too.
+Everything set in PostgreSQL lasts for one transaction, so this works behind a transaction pooler.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
-from idempotency.response_store import saved_answer
-from idempotency.saved_response import Answer
+from idempotency.response_store import load_response
+from idempotency.saved_response import SavedResponse
 
-# Each one who waits holds a server connection, and a person clicks no more often than this.
-MOST_WAITING = 3
-# One seat for the post that works and one for each that waits. Nobody knows beforehand which of
-# them he will be, and whoever moves up from waiting to working keeps the seat he has.
-SEATS = 1 + MOST_WAITING
+# Each post that waits holds a server connection.
+MAX_WAITING = 3
+# One slot for the post that works and one for each that waits. A post keeps its slot when it moves
+# up from waiting to working.
+SLOTS = 1 + MAX_WAITING
 
 # How soon the server notices that the process behind a running statement is gone.
 GONE_CHECK = "500ms"
@@ -35,65 +34,58 @@ LONGEST_SILENCE = "5s"
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """The key is claimed: do the work and save its answer in this transaction."""
+class Claimed:
+    """The key is claimed: do the work and save its response in this transaction."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """This form was posted before: give its answer again."""
+    """This form was posted before: send its response again."""
 
-    answer: Answer
-
-
-@dataclass(frozen=True)
-class OtherContent:
-    """
-    The key was used before, for a form with other content.
-
-    `made` is where what came of that is to be seen, where its answer said so.
-    """
-
-    made: str = ""
+    response: SavedResponse
 
 
 @dataclass(frozen=True)
-class Busy:
-    """Another post with this key is still at work: look again in a moment."""
+class DifferentContent:
+    """The key was used for other content. `earlier_url` shows its result, if that is known."""
+
+    earlier_url: str = ""
 
 
-def earlier_post(
+@dataclass(frozen=True)
+class InProgress:
+    """Another post with this key is still at work: try again in a moment."""
+
+
+def find_earlier(
     user_id: UUID, key: str, fingerprints: Sequence[bytes]
-) -> Replay | OtherContent | None:
+) -> Replay | DifferentContent | None:
     """
-    Say what an earlier post with this key means for this one; None if there was none.
+    Return what an earlier post with this key means for this one; None if there was none.
 
-    Each of the fingerprints is of this content, as it may have been written.
+    Any of the fingerprints says that the content is the same.
     """
-    saved = saved_answer(user_id, key)
-    if saved is None:
+    stored = load_response(user_id, key)
+    if stored is None:
         return None
-    if saved.fingerprint in fingerprints:
-        return Replay(saved.answer)
-    return OtherContent(saved.answer.leads_to)
+    fingerprint, response = stored
+    return Replay(response) if fingerprint in fingerprints else DifferentContent(response.url)
 
 
 def claim(
     user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
-) -> Fresh | Replay | OtherContent | Busy:
+) -> Claimed | Replay | DifferentContent | InProgress:
     """
-    Claim a key for this post, inside the transaction that will hold the work and its answer.
+    Claim a key in the transaction that will hold the work and its response.
 
-    The first of the fingerprints is written; any of them says that an earlier post was the same.
-
-    Waits at most `wait_s` seconds in all for an earlier post to end. After anything but Fresh
-    the transaction has nothing to commit. Raises WrongIsolationError unless it runs at READ
-    COMMITTED.
+    The first fingerprint is written. Waits at most `wait_s` seconds in all for an earlier post to
+    end. Only after `Claimed` has the transaction something to commit. Raises WrongIsolationError
+    unless it runs at READ COMMITTED.
     """
-    timeout_before, seated = _prepare(user_id, key)
-    if not seated:
-        # Whoever holds the seats may just have been answered; then there is no need to wait.
-        return earlier_post(user_id, key, fingerprints) or Busy()
+    timeout_before, has_slot = _prepare(user_id, key)
+    if not has_slot:
+        # The first post may just have ended; then there is no need to wait.
+        return find_earlier(user_id, key, fingerprints) or InProgress()
     # statement_timeout and not lock_timeout: when posts fail one after the other, the INSERT
     # waits for each of them, and lock_timeout starts again every time. At 0 it would be off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
@@ -102,49 +94,48 @@ def claim(
     except OperationalError as error:
         if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
             raise
-        transaction.set_rollback(True)  # PostgreSQL takes nothing but that after an error
-        return Busy()
+        transaction.set_rollback(True)  # PostgreSQL accepts nothing else after an error
+        return InProgress()
     _set_statement_timeout(timeout_before)
     if inserted:
-        return Fresh()
-    # A new statement sees what has been committed meanwhile. Nothing there: the row expired
+        return Claimed()
+    # A new statement sees what was committed meanwhile. If it finds nothing, the row expired
     # between the two statements, and the next try will be the first post.
-    return earlier_post(user_id, key, fingerprints) or Busy()
+    return find_earlier(user_id, key, fingerprints) or InProgress()
 
 
-def seats(user_id: UUID, key: str) -> list[int]:
-    """Return the numbers of the advisory locks that are the seats at one key (signed, 64 bits)."""
+def slot_locks(user_id: UUID, key: str) -> list[int]:
+    """Return the numbers of the advisory locks that are the slots of one key (signed, 64 bits)."""
+    names = (json.dumps(["idempotency", str(user_id), key, slot]) for slot in range(SLOTS))
     return [
         int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
-        for name in (
-            json.dumps(["idempotency", str(user_id), key, place]) for place in range(SEATS)
-        )
+        for name in names
     ]
 
 
 def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
     """
-    Bound what a lost process can hold up, and take a seat if one is free.
+    Limit what a lost process can hold up, and take a slot if one is free.
 
-    Returns the statement_timeout in force and whether there was a seat. CASE is the expression
-    that PostgreSQL promises to evaluate in order, so no more than one seat is taken.
+    Returns the statement_timeout in force and whether there was a slot. PostgreSQL evaluates a CASE
+    in order, so at most one slot is taken.
     """
-    numbers = seats(user_id, key)
-    takes = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in numbers)
+    locks = slot_locks(user_id, key)
+    take_one = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in locks)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('transaction_isolation'), current_setting('statement_timeout'),"
             " set_config('client_connection_check_interval', %s, true),"
             " set_config('idle_in_transaction_session_timeout', %s, true),"
-            f" CASE {takes} ELSE false END",
-            [GONE_CHECK, LONGEST_SILENCE, *numbers],
+            f" CASE {take_one} ELSE false END",
+            [GONE_CHECK, LONGEST_SILENCE, *locks],
         )
-        isolation, statement_timeout, _, _, seated = cursor.fetchone()
+        isolation, statement_timeout, _, _, has_slot = cursor.fetchone()
     if isolation != "read committed":
         raise WrongIsolationError(
             f"The transaction of a posted form runs at {isolation.upper()}. {REASON} {ADVICE}"
         )
-    return statement_timeout, seated
+    return statement_timeout, has_slot
 
 
 def _set_statement_timeout(value: str) -> None:
@@ -154,7 +145,7 @@ def _set_statement_timeout(value: str) -> None:
 
 def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
     """
-    Insert the row of the claim, waiting for other posts; say whether it was inserted.
+    Insert the row of the claim, waiting for other posts; return whether it was inserted.
 
     Raw SQL: get_or_create reads first and meets an error where this waits, and
     bulk_create(ignore_conflicts=True) does not say whether it inserted anything.

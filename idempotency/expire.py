@@ -1,8 +1,8 @@
 """
-Expiry: forgets old answers.
+Delete old responses.
 
-It can never let work be done twice: what the work made must know its key for good, and raise
-OtherContentError or answer as it did before (docs/idempotency.md).
+This cannot let work be done twice: the result of the work keeps its key for good, and the work
+raises DifferentContentError or answers as before (docs/idempotency.md).
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from django.conf import settings
 from django.db import connection, transaction
 
 # Small enough that no delete holds locks for long or writes much at once.
-PIECE = 1000
+BATCH_SIZE = 1000
 LONGEST_WAIT_S = 1
+
+# Not clock_timestamp(): an index is of no use for a bound that moves.
+_IS_OLD = "created_at < statement_timestamp() - make_interval(days => %s)"
 
 
 def expire() -> int:
@@ -23,20 +26,20 @@ def expire() -> int:
 
     Call it outside a transaction. Two runs at once share the work.
     """
-    return sum(expire_in_pieces())
+    return sum(expire_in_batches())
 
 
-def expire_in_pieces() -> Iterator[int]:
-    """The same, a piece at a time, each a transaction of its own; how many went with each."""
+def expire_in_batches() -> Iterator[int]:
+    """Do the same a batch at a time, each in a transaction of its own; yield each count."""
     while True:
-        gone = _delete_a_piece(settings.IDEMPOTENCY_TTL_DAYS)
-        yield gone
-        if gone < PIECE:
+        deleted = _delete_batch()
+        yield deleted
+        if deleted < BATCH_SIZE:
             return
 
 
 def count_expired() -> int:
-    """How many rows are older than IDEMPOTENCY_TTL_DAYS."""
+    """Count the rows that are older than IDEMPOTENCY_TTL_DAYS."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*) FROM idempotency WHERE {_IS_OLD}",  # noqa: S608 -- a constant
@@ -45,15 +48,11 @@ def count_expired() -> int:
         return int(cursor.fetchone()[0])
 
 
-# Not clock_timestamp(): an index is of no use to a bound that moves.
-_IS_OLD = "created_at < statement_timestamp() - make_interval(days => %s)"
-
-
-def _delete_a_piece(days: int) -> int:
+def _delete_batch() -> int:
     # Raw SQL: the ORM would read the rows, bodies and all, before it deletes them.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
-        # By age and by the rows' own places, whatever the statistics say.
+        # Use the index by age, whatever the statistics say.
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(
             f"""
@@ -61,6 +60,6 @@ def _delete_a_piece(days: int) -> int:
                 SELECT ctid FROM idempotency WHERE {_IS_OLD}
                 ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED))
             """,  # noqa: S608 -- a constant
-            [days, PIECE],
+            [settings.IDEMPOTENCY_TTL_DAYS, BATCH_SIZE],
         )
         return int(cursor.rowcount)

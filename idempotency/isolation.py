@@ -1,8 +1,8 @@
 """
-The isolation level that a claim relies on, and the refusal of any other.
+Refuse any isolation level but READ COMMITTED, which a claim relies on.
 
 Under READ COMMITTED a second post that has waited for the first sees what the first committed.
-Under a stricter level it keeps looking at the moment before and gets an error instead.
+Under a stricter level it gets an error instead.
 """
 
 from __future__ import annotations
@@ -24,35 +24,34 @@ ADVICE = "Set OPTIONS['isolation_level'] of the database to psycopg.IsolationLev
 
 
 class WrongIsolationError(ImproperlyConfigured):
-    """The database is not used at READ COMMITTED. It is a fault in the settings, not in a form."""
+    """The database is not used at READ COMMITTED. The settings are wrong, not the form."""
 
 
-def isolation_fault(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
+def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Say in one sentence what is wrong with the setting DATABASES, or None if nothing is."""
-    asked = databases[DEFAULT_DB_ALIAS].get("OPTIONS", {}).get("isolation_level")
-    if asked == IsolationLevel.READ_COMMITTED:
+    level = databases[DEFAULT_DB_ALIAS].get("OPTIONS", {}).get("isolation_level")
+    if level == IsolationLevel.READ_COMMITTED:
         return None
-    if asked is None:
+    if level is None:
         return (
             "The database settings ask for no isolation level, so the server's own default rules."
         )
-    names = {level.value: level.name.replace("_", " ") for level in IsolationLevel}
-    return f"The database settings ask for isolation level {names.get(asked, repr(asked))}."
+    names = {each.value: each.name.replace("_", " ") for each in IsolationLevel}
+    return f"The database settings ask for isolation level {names.get(level, repr(level))}."
 
 
 def refuse_wrong_isolation() -> None:
     """
-    Raise WrongIsolationError, with the reason, unless every connection asks for READ COMMITTED.
+    Raise WrongIsolationError unless every connection asks for READ COMMITTED.
 
-    For entry points that run no system checks, such as a web server's `wsgi.py`.
+    For entry points that run no system checks, such as `wsgi.py`.
     """
-    fault = isolation_fault(settings.DATABASES)
-    if fault:
-        raise WrongIsolationError(f"{fault} {REASON} {ADVICE}")
+    if error := isolation_error(settings.DATABASES):
+        raise WrongIsolationError(f"{error} {REASON} {ADVICE}")
 
 
 @register("idempotency")
 def check_isolation_level(**kwargs: Any) -> list[CheckMessage]:
-    """Refuse any level but READ COMMITTED. Reads the settings only: no database is asked."""
-    fault = isolation_fault(settings.DATABASES)
-    return [Error(f"{fault} {REASON}", hint=ADVICE, id="idempotency.E001")] if fault else []
+    """Refuse any level but READ COMMITTED. Reads only the settings, not the database."""
+    error = isolation_error(settings.DATABASES)
+    return [Error(f"{error} {REASON}", hint=ADVICE, id="idempotency.E001")] if error else []

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from idempotency.header_pairs import HeaderPairsField
 from idempotency.key import KEY_PATTERN
+
+if TYPE_CHECKING:
+    Field = models.Field[None, None]
+else:
+    Field = models.Field
+
+
+class HeaderPairsField(Field):
+    """A response's headers in order, each a name and raw bytes; see response_store.py."""
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        """Name the type that the first migration creates."""
+        return "header_pair[]"
 
 
 class PostedForm(models.Model):
@@ -16,7 +31,6 @@ class PostedForm(models.Model):
 
     pk = models.CompositePrimaryKey("user", "idempotency_key")
 
-    # Who asked for what.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
@@ -26,7 +40,7 @@ class PostedForm(models.Model):
     idempotency_key = models.TextField()
     request_fingerprint = models.BinaryField()
 
-    # What was answered: null from the claim until it is saved, both in one transaction.
+    # Null from the claim until it is saved, both in one transaction.
     response_status_code = models.SmallIntegerField(null=True)
     response_headers = HeaderPairsField(null=True)
     response_body = models.BinaryField(null=True)

@@ -1,9 +1,8 @@
 """
-Work that is done once under its key, and answered the same however often it is asked for.
+Do work once under its key, and answer every repetition the same.
 
-The order of things is here, and here alone: a saved answer, what has to be right beforehand, the
-claim, the work, the answer saved with it. The decorator for forms (`safe_to_retry.py`) and the
-calls of programs both go this way; what is shown for each outcome is theirs.
+The order is: saved response, checks, claim, work, response saved with it. The decorator for forms
+(`safe_to_retry.py`) and the calls of the API (`api/idempotent_call.py`) show each outcome.
 """
 
 from __future__ import annotations
@@ -11,98 +10,106 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 
-from idempotency.captured_messages import ShownMessage, keeping_back_messages
-from idempotency.claim import Busy, Fresh, OtherContent, Replay, claim, earlier_post
-from idempotency.csrf_use import watching_the_csrf_token
-from idempotency.outcome_signal import Ended, tell
-from idempotency.response_store import save_answer
-from idempotency.saved_response import CannotBeReplayedError, answer_of, is_worth_remembering
+from idempotency.captured_messages import CapturedMessage, capture_messages
+from idempotency.claim import Claimed, DifferentContent, InProgress, Replay, claim, find_earlier
+from idempotency.response_store import save_response
+from idempotency.saved_response import CannotBeReplayedError, to_saved_response
 
 logger = logging.getLogger(__name__)
 
-# Whole seconds, as the header wants them. Most work ends sooner; a waiter then gets its answer.
+# Whole seconds, as the header wants them. Most work ends sooner; a waiter then gets its response.
 RETRY_AFTER_S = 1
 
+# Django sets this in request.META whenever the CSRF token is read (django.middleware.csrf).
+_TOKEN_WAS_READ = "CSRF_COOKIE_NEEDS_UPDATE"  # noqa: S105 -- no password
 
-class OtherContentError(Exception):
+# Sent with `outcome`, after the work was committed or rolled back.
+form_posted = Signal()
+
+
+class PostOutcome(StrEnum):
+    """How a post ended that was ready to be worked on, or known already."""
+
+    DONE = "done"
+    REPLAY = "replay"
+    OTHER_CONTENT = "other_content"
+    BUSY = "busy"
+
+
+class DifferentContentError(Exception):
     """
     Raised by the work: it knows the key from an earlier post with other content.
 
-    For work that outlives its saved answer. Everything is rolled back, and the answer is the same
-    as for a saved answer with another fingerprint. `made` is where the earlier work is to be seen,
-    as far as it can be.
+    For work that outlives its saved response. Everything is rolled back, and the outcome is
+    DifferentContent. `earlier_url` shows the earlier work, if that can be shown.
     """
 
-    def __init__(self, made: str = "") -> None:
-        super().__init__(made)
-        self.made = made
+    def __init__(self, earlier_url: str = "") -> None:
+        super().__init__(earlier_url)
+        self.earlier_url = earlier_url
 
 
 @dataclass(frozen=True)
 class Done:
-    """The work was tried in this request: what it answered, and what it says to the author."""
+    """The work ran in this request: its response, and its messages for the author."""
 
     response: HttpResponse
-    messages: tuple[ShownMessage, ...]
+    messages: tuple[CapturedMessage, ...]
 
 
 @dataclass(frozen=True)
-class NotReady:
-    """Something has to be put right first; nothing was claimed. What is answered instead."""
+class Refused:
+    """A check failed and nothing was claimed; `response` says why."""
 
     response: HttpResponse
 
 
-def once(
+Outcome = Done | Replay | DifferentContent | InProgress
+_OUTCOMES = {
+    Done: PostOutcome.DONE,
+    Replay: PostOutcome.REPLAY,
+    DifferentContent: PostOutcome.OTHER_CONTENT,
+    InProgress: PostOutcome.BUSY,
+}
+
+
+def run_once(
     request: HttpRequest,
     user_id: UUID,
     key: str,
     fingerprints: Sequence[bytes],
     *,
-    not_ready: Callable[[], HttpResponse | None],
+    check: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
-) -> Done | Replay | NotReady | OtherContent | Busy:
+) -> Outcome | Refused:
     """
-    Do `work` once for this person and key, in the transaction that also saves its answer.
+    Do `work` once for this user and key, in the transaction that also saves its response.
 
-    `not_ready` is asked first, outside any transaction: what it answers is given and nothing is
-    claimed, None lets the work begin. What the work answers with 200 to 399 is committed and
-    remembered; any other answer, or an exception, rolls everything back and frees the key.
-
-    The first of the fingerprints is remembered; any of them says that an earlier post was the same.
+    `check` runs first, outside any transaction. If it returns a response, nothing is claimed. A
+    response of 200 to 399 is committed and saved; any other, or an exception, rolls everything back
+    and frees the key. The first fingerprint is saved; any of them identifies an earlier post.
     """
-    # First of all, because it needs no seat and no claim. And the same content is answered the
-    # same even where it would no longer be valid, such as a date that has passed.
-    earlier = earlier_post(user_id, key, fingerprints)
-    if isinstance(earlier, Replay):
-        return _seen(earlier)
-    refusal = not_ready()
-    if refusal is not None:
-        return NotReady(refusal)
-    return _seen(earlier or _claim_and_work(request, user_id, key, fingerprints, work))
-
-
-def _seen(
-    outcome: Done | Replay | OtherContent | Busy,
-) -> Done | Replay | OtherContent | Busy:
-    match outcome:
-        case Done():
-            tell(Ended.DONE)
-        case Replay():
-            logger.info("A form was posted again and got its first answer again.")
-            tell(Ended.REPLAY)
-        case OtherContent():
-            tell(Ended.OTHER_CONTENT)
-        case Busy():
-            tell(Ended.BUSY)
+    # The saved response comes first: it needs no slot, and is the same even if the content would
+    # no longer be valid, such as a date that has passed.
+    outcome: Outcome | None = find_earlier(user_id, key, fingerprints)
+    if not isinstance(outcome, Replay) and (refusal := check()) is not None:
+        return Refused(refusal)
+    if outcome is None:
+        outcome = _claim_and_work(request, user_id, key, fingerprints, work)
+    if isinstance(outcome, Replay):
+        logger.info("A form was posted again and got its first answer again.")
+    # A receiver that fails is logged by Django and changes nothing in the response.
+    form_posted.send_robust(sender=PostOutcome, outcome=_OUTCOMES[type(outcome)])
     return outcome
 
 
@@ -112,39 +119,44 @@ def _claim_and_work(
     key: str,
     fingerprints: Sequence[bytes],
     work: Callable[[], HttpResponse],
-) -> Done | Replay | OtherContent | Busy:
-    """Claim the key and, if it is free, do the work and remember its answer: one transaction."""
+) -> Outcome:
+    """Claim the key and, if it is free, do the work and save its response: one transaction."""
     try:
         # durable: inside another transaction the others would wait for that one to end.
         with transaction.atomic(durable=True):
             outcome = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
-            if not isinstance(outcome, Fresh):
+            if not isinstance(outcome, Claimed):
                 return outcome
-            done, token_was_used = _do(request, work)
-            if not is_worth_remembering(done.response):
+            done, used_csrf_token = _work(request, work)
+            if not 200 <= done.response.status_code < 400:
                 transaction.set_rollback(True)
                 return done
-            if token_was_used:
+            if used_csrf_token:
                 raise CannotBeReplayedError(
                     "The view used the CSRF token in its answer, which is one browser's alone. "
                     "Answer without a form, or with a redirect to the page that holds it."
                 )
-            save_answer(user_id, key, answer_of(request, done.response, done.messages))
+            save_response(user_id, key, to_saved_response(request, done.response, done.messages))
             return done
-    except OtherContentError as error:
-        return OtherContent(error.made)
+    except DifferentContentError as error:
+        return DifferentContent(error.earlier_url)
 
 
-def _do(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Done, bool]:
-    """Do the work and finish its answer; also say whether the CSRF token was used for it."""
-    with keeping_back_messages(request) as kept_back, watching_the_csrf_token(request) as token:
-        response: Any = work()
-        if not isinstance(response, HttpResponse):
-            raise CannotBeReplayedError(
-                f"The view answered with {type(response).__name__}, which cannot be saved. "
-                "Answer with an HttpResponse that holds its whole body."
-            )
-        if isinstance(response, SimpleTemplateResponse):
-            response.render()  # now, while what it says is certain to be what is committed
-        done = Done(response, kept_back.unread(response))
-    return done, token.was_used
+def _work(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Done, bool]:
+    """Do the work and finish its response; also return whether it read the CSRF token."""
+    was_read_before = request.META.pop(_TOKEN_WAS_READ, False)
+    try:
+        with capture_messages(request) as captured:
+            response: Any = work()
+            if not isinstance(response, HttpResponse):
+                raise CannotBeReplayedError(
+                    f"The view answered with {type(response).__name__}, which cannot be saved. "
+                    "Answer with an HttpResponse that holds its whole body."
+                )
+            if isinstance(response, SimpleTemplateResponse):
+                response.render()  # now, so that it shows exactly what is committed
+            done = Done(response, captured.unread(response))
+    finally:
+        is_read = bool(request.META.get(_TOKEN_WAS_READ))
+        request.META[_TOKEN_WAS_READ] = bool(was_read_before) or is_read
+    return done, is_read

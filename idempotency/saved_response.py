@@ -1,8 +1,8 @@
 """
-An answer as it is remembered: status, headers, body and the messages shown with it.
+A response as it is saved: status, headers, body and the messages shown with it.
 
-Nothing here touches the database. An answer that could not be given again byte for byte, or
-that holds what belongs to one browser only, is refused loudly: it is a bug in the view.
+A response that cannot be sent again byte for byte, or that belongs to one browser only, is refused
+with an error: it is a bug in the view.
 """
 
 from __future__ import annotations
@@ -12,78 +12,63 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from idempotency.captured_messages import ShownMessage
+from idempotency.captured_messages import CapturedMessage
 
-# Django's tokens have 32 characters, or 64 when masked. Anything shorter is no token, and might
-# stand in an answer by chance.
+# Django's CSRF tokens have 32 characters, or 64 when masked. A shorter text may be in a response by
+# chance.
 SHORTEST_TOKEN = 32
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a view answered. Header values are the bytes that stood on the wire."""
+class SavedResponse:
+    """What a view answered. Header values are bytes as on the wire."""
 
     status: int
     headers: tuple[tuple[str, bytes], ...]
     body: bytes
-    messages: tuple[ShownMessage, ...]
+    messages: tuple[CapturedMessage, ...]
 
     @property
-    def leads_to(self) -> str:
-        """The address of what came of the work, where the answer named one; empty otherwise."""
+    def url(self) -> str:
+        """The address of the work's result, from Location or Content-Location; else empty."""
         named = {name.lower(): value for name, value in self.headers}
         return named.get("location", named.get("content-location", b"")).decode("latin-1")
 
 
 class CannotBeReplayedError(TypeError):
-    """A view answered with something that must not, or cannot, be given a second time."""
+    """A view's response must not, or cannot, be sent a second time."""
 
 
-def is_worth_remembering(response: HttpResponse) -> bool:
-    """Say whether the work succeeded. After any other answer it is rolled back and forgotten."""
-    return 200 <= response.status_code < 400
-
-
-def answer_of(
-    request: HttpRequest, response: HttpResponse, messages: tuple[ShownMessage, ...]
-) -> Answer:
+def to_saved_response(
+    request: HttpRequest, response: HttpResponse, messages: tuple[CapturedMessage, ...]
+) -> SavedResponse:
     """
-    Take down what a view answered, without cookies and without the CSRF header.
+    Convert a view's response, without cookies and without the CSRF header.
 
-    Cookies belong to the browser that got them: the session's may have changed since, and a
-    replay may go to another browser of the same user. Raises CannotBeReplayedError if the token
-    that was posted with the form stands in the body or in a header.
+    A replay may go to another browser of the same user. Raises CannotBeReplayedError if the body or
+    a header holds the CSRF token that was posted with the form.
     """
-    never_saved = {"set-cookie", _name_of(settings.CSRF_HEADER_NAME)}
-    answer = Answer(
-        status=response.status_code,
-        headers=tuple(
-            (name, value.encode("latin-1"))
-            for name, value in response.items()
-            if name.lower() not in never_saved
-        ),
-        body=bytes(response.content),
-        messages=messages,
+    csrf_header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-").lower()
+    headers = tuple(
+        (name, value.encode("latin-1"))
+        for name, value in response.items()
+        if name.lower() not in ("set-cookie", csrf_header)
     )
+    body = bytes(response.content)
     token = request.POST.get("csrfmiddlewaretoken", "").encode()
-    parts = (answer.body, *(value for _, value in answer.headers))
+    parts = (body, *(value for _, value in headers))
     if len(token) >= SHORTEST_TOKEN and any(token in part for part in parts):
         raise CannotBeReplayedError(
             "The view answered with the CSRF token of the form. Answer without it."
         )
-    return answer
+    return SavedResponse(response.status_code, headers, body, messages)
 
 
-def response_from(answer: Answer) -> HttpResponse:
-    """Give an answer again: the same status, the same headers, the same bytes."""
-    response = HttpResponse(answer.body, status=answer.status)
+def to_http_response(saved: SavedResponse) -> HttpResponse:
+    """Build the same response again: status, headers and bytes."""
+    response = HttpResponse(saved.body, status=saved.status)
     # Django sets a content type of its own, which the view may have removed.
     del response.headers["Content-Type"]
-    for name, value in answer.headers:
+    for name, value in saved.headers:
         response.headers[name] = value.decode("latin-1")
     return response
-
-
-def _name_of(wsgi_name: str) -> str:
-    """Turn Django's name for a header (HTTP_X_CSRFTOKEN) into the one on the wire."""
-    return wsgi_name.removeprefix("HTTP_").replace("_", "-").lower()

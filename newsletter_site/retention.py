@@ -88,7 +88,7 @@ def retention_rules() -> list[RetentionRule]:
             "saved answers to posted forms",
             _kept(settings.IDEMPOTENCY_TTL_DAYS, "IDEMPOTENCY_TTL_DAYS"),
             expire.count_expired,
-            expire.expire_in_pieces,
+            expire.expire_in_batches,
         ),
         RetentionRule(
             "pending",

@@ -6,7 +6,7 @@ from api import bearer
 from delivery.hooks import readers, start_scheduled
 from delivery.interface import PROVIDER_TASKS, event_inbox
 from delivery.tasks import background_tasks
-from idempotency.outcome_signal import form_posted
+from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import whose

@@ -1,14 +1,14 @@
+"""Posted forms, and the answers they were given."""
+
 from django.conf import settings
 from django.db import migrations, models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from idempotency.header_pairs import HeaderPairsField
+from idempotency.models import HeaderPairsField
 
 
 class Migration(migrations.Migration):
-    """Posted forms, and the answers they were given."""
-
     initial = True
 
     dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]

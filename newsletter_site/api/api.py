@@ -17,9 +17,9 @@ from ninja.errors import HttpError, ValidationError
 
 # In this order: what is named by a word comes before what stands for any word.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
-from api.json_body import StrictParser, shown
-from api.problem import Fault, Kind, Problem, ProblemError, answer_of
-from api.queries import only_known_queries
+from api.json_body import StrictParser, shorten_name
+from api.problem import FieldError, Problem, ProblemError, ProblemType, problem_response
+from api.queries import refuse_unknown_queries
 from publishing.api.router import router as issues
 from subscribers.api import import_calls, reader_calls
 
@@ -38,7 +38,7 @@ api = NinjaAPI(
     openapi_url=None,
     parser=StrictParser(),
 )
-api.add_decorator(only_known_queries, mode="view")
+api.add_decorator(refuse_unknown_queries, mode="view")
 api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
@@ -56,7 +56,7 @@ def addresses() -> tuple[list[Any], str, str]:
 
 
 def _problem(error: ProblemError) -> HttpResponse:
-    return answer_of(error.problem)
+    return problem_response(error.problem)
 
 
 @api.exception_handler(ProblemError)
@@ -69,9 +69,11 @@ def _not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """What does not have the shape that is asked for, field by field."""
     in_the_address = [one for one in error.errors if one["loc"][0] == "path"]
     if in_the_address:
-        return answer_of(Problem(Kind.NOT_FOUND, _not_an_address(in_the_address[0])))
-    faults = [Fault(_name_of(one["loc"]), _sentence(one)) for one in error.errors[:50]]
-    return answer_of(Problem(Kind.NOT_VALID, f"“{faults[0].field}”: {faults[0].sentence}", faults))
+        return problem_response(Problem(ProblemType.NOT_FOUND, _not_an_address(in_the_address[0])))
+    errors = [FieldError(_name_of(one["loc"]), _sentence(one)) for one in error.errors[:50]]
+    return problem_response(
+        Problem(ProblemType.NOT_VALID, f"“{errors[0].field}”: {errors[0].sentence}", errors)
+    )
 
 
 @api.exception_handler(HttpError)
@@ -81,27 +83,31 @@ def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
         return _problem(error.__cause__)
     if isinstance(error.__cause__, UnreadablePostError):
         return _broke_off(request, error.__cause__)
-    return answer_of(Problem(Kind.NOT_READABLE, "The call cannot be read."))
+    return problem_response(Problem(ProblemType.NOT_READABLE, "The call cannot be read."))
 
 
 @api.exception_handler(Http404)
 def _not_there(request: HttpRequest, error: Http404) -> HttpResponse:
-    return answer_of(Problem(Kind.NOT_FOUND, "There is nothing at this address."))
+    return problem_response(Problem(ProblemType.NOT_FOUND, "There is nothing at this address."))
 
 
 @api.exception_handler(RequestDataTooBig)
 def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return answer_of(Problem(Kind.TOO_LARGE, "The body is larger than any call may be."))
+    return problem_response(
+        Problem(ProblemType.TOO_LARGE, "The body is larger than any call may be.")
+    )
 
 
 @api.exception_handler(UnreadablePostError)
 def _broke_off(request: HttpRequest, error: UnreadablePostError) -> HttpResponse:
     sentence = "The body broke off on its way; nothing was kept. Send it again, with the same key."
-    return answer_of(Problem(Kind.NOT_READABLE, sentence))
+    return problem_response(Problem(ProblemType.NOT_READABLE, sentence))
 
 
 def _unreadable(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
-    return answer_of(Problem(Kind.NOT_READABLE, "The body could not be read to its end."))
+    return problem_response(
+        Problem(ProblemType.NOT_READABLE, "The body could not be read to its end.")
+    )
 
 
 for _kind in (MultiPartParserError, TooManyFieldsSent):
@@ -121,7 +127,7 @@ def _name_of(loc: tuple[Any, ...]) -> str:
     place = [str(part) for part in loc[1:]]
     if loc[0] == "body":
         place = place[1:]
-    return shown(".".join(place)) or "body"
+    return shorten_name(".".join(place)) or "body"
 
 
 def _not_an_address(error: dict[str, Any]) -> str:

@@ -16,21 +16,27 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from api.problem import MEDIA_TYPE, Kind, Problem, answer_of
+from api.problem import MEDIA_TYPE, Problem, ProblemType, problem_response
 
 BELOW = "/api/"
 
 # What is said where the answer came from the site and not from a call.
 _SAID = {
-    400: (Kind.NOT_READABLE, "The call cannot be read."),
-    403: (Kind.NOT_ALLOWED, "This is not allowed."),
-    404: (Kind.NOT_FOUND, "There is nothing at this address; docs/api.md has those there are."),
-    405: (Kind.NOT_A_METHOD, "The header Allow names the methods of this address."),
-    413: (Kind.TOO_LARGE, "The body is larger than any call may be."),
-    503: (Kind.NOT_AVAILABLE, "It cannot be done at this moment; ask again with the same key."),
+    400: (ProblemType.NOT_READABLE, "The call cannot be read."),
+    403: (ProblemType.NOT_ALLOWED, "This is not allowed."),
+    404: (
+        ProblemType.NOT_FOUND,
+        "There is nothing at this address; docs/api.md has those there are.",
+    ),
+    405: (ProblemType.NOT_A_METHOD, "The header Allow names the methods of this address."),
+    413: (ProblemType.TOO_LARGE, "The body is larger than any call may be."),
+    503: (
+        ProblemType.NOT_AVAILABLE,
+        "It cannot be done at this moment; ask again with the same key.",
+    ),
 }
 _BROKEN = (
-    Kind.FAILED,
+    ProblemType.FAILED,
     "Something broke here and nothing was changed. Ask again with the same key; the log says why.",
 )
 _KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
@@ -39,7 +45,7 @@ _WITHOUT_LENGTH = (
     "nothing done. Send it with a Content-Length."
 )
 _WITHOUT_SLASH = (
-    Kind.NOT_FOUND,
+    ProblemType.NOT_FOUND,
     "There is nothing at this address; is a slash missing at its end?",
 )
 
@@ -81,23 +87,23 @@ class ApiBoundary:
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             # A redirect would have the next call sent in the clear as well, and nobody notice.
-            return answer_of(
+            return problem_response(
                 Problem(
-                    Kind.USE_HTTPS,
+                    ProblemType.USE_HTTPS,
                     "This came over http. Nothing was done; use https. If a token was sent, "
                     "anybody on the way may have read it: revoke it and make another.",
                 )
             )
         if _has_untold_length(request):
-            return answer_of(Problem(Kind.NOT_READABLE, _WITHOUT_LENGTH))
+            return problem_response(Problem(ProblemType.NOT_READABLE, _WITHOUT_LENGTH))
         answer = self.get_response(request)
         if answer.status_code < 300 or answer.headers.get("Content-Type") == MEDIA_TYPE:
             return answer
         kind, sentence = _SAID.get(answer.status_code, _BROKEN)
-        if kind == Kind.NOT_FOUND and not request.path_info.endswith("/"):
+        if kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/"):
             kind, sentence = _WITHOUT_SLASH
         kept = {name: answer.headers[name] for name in _KEPT if name in answer.headers}
         methods = set(kept.get("Allow", "").split(", "))
         if "GET" in methods:
             kept["Allow"] = ", ".join(sorted(methods | {"HEAD"}))
-        return answer_of(Problem(kind, sentence, headers=kept))
+        return problem_response(Problem(kind, sentence, headers=kept))

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from api.problem import Kind, Problem, answer_of
+from api.problem import Problem, ProblemType, problem_response
 from newsletter_site.api.api_middleware import BELOW
 
 logger = logging.getLogger(__name__)
@@ -25,9 +25,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.bad_request(request, exception)
     logger.warning("a request was for a name that is not among ALLOWED_HOSTS")
     if request.path_info.startswith(BELOW):
-        return answer_of(
+        return problem_response(
             Problem(
-                Kind.UNKNOWN_HOST,
+                ProblemType.UNKNOWN_HOST,
                 "Nothing was done. Use the host name of the site's address. An operator can add "
                 "another one to ALLOWED_HOSTS.",
             )

@@ -14,4 +14,4 @@ NAMES = tuple(scope.name for scope in SCOPES)
 
 def open_to(person: Any) -> list[Scope]:
     """What somebody may make a token for: no more than they may do themselves."""
-    return [scope for scope in SCOPES if scope.is_open_to(person)]
+    return [scope for scope in SCOPES if scope.is_allowed_for(person)]

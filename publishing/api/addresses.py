@@ -7,7 +7,7 @@ import uuid
 from django.urls import reverse
 from ninja.params.functions import Query
 
-from api.problem import Kind, ProblemError
+from api.problem import ProblemError, ProblemType
 from delivery.models import Edition
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_edition
@@ -28,4 +28,4 @@ def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
     try:
         return load_edition(issue, version)
     except NoSuchEditionError as error:
-        raise ProblemError(Kind.NOT_FOUND, str(error)) from None
+        raise ProblemError(ProblemType.NOT_FOUND, str(error)) from None

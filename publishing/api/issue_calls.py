@@ -9,10 +9,10 @@ from typing import Literal, cast
 from django.http import HttpRequest, HttpResponse
 from ninja.params.functions import Query
 
-from api.bearer import Bearer, caller_of
-from api.idempotent_call import KEY_PARAMETER, change
-from api.problem import CHANGING, Kind, ProblemError, refusals
-from api.schema import BEFORE, LIMIT, InDigits, json_answer
+from api.bearer import Bearer, get_caller
+from api.idempotent_call import KEY_PARAMETER, run_call
+from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
+from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
 from publishing.actions.action_sentences import done_sentence, refusal_sentence
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
@@ -66,14 +66,14 @@ AFTER = Query(
     "/",
     tags=["Issues"],
     auth=Bearer(scopes.STATUS),
-    response={200: IssuePage, **refusals()},
+    response={200: IssuePage, **problem_responses()},
     operation_id="listIssues",
     summary="List issues",
 )
 def list_issues(
     request: HttpRequest,
-    limit: InDigits = LIMIT,
-    before: InDigits = BEFORE,
+    limit: DecimalInt = LIMIT,
+    before: DecimalInt = BEFORE,
 ) -> IssuePage:
     """The issues by their newest versions, newest first, each with how it stands."""
     editions, following = newest_before(before, most=limit)
@@ -90,35 +90,35 @@ def list_issues(
     "/{uuid:issue}/",
     tags=["Issues"],
     auth=Bearer(scopes.STATUS),
-    response={200: IssueStatus, **refusals(404)},
+    response={200: IssueStatus, **problem_responses(404)},
     operation_id="issueStatus",
     summary="How an issue stands",
     url_name="issue_status",
 )
 def issue_status(
-    request: HttpRequest, issue: uuid.UUID, version: InDigits = WHICH_VERSION
+    request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> IssueStatus:
     """The keys of `./homing issue_status`, of the newest version or of the one that is named."""
     try:
         return IssueStatus(**load_status_by_name(issue, version).as_json())
     except NoSuchEditionError as error:
-        raise ProblemError(Kind.NOT_FOUND, str(error)) from None
+        raise ProblemError(ProblemType.NOT_FOUND, str(error)) from None
 
 
 @router.get(
     "/{uuid:issue}/copies/",
     tags=["Issues"],
     auth=Bearer(scopes.COPIES),
-    response={200: CopyPage, **refusals(404, 410)},
+    response={200: CopyPage, **problem_responses(404, 410)},
     operation_id="listCopies",
     summary="What became of each copy",
 )
 def list_copies(
     request: HttpRequest,
     issue: uuid.UUID,
-    version: InDigits = WHICH_VERSION,
+    version: DecimalInt = WHICH_VERSION,
     outcome: Which = WHICH_OUTCOME,
-    limit: InDigits = LIMIT,
+    limit: DecimalInt = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
@@ -126,7 +126,7 @@ def list_copies(
     try:
         page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
     except CopiesDroppedError as gone:
-        raise ProblemError(Kind.GONE, str(gone)) from None
+        raise ProblemError(ProblemType.GONE, str(gone)) from None
     held_until = load_status(edition.pk).held_until
     return CopyPage(
         issue=edition.issue_id,
@@ -154,18 +154,18 @@ def list_copies(
     "/{uuid:issue}/receipt/",
     tags=["Issues"],
     auth=Bearer(scopes.STATUS),
-    response={200: Receipt, **refusals(404, 409)},
+    response={200: Receipt, **problem_responses(404, 409)},
     operation_id="issueReceipt",
     summary="The receipt of an issue",
 )
 def issue_receipt(
-    request: HttpRequest, issue: uuid.UUID, version: InDigits = WHICH_VERSION
+    request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> HttpResponse:
     """The signed receipt of an edition that has come to rest; 409 before that."""
     try:
         receipt = signed_receipt(receipt_of(edition_named(issue, version)))
     except NoReceiptError as error:
-        raise ProblemError(Kind.NOT_NOW, str(error)) from None
+        raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
     return HttpResponse(f"{receipt.as_json()}\n", content_type="application/json")
 
 
@@ -173,7 +173,7 @@ def issue_receipt(
     "/{uuid:issue}/{action}/",
     tags=["Issues"],
     auth=Bearer(scopes.OPERATE),
-    response={200: ActionDone, **refusals(404, *CHANGING)},
+    response={200: ActionDone, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="actOnIssue",
     summary="Do something to an edition",
     openapi_extra=KEY_PARAMETER,
@@ -182,16 +182,16 @@ def act_on_issue(
     request: HttpRequest,
     issue: uuid.UUID,
     action: ActionName,
-    version: InDigits = THE_VERSION,
+    version: DecimalInt = THE_VERSION,
 ) -> HttpResponse:
     """
     Does an action of `./homing edition` to a version; answers what was done.
     """
     edition = edition_named(issue, version)
-    caller = caller_of(request)
-    if not ACTIONS[action].is_open_to(caller.person.has_perm):
+    caller = get_caller(request)
+    if not ACTIONS[action].is_open_to(caller.user.has_perm):
         raise ProblemError(
-            Kind.NOT_ALLOWED, "This takes a permission that the person of this token lacks."
+            ProblemType.NOT_ALLOWED, "This takes a permission that the person of this token lacks."
         )
 
     def work(_: str) -> HttpResponse:
@@ -202,8 +202,8 @@ def act_on_issue(
             with join_transaction():
                 done = perform(action, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
-            raise ProblemError(Kind.NOT_NOW, refusal_sentence(error)) from None
+            raise ProblemError(ProblemType.NOT_NOW, refusal_sentence(error)) from None
         answer = ActionDone(**load_status(edition.pk).as_json(), done=done_sentence(done))
-        return json_answer(answer, at=address_of(edition))
+        return json_response(answer, url=address_of(edition))
 
-    return change(request, None, work)
+    return run_call(request, None, work)

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import Body
 
-from api.bearer import Bearer, caller_of
-from api.idempotent_call import KEY_PARAMETER, OtherContentError, change
-from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.schema import InDigits, json_answer
+from api.bearer import Bearer, get_caller
+from api.idempotent_call import KEY_PARAMETER, DifferentContentError, run_call
+from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
+from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
 from publishing.actions.action_sentences import refusal_sentence
@@ -43,7 +43,7 @@ from publishing.publish.publish import (
 from publishing.scheduling.local_time import InvalidMomentError, Moment, read_moment
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
-_ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
+_ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES)}
 
 
 @router.post(
@@ -69,7 +69,7 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
     "/{uuid:issue}/versions/",
     tags=["Publishing"],
     auth=Bearer(scopes.PUBLISH),
-    response={**_ANSWERS, **refusals(*CHANGING, 404)},
+    response={**_ANSWERS, **problem_responses(*CHANGE_STATUSES, 404)},
     operation_id="publishVersion",
     summary="Publish the next version of an issue",
     openapi_extra=KEY_PARAMETER,
@@ -82,7 +82,7 @@ def publish_version(
     is there already sends nothing and answers with what there is.
     """
     if not versions_of(issue).exists():
-        raise ProblemError(Kind.NOT_FOUND, f"There is no issue {issue}.")
+        raise ProblemError(ProblemType.NOT_FOUND, f"There is no issue {issue}.")
     return _publish(request, content, issue=issue, version=content.version, goes_to=content.goes_to)
 
 
@@ -90,20 +90,23 @@ def publish_version(
     "/{uuid:issue}/reschedule/",
     tags=["Publishing"],
     auth=Bearer(scopes.PUBLISH),
-    response={200: IssueStatus, **refusals(404, *CHANGING)},
+    response={200: IssueStatus, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="rescheduleIssue",
     summary="Change the time of a scheduled issue",
     openapi_extra=KEY_PARAMETER,
 )
 def reschedule_issue(
-    request: HttpRequest, issue: uuid.UUID, content: Body[NewTime], version: InDigits = THE_VERSION
+    request: HttpRequest,
+    issue: uuid.UUID,
+    content: Body[NewTime],
+    version: DecimalInt = THE_VERSION,
 ) -> HttpResponse:
     """
     Gives a scheduled issue another time, before it is due; answers with its status.
     """
-    edition, author = edition_named(issue, version), caller_of(request).id
+    edition, author = edition_named(issue, version), get_caller(request).id
 
-    def ready(_: str) -> None:
+    def check(_: str) -> None:
         _read(content.at, content)
 
     def work(_: str) -> HttpResponse:
@@ -116,10 +119,12 @@ def reschedule_issue(
             with join_transaction():
                 reschedule(edition, at, record=record)
         except CannotDoThatError as error:
-            raise ProblemError(Kind.NOT_NOW, refusal_sentence(error)) from None
-        return json_answer(IssueStatus(**load_status(edition.pk).as_json()), at=address_of(edition))
+            raise ProblemError(ProblemType.NOT_NOW, refusal_sentence(error)) from None
+        return json_response(
+            IssueStatus(**load_status(edition.pk).as_json()), url=address_of(edition)
+        )
 
-    return change(request, content, work, ready=ready)
+    return run_call(request, content, work, check=check)
 
 
 def _publish(
@@ -130,23 +135,23 @@ def _publish(
     version: int | None,
     goes_to: str | None,
 ) -> HttpResponse:
-    author = caller_of(request).id
+    author = get_caller(request).id
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
-    def ready(key: str) -> None:
-        faults = [
-            Fault(_FIELDS.get(flaw.field, flaw.field), flaw.sentence)
+    def check(key: str) -> None:
+        errors = [
+            FieldError(_FIELDS.get(flaw.field, flaw.field), flaw.sentence)
             for flaw in find_problems(content)
         ]
-        if faults:
-            raise ProblemError(Kind.NOT_VALID, faults[0].sentence, faults=faults)
+        if errors:
+            raise ProblemError(ProblemType.NOT_VALID, errors[0].sentence, errors=errors)
         refusal = version_refusal(issue, version, goes_to)
         if refusal:
-            raise ProblemError(Kind.NOT_NOW, refusal)
+            raise ProblemError(ProblemType.NOT_NOW, refusal)
         _moment(words, is_known=edition_by_key(author, key) is not None)
         if needs_approval() and edition_by_key(author, key) is None:
-            raise ProblemError(Kind.TAKES_TWO, NEEDS_TWO)
+            raise ProblemError(ProblemType.TAKES_TWO, NEEDS_TWO)
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
@@ -164,21 +169,21 @@ def _publish(
                 at=at,
             )
         except KeyUsedForOtherContentError as error:
-            raise OtherContentError(address_of(error.edition)) from None
+            raise DifferentContentError(address_of(error.edition)) from None
         except NeedsApprovalError as error:
-            raise ProblemError(Kind.TAKES_TWO, str(error)) from None
+            raise ProblemError(ProblemType.TAKES_TWO, str(error)) from None
         except VersionRefusedError as error:
-            raise ProblemError(Kind.NOT_NOW, str(error)) from None
+            raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         edition = published.edition
         if not published.created and not asked.is_answered_by(edition):
             otherwise = "otherwise" if has_content(edition, content) else "with other content"
             raise ProblemError(
-                Kind.OTHER_CONTENT,
+                ProblemType.OTHER_CONTENT,
                 f"Version {edition.version} is there already, {otherwise}; nothing was sent and "
                 "nothing was changed.",
-                made=address_of(edition),
+                earlier_url=address_of(edition),
             )
-        return json_answer(
+        return json_response(
             Published(
                 issue=edition.issue_id,
                 version=edition.version,
@@ -186,11 +191,11 @@ def _publish(
                 created=published.created,
             ),
             201 if published.created else 200,
-            at=address_of(edition),
-            made=published.created,
+            url=address_of(edition),
+            created=published.created,
         )
 
-    return change(request, words, work, ready=ready)
+    return run_call(request, words, work, check=check)
 
 
 def _moment(words: Words, *, is_known: bool) -> Moment | None:
@@ -199,7 +204,9 @@ def _moment(words: Words, *, is_known: bool) -> Moment | None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"
             sentence = f"“{field}” is about a time; name it as “at”."
-            raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault(field, sentence)])
+            raise ProblemError(
+                ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)]
+            )
         return None
     return _read(words.at, words, is_known=is_known)
 
@@ -210,5 +217,7 @@ def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
         return read_moment(at, zone, clock.which or "", now=None if is_known else database_time())
     except InvalidMomentError as refused:
         raise ProblemError(
-            Kind.NOT_VALID, refused.sentence, faults=[Fault(refused.field, refused.sentence)]
+            ProblemType.NOT_VALID,
+            refused.sentence,
+            errors=[FieldError(refused.field, refused.sentence)],
         ) from None

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from api.schema import Posted, Told
+from api.schema import RequestBody, ResponseBody
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
@@ -26,7 +26,7 @@ Outcome = Literal["waiting", "sent", "unknown", "suppressed", "withdrawn", "fail
 ISSUE = "5b7c0f4e-3b0a-4c39-9d0e-0d1b8c1c7a11"
 
 
-class Clock(Posted):
+class Clock(RequestBody):
     """How a local time is read."""
 
     zone: str | None = Field(
@@ -118,7 +118,7 @@ class NewVersion(Words):
     )
 
 
-class Published(Told):
+class Published(ResponseBody):
     """What was published, in the words of `./homing publish`."""
 
     issue: UUID = Field(examples=[ISSUE])
@@ -129,7 +129,7 @@ class Published(Told):
     )
 
 
-class IssueStatus(Told):
+class IssueStatus(ResponseBody):
     """How an edition stands, in the words of `./homing issue_status`. The counts add up."""
 
     issue: UUID = Field(examples=[ISSUE])
@@ -161,14 +161,14 @@ class Listed(IssueStatus):
     published_at: datetime = Field(description="When it was published, or is to go out.")
 
 
-class IssuePage(Told):
+class IssuePage(ResponseBody):
     """Issues, the newest first."""
 
     issues: list[Listed]
     next: int | None = Field(description="`before` of the next page; null on the last.")
 
 
-class Copy(Told):
+class Copy(ResponseBody):
     """One reader’s copy, and what became of it."""
 
     reader: int = Field(examples=[17], description="The reader’s number.")
@@ -181,7 +181,7 @@ class Copy(Told):
     reason: str = Field(description="Why it was not sent; empty for what was.")
 
 
-class CopyPage(Told):
+class CopyPage(ResponseBody):
     """Copies of one edition, batch by batch."""
 
     issue: UUID = Field(examples=[ISSUE])
@@ -190,7 +190,7 @@ class CopyPage(Told):
     next: str | None = Field(description="`after` of the next page; null on the last.")
 
 
-class Receipt(Told):
+class Receipt(ResponseBody):
     """The receipt of an edition that has come to rest: what it says, and our signature of that."""
 
     receipt: dict[str, Any] = Field(description="What it says.")

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.humanise import clock
 from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
-from idempotency.key import FIELD, BadKey, fresh_key, key_given
+from idempotency.key import FIELD, InvalidKey, fresh_key, read_key
 from publishing.composer.composer_stats import composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
 from publishing.content.edition_content import plain_title
@@ -108,8 +108,8 @@ def begin(request: HttpRequest) -> HttpResponse:
         return _other_writer()
     posted = request.POST.dict()
     fields = parse_draft_fields(posted)
-    key = key_given(request.POST.getlist(FIELD), None)
-    if isinstance(key, BadKey):
+    key = read_key(request.POST.getlist(FIELD), None)
+    if isinstance(key, InvalidKey):
         return _refused(request, fields, key.reason)
     if sentence := length_error(fields.content):
         return _refused(request, fields, sentence, key=key)
@@ -227,7 +227,7 @@ def composer_page(
 
 def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
     """Show the posted words in the composer again, with why nothing was saved."""
-    key = key_given(request.POST.getlist(FIELD), None)
+    key = read_key(request.POST.getlist(FIELD), None)
     named = draft_in_url(request)
     draft = drafts.load_draft(named) if named else None
     if draft is not None:
@@ -238,7 +238,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
         parse_draft_fields(request.POST.dict()),
         draft=draft,
         issue=issue_posted(request),
-        key="" if isinstance(key, BadKey) else key,
+        key="" if isinstance(key, InvalidKey) else key,
         notice=notice,
         status=status,
     )

@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.urls import reverse
 
-from idempotency.key import FIELD, BadKey, key_given
+from idempotency.key import FIELD, InvalidKey, read_key
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import issue_posted, length_error, parse_draft_fields
 from publishing.permissions import PUBLISH, WRITE, may
@@ -60,12 +60,12 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
         if request.method != "POST" or request.user.is_authenticated or wants_json(request):
             return view(request, *args, **kwargs)
         writer = read_writer(request.POST.get(WRITER_FIELD, ""))
-        key = key_given(request.POST.getlist(FIELD), None)
+        key = read_key(request.POST.getlist(FIELD), None)
         fields = parse_draft_fields(request.POST.dict())
         if (
             writer is None
             or not (may(writer, WRITE) or may(writer, PUBLISH))
-            or isinstance(key, BadKey)
+            or isinstance(key, InvalidKey)
             or fields.content.is_empty
             or length_error(fields.content)
         ):

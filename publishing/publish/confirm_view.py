@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition, Newsletter
-from idempotency.key import FIELD, HEADER, key_given
-from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
+from idempotency.key import FIELD, HEADER, read_key
+from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
 from publishing.content.edition_content import Content, plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.editions.listing import archive_sentence
@@ -63,7 +63,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if when.is_valid() and checked.may_be_published:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
-    if key_given(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:
+    if read_key(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:
         return show_refusal(request, found, WRONG_KEY)
     try:
         return _post(request, found)
@@ -86,9 +86,9 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
         ),
         fields=FIELDS,
         show_form=partial(_form_with_errors, draft=draft, checked=checked),
-        other_content=partial(_already_published, draft=draft),
-        still_working=partial(_still_working, draft=draft),
-        bad_key=lambda request, reason: show_refusal(request, draft, reason),
+        different_content=partial(_already_published, draft=draft),
+        in_progress=partial(_still_working, draft=draft),
+        invalid_key=lambda request, reason: show_refusal(request, draft, reason),
     )(_publish)
     return post(request, draft=draft, content=checked.content if checked else None)
 
@@ -106,7 +106,7 @@ def _publish(
             content=content,
         )
     except PublishedDifferentlyError:
-        raise OtherContentError from None
+        raise DifferentContentError from None
     add_accepted_messages(request, edition)
     return see_other(progress_url(edition))
 

@@ -23,8 +23,8 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from delivery.monitoring.worker_heartbeat import load_warnings
-from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
-from idempotency.safe_to_retry import OtherContentError, safe_to_retry
+from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
+from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import plain_title
 from publishing.content.text_diff import FieldDiff, diff_fields
@@ -151,8 +151,8 @@ def _publish(request: HttpRequest) -> HttpResponse:
 
 def form_again(request: HttpRequest, *, notice: str, reason: str = "", status: int) -> HttpResponse:
     """Show the posted words in the form again, under the same key if it is valid."""
-    key = key_given(request.POST.getlist(FIELD), None)
-    if isinstance(key, BadKey):
+    key = read_key(request.POST.getlist(FIELD), None)
+    if isinstance(key, InvalidKey):
         key = fresh_key()
     form = HtmlForm(initial={name: request.POST.get(name, "") for name in FIELDS})
     return _form_page(request, form, key, notice=notice, reason=reason, status=status)
@@ -282,9 +282,9 @@ def _without_key(request: HttpRequest, reason: str) -> HttpResponse:
     form=HtmlForm,
     fields=FIELDS,
     show_form=_form_with_errors,
-    other_content=_already_published,
-    still_working=_still_working,
-    bad_key=_without_key,
+    different_content=_already_published,
+    in_progress=_still_working,
+    invalid_key=_without_key,
 )
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
@@ -322,13 +322,13 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
             unlisted=asked.unlisted,
         ).edition
     except (PublishedDifferentlyError, KeyUsedForOtherContentError):
-        raise OtherContentError from None
+        raise DifferentContentError from None
     if (edition.author_id, edition.idempotency_key) == (author, key):
         add_accepted_messages(request, edition)
     elif has_content(edition, asked.content):
         messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
     else:
-        raise OtherContentError
+        raise DifferentContentError
     return see_other(reverse("desk:publish"))
 
 

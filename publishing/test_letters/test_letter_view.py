@@ -18,7 +18,7 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_safe
 
-from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
+from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
 from publishing.desk_access import author_of, desk_page, may_write
 from publishing.drafts import drafts
@@ -111,7 +111,7 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
     """
     if wants_json(request):
         return JsonResponse({"errors": form.errors}, status=status)
-    key = key_given(request.POST.getlist(FIELD), request.headers.get(HEADER))
+    key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
     return desk_page(
         request,
         "publishing/test_letter_refused.html",
@@ -129,7 +129,7 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
             ],
             "to": request.POST.get(EMAIL, ""),
             "next": _where_from(request),
-            "key": fresh_key() if isinstance(key, BadKey) else key,
+            "key": fresh_key() if isinstance(key, InvalidKey) else key,
             "writer": sign_writer(request.user),
         },
         status=status,
@@ -175,9 +175,9 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     form=SendTestForm,
     fields=FIELDS,
     show_form=_flawed,
-    other_content=_other_content,
-    still_working=_still_working,
-    bad_key=_without_a_key,
+    different_content=_other_content,
+    in_progress=_still_working,
+    invalid_key=_without_a_key,
     key_of=_key_of_test,
 )
 def _posted(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:

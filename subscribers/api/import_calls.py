@@ -15,12 +15,12 @@ from django.urls import reverse
 from ninja import Body, Router
 from ninja.params.functions import Query
 
-from api.bearer import Bearer, caller_of
-from api.idempotent_call import KEY_PARAMETER, change, key_of
-from api.json_body import shown
-from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
-from idempotency.fingerprint import UploadedContent
+from api.bearer import Bearer, get_caller
+from api.idempotent_call import KEY_PARAMETER, require_key, run_call
+from api.json_body import shorten_name
+from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
+from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, DecimalInt, json_response
+from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
@@ -74,13 +74,13 @@ _UPLOAD: dict[str, Any] = {
 @router.get(
     "/",
     auth=Bearer(scopes.IMPORTS),
-    response={200: ImportPage, **refusals()},
+    response={200: ImportPage, **problem_responses()},
     operation_id="listImports",
     summary="List imports",
     by_alias=True,
 )
 def list_imports(
-    request: HttpRequest, limit: InDigits = LIMIT, before: InDigits = BEFORE
+    request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> ImportPage:
     """Every file that was brought, the newest first."""
     imports = SubscriberImport.objects.select_related("imported_by").order_by("-id")
@@ -96,7 +96,7 @@ def list_imports(
 @router.post(
     "/",
     auth=Bearer(scopes.IMPORTS),
-    response={201: ImportReceived, 200: ImportReceived, **refusals(*CHANGING)},
+    response={201: ImportReceived, 200: ImportReceived, **problem_responses(*CHANGE_STATUSES)},
     operation_id="uploadImport",
     summary="Bring a file to be checked",
     openapi_extra=_UPLOAD,
@@ -107,26 +107,26 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
     Keeps a file, as the body or as `file` of a form. A worker checks it in the background: a dry
     run that changes nothing. The same content again leads to the import that it led to before.
     """
-    key_of(request)  # before a large file is read for nothing
+    require_key(request)  # before a large file is read for nothing
     with _uploaded(request, filename) as (file, name):
         try:
             with ReaderFile(file, name) as readers:
-                uploaded = UploadedContent(name, readers.content_hash.hex())
+                uploaded = FileDigest(name, readers.content_hash.hex())
 
                 def work(_: str) -> HttpResponse:
                     return _received(request, readers, file, name)
 
-                return change(request, None, work, files=[uploaded])
+                return run_call(request, None, work, files=[uploaded])
         except UnreadableFileError as error:
             raise ProblemError(
-                Kind.NOT_VALID, str(error), faults=[Fault("file", str(error))]
+                ProblemType.NOT_VALID, str(error), errors=[FieldError("file", str(error))]
             ) from None
 
 
 @router.get(
     "/{int:import_id}/",
     auth=Bearer(scopes.IMPORTS),
-    response={200: Import, **refusals(404)},
+    response={200: Import, **problem_responses(404)},
     operation_id="getImport",
     summary="How an import stands",
     url_name="import",
@@ -140,7 +140,7 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
 @router.get(
     "/{int:import_id}/rejects.csv",
     auth=Bearer(scopes.IMPORTS),
-    response={200: str, **refusals(404)},
+    response={200: str, **problem_responses(404)},
     operation_id="importRejects",
     summary="The rejected rows",
     openapi_extra={"x-answers": CSV},
@@ -155,7 +155,7 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @router.post(
     "/{int:import_id}/import/",
     auth=Bearer(scopes.IMPORTS),
-    response={200: Import, **refusals(404, *CHANGING)},
+    response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="decideImport",
     summary="Import what was checked",
     openapi_extra=KEY_PARAMETER,
@@ -165,28 +165,28 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     """A worker imports it. It only ever adds: nobody who left is brought back."""
     where = " ".join(decision.where.split())
 
-    def ready(_: str) -> None:
+    def check(_: str) -> None:
         refuse_half_a_statement(confirmed=decision.confirmed, where=where)
 
     def work(_: str) -> HttpResponse:
-        caller, record = caller_of(request), _named(import_id)
-        statement = Statement(decision.confirmed, where, caller.person)
+        caller, record = get_caller(request), _named(import_id)
+        statement = Statement(decision.confirmed, where, caller.user)
         if not accept_upload.start_import(import_id, statement):
             raise ProblemError(
-                Kind.NOT_NOW,
+                ProblemType.NOT_NOW,
                 f"Only what was checked can be imported. {load_status(record).sentence}",
             )
         record = _named(import_id)
         record_import_activity("import", caller.id, record)
-        return json_answer(Import(**_facts(record)), at=_place(import_id))
+        return json_response(Import(**_facts(record)), url=_place(import_id))
 
-    return change(request, decision, work, ready=ready)
+    return run_call(request, decision, work, check=check)
 
 
 @router.post(
     "/{int:import_id}/drop/",
     auth=Bearer(scopes.IMPORTS),
-    response={200: ImportDropped, **refusals(404, *CHANGING)},
+    response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="dropImport",
     summary="Drop what was checked",
     openapi_extra=KEY_PARAMETER,
@@ -200,24 +200,25 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
         with transaction.atomic():
             if not accept_upload.discard(import_id):
                 raise ProblemError(
-                    Kind.NOT_NOW, "It is imported or deleted already; there is nothing to discard."
+                    ProblemType.NOT_NOW,
+                    "It is imported or deleted already; there is nothing to discard.",
                 )
-            record_import_activity("discard", caller_of(request).id, record)
-        return json_answer(ImportDropped(id=import_id, dropped=True))
+            record_import_activity("discard", get_caller(request).id, record)
+        return json_response(ImportDropped(id=import_id, dropped=True))
 
-    return change(request, None, work)
+    return run_call(request, None, work)
 
 
 def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: str) -> HttpResponse:
-    caller = caller_of(request)
-    record, is_new = accept_upload.store_for_check(readers, file, name, caller.person)
+    caller = get_caller(request)
+    record, is_new = accept_upload.store_for_check(readers, file, name, caller.user)
     if is_new:
         record_import_activity("upload", caller.id, record)
-    return json_answer(
+    return json_response(
         ImportReceived(**_facts(record), created=is_new),
         201 if is_new else 200,
-        at=_place(record.pk),
-        made=is_new,
+        url=_place(record.pk),
+        created=is_new,
     )
 
 
@@ -231,7 +232,7 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
                 while chunk := request.read(AT_A_TIME):
                     came += len(chunk)
                     if came > stored_file.largest_size():
-                        raise ProblemError(Kind.TOO_LARGE, str(stored_file.too_large()))
+                        raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
                     file.write(chunk)
                 file.seek(0)
                 yield file, filename
@@ -241,15 +242,17 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
             sent = request.FILES.getlist("file")
             found = _beside_one_file(request, len(sent))
             if bounded.is_over:
-                raise ProblemError(Kind.TOO_LARGE, str(stored_file.too_large()))
+                raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
             if found:
                 sentence = f"One file called “file” is expected in the form, and {found}."
-                raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("file", sentence)])
+                raise ProblemError(
+                    ProblemType.NOT_VALID, sentence, errors=[FieldError("file", sentence)]
+                )
             # It is open until the request ends.
             yield cast("BinaryIO", sent[0].file), sent[0].name or filename
         case _:
             raise ProblemError(
-                Kind.NOT_A_MEDIA_TYPE,
+                ProblemType.NOT_A_MEDIA_TYPE,
                 f"A file is expected, as {CSV} or in a form (multipart/form-data).",
             )
 
@@ -258,7 +261,7 @@ def _beside_one_file(request: HttpRequest, files: int) -> str:
     """What stands in the form in place of one file or beside it; empty if nothing does."""
     unknown = sorted({*request.POST, *request.FILES} - {"file"})
     if unknown:
-        return f"“{shown(unknown[0])}” stands there"
+        return f"“{shorten_name(unknown[0])}” stands there"
     if files and "file" in request.POST:
         return "a text of that name stands there too"
     if files > 1:
@@ -270,7 +273,9 @@ def _named(import_id: int) -> SubscriberImport:
     imports = SubscriberImport.objects.select_related("imported_by")
     found = imports.filter(pk=import_id).first() if import_id <= LARGEST_NUMBER else None
     if found is None:
-        raise ProblemError(Kind.NOT_FOUND, "There is no such import; perhaps it was discarded.")
+        raise ProblemError(
+            ProblemType.NOT_FOUND, "There is no such import; perhaps it was discarded."
+        )
     return found
 
 

@@ -10,10 +10,10 @@ from django.urls import reverse
 from ninja import Body, Router
 from ninja.params.functions import Query
 
-from api.bearer import Bearer, caller_of
-from api.idempotent_call import KEY_PARAMETER, change
-from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
+from api.bearer import Bearer, get_caller
+from api.idempotent_call import KEY_PARAMETER, run_call
+from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
+from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, DecimalInt, json_response
 from subscribers.address import read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
@@ -45,15 +45,15 @@ WHICH_STATE = Query(None, description="In this state alone.")
 @router.get(
     "/",
     auth=Bearer(scopes.READERS),
-    response={200: ReaderPage, **refusals()},
+    response={200: ReaderPage, **problem_responses()},
     operation_id="listReaders",
     summary="List readers",
 )
 def list_readers(
     request: HttpRequest,
     state: State = WHICH_STATE,
-    limit: InDigits = LIMIT,
-    before: InDigits = BEFORE,
+    limit: DecimalInt = LIMIT,
+    before: DecimalInt = BEFORE,
 ) -> ReaderPage:
     """The readers, newest first, all of them or those in one state."""
     try:
@@ -62,7 +62,7 @@ def list_readers(
         page = load_page(ReaderFilter(wanted), before, most=limit)
     except SearchTookTooLongError:
         raise ProblemError(
-            Kind.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
+            ProblemType.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
         ) from None
     return ReaderPage(readers=[_reader(reader) for reader in page.readers], next=page.before)
 
@@ -70,7 +70,7 @@ def list_readers(
 @router.post(
     "/look-up/",
     auth=Bearer(scopes.READERS),
-    response={200: Reader, **refusals(404, 413, 415)},
+    response={200: Reader, **problem_responses(404, 413, 415)},
     operation_id="lookUpReader",
     summary="Look a reader up by address",
 )
@@ -81,14 +81,14 @@ def look_up_reader(request: HttpRequest, whom: Body[LookedUp]) -> Reader:
     )
     reader = found.first()
     if reader is None:
-        raise ProblemError(Kind.NOT_FOUND, "Nobody on the list has this address.")
+        raise ProblemError(ProblemType.NOT_FOUND, "Nobody on the list has this address.")
     return _reader(reader)
 
 
 @router.post(
     "/",
     auth=Bearer(scopes.READERS),
-    response={201: ReaderAdded, 200: ReaderAdded, **refusals(*CHANGING)},
+    response={201: ReaderAdded, 200: ReaderAdded, **problem_responses(*CHANGE_STATUSES)},
     operation_id="addReader",
     summary="Add a reader",
     openapi_extra=KEY_PARAMETER,
@@ -100,14 +100,14 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """
     where = " ".join(reader.where.split())
 
-    def ready(_: str) -> None:
+    def check(_: str) -> None:
         _address(reader.address)
         _values(reader)
         refuse_half_a_statement(confirmed=reader.confirmed, where=where)
 
     def work(_: str) -> HttpResponse:
-        caller = caller_of(request)
-        name = caller.person.get_full_name() or caller.person.get_username()
+        caller = get_caller(request)
+        name = caller.user.get_full_name() or caller.user.get_username()
         added = adding.add_reader(
             _address(reader.address), _values(reader), stated_by=name, consent=where
         )
@@ -115,7 +115,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         if known is not None and added.result == "added":
             record_reader_activity("add_by_program", caller.id, known.pk)
         # By number and without the address: erasing does not reach a saved response.
-        return json_answer(
+        return json_response(
             ReaderAdded(
                 result=added.result.value,
                 reader=known.pk if known else None,
@@ -123,17 +123,17 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
                 reason=sentence_of(added.reason) if added.reason else "",
             ),
             201 if added.result == "added" else 200,
-            at=_place(known.pk) if known else "",
-            made=added.result == "added",
+            url=_place(known.pk) if known else "",
+            created=added.result == "added",
         )
 
-    return change(request, reader, work, ready=ready)
+    return run_call(request, reader, work, check=check)
 
 
 @router.get(
     "/{int:reader}/",
     auth=Bearer(scopes.READERS),
-    response={200: Reader, **refusals(404)},
+    response={200: Reader, **problem_responses(404)},
     operation_id="getReader",
     summary="One reader",
     url_name="reader",
@@ -146,7 +146,7 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
 @router.get(
     "/{int:reader}/record/",
     auth=Bearer(scopes.READERS),
-    response={200: dict[str, object], **refusals(404)},
+    response={200: dict[str, object], **problem_responses(404)},
     operation_id="exportReader",
     summary="Everything that is held about a reader",
 )
@@ -155,14 +155,14 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     data = load_personal_data(_named(reader).pk)
     if data is None:
         raise _nobody()
-    record_reader_activity("download_data", caller_of(request).id, reader)
+    record_reader_activity("download_data", get_caller(request).id, reader)
     return HttpResponse(data.as_json(), content_type="application/json")
 
 
 @router.post(
     "/{int:reader}/{action}/",
     auth=Bearer(scopes.READERS),
-    response={200: ReaderActedOn, **refusals(404, *CHANGING)},
+    response={200: ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="actOnReader",
     summary="Unsubscribe, block, unblock or erase a reader",
     openapi_extra=KEY_PARAMETER,
@@ -178,12 +178,12 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
         with transaction.atomic():
             done = ACTIONS[action].perform(reader)
             if done:
-                record_reader_activity(action, caller_of(request).id, reader)
+                record_reader_activity(action, get_caller(request).id, reader)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
         told = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
-        return json_answer(told, at=_place(reader))
+        return json_response(told, url=_place(reader))
 
-    return change(request, None, work)
+    return run_call(request, None, work)
 
 
 def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
@@ -194,7 +194,7 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
         sentence = "It says where consent was given, and “confirmed” does not say that it was."
     else:
         return
-    raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("where", sentence)])
+    raise ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError("where", sentence)])
 
 
 def _address(text: str) -> str:
@@ -205,15 +205,15 @@ def _address(text: str) -> str:
 
 
 def _values(reader: NewReader) -> dict[str, str]:
-    values, refusals = read_values(reader.values)
-    for name, refusal in refusals.items():
+    values, problem_responses = read_values(reader.values)
+    for name, refusal in problem_responses.items():
         raise _not_valid(name, refusal)
     return values
 
 
 def _not_valid(field: str, refusal: Refusal) -> ProblemError:
     sentence = sentence_of(refusal)
-    return ProblemError(Kind.NOT_VALID, sentence, faults=[Fault(field, sentence)])
+    return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])
 
 
 def _named(reader: int) -> Subscriber:
@@ -229,7 +229,7 @@ def _named(reader: int) -> Subscriber:
 
 
 def _nobody() -> ProblemError:
-    return ProblemError(Kind.NOT_FOUND, "There is no reader of this number.")
+    return ProblemError(ProblemType.NOT_FOUND, "There is no reader of this number.")
 
 
 def _place(reader: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, create_model
 
-from api.schema import Posted, Told
+from api.schema import RequestBody, ResponseBody
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS
@@ -19,15 +19,15 @@ ADDRESS = "ada@posthouse.example.org"
 
 if TYPE_CHECKING:
 
-    class FieldsPosted(Posted):
+    class FieldsPosted(RequestBody):
         """The reader's fields as they are posted."""
 
-    class FieldsTold(Told):
+    class FieldsTold(ResponseBody):
         """The reader's fields in a response."""
 else:
     FieldsPosted = create_model(
         "FieldsPosted",
-        __base__=Posted,
+        __base__=RequestBody,
         **{
             field.name: (
                 str,
@@ -38,12 +38,12 @@ else:
     )
     FieldsTold = create_model(
         "FieldsTold",
-        __base__=Told,
+        __base__=ResponseBody,
         **{field.name: (str, Field(examples=[field.example])) for field in READER_FIELDS},
     )
 
 
-class LookedUp(Posted):
+class LookedUp(RequestBody):
     """Whom to look up. In the body, because URLs are written into logs."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
@@ -84,14 +84,14 @@ class Reader(FieldsTold):
     )
 
 
-class ReaderPage(Told):
+class ReaderPage(ResponseBody):
     """Readers, the newest first."""
 
     readers: list[Reader]
     next: int | None = Field(description="`before` of the next page; null on the last.")
 
 
-class ReaderAdded(Told):
+class ReaderAdded(ResponseBody):
     """What became of a reader who was to be added, in the words of imports."""
 
     result: Literal["added", "known", "skipped"]
@@ -100,7 +100,7 @@ class ReaderAdded(Told):
     reason: str = Field(description="Why they were skipped; empty if they were not.")
 
 
-class ReaderActedOn(Told):
+class ReaderActedOn(ResponseBody):
     """What was done about a reader."""
 
     reader: int = Field(examples=[17])
@@ -108,7 +108,7 @@ class ReaderActedOn(Told):
     state: State | None = Field(description="As it is now; null once they are erased.")
 
 
-class Import(Told):
+class Import(ResponseBody):
     """How an import stands, in the words of `./homing import_subscribers`."""
 
     id: int = Field(serialization_alias="import", examples=[3])
@@ -127,7 +127,7 @@ class Import(Told):
     said: str = Field(description="How it stands, in one sentence.")
 
 
-class ImportPage(Told):
+class ImportPage(ResponseBody):
     """Imports, the newest first."""
 
     imports: list[Import]
@@ -140,14 +140,14 @@ class ImportReceived(Import):
     created: bool = Field(description="False where the same content had been brought before.")
 
 
-class ImportDropped(Told):
+class ImportDropped(ResponseBody):
     """A file that was forgotten. Nobody was imported from it."""
 
     id: int = Field(serialization_alias="import", examples=[3])
     dropped: bool
 
 
-class Decision(Posted):
+class Decision(RequestBody):
     """Have what was checked imported."""
 
     confirmed: bool = Field(

@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory
 from django.views.defaults import bad_request, server_error
 from playwright.sync_api import Page, expect
 
-from idempotency.claim import seats
+from idempotency.claim import slot_locks
 from tests.browser.pages import admin_pages as of_operators
 from tests.browser.pages import desk_pages as of_the_desk
 from tests.browser.pages import desk_reader_pages
@@ -138,8 +138,8 @@ def test_the_page_that_waits_for_a_first_click_is_for_everybody(
     page.route("**/look-again.js", lambda route: route.abort())
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:
-        for seat in seats(author.pk, draft.key):  # they sit on every seat of this key
-            others.execute("SELECT pg_advisory_lock(%s)", [seat])
+        for slot in slot_locks(author.pk, draft.key):  # they hold every slot of this key
+            others.execute("SELECT pg_advisory_lock(%s)", [slot])
         page.get_by_role("button", name="Publish to").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Still working on your")
         assert faults_of(page) == {}

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
-from idempotency.claim import seats
+from idempotency.claim import slot_locks
 from publishing.content.edition_content import Content
 from publishing.models import Draft
 from publishing.publish.html_form import WRITTEN_FIELDS
@@ -166,8 +166,8 @@ def test_a_page_that_has_to_wait_looks_again_by_itself_until_it_has_the_answer(
     check(form)
     ask(form, READERS)
     with psycopg.connect(database_url, autocommit=True) as others:
-        for seat in seats(author.pk, key):  # they sit on every seat of this key
-            others.execute("SELECT pg_advisory_lock(%s)", [seat])
+        for slot in slot_locks(author.pk, key):  # they hold every slot of this key
+            others.execute("SELECT pg_advisory_lock(%s)", [slot])
         form.get_by_role("dialog").get_by_role("button", name="Publish").click()
         expect(form.get_by_role("heading", level=1)).to_have_text(
             "Still working on your first click"

@@ -18,7 +18,7 @@ from django.middleware.csrf import get_token
 from django.urls import path
 
 from idempotency.key import fresh_key
-from idempotency.safe_to_retry import OtherContentError, safe_to_retry
+from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 
 # The advisory lock that is gate 0; gate 1 is the next number. A test that holds one keeps the
 # work from going on.
@@ -83,9 +83,9 @@ def _bad_key(request: HttpRequest, reason: str) -> HttpResponse:
     form=LeafletForm,
     fields=("title", "text", "picture"),
     show_form=_page,
-    other_content=_other_content,
-    still_working=_page,
-    bad_key=_bad_key,
+    different_content=_other_content,
+    in_progress=_page,
+    invalid_key=_bad_key,
 )
 def print_leaflet(request: HttpRequest, form: LeafletForm, key: str, **where: str) -> HttpResponse:
     """Print a leaflet once for each author and key, for good."""
@@ -101,7 +101,7 @@ def print_leaflet(request: HttpRequest, form: LeafletForm, key: str, **where: st
                 "INSERT INTO leaflet VALUES (%s, %s, %s, %s)", [request.user.pk, key, *content]
             )
         elif printed != content:
-            raise OtherContentError
+            raise DifferentContentError
     messages.success(request, "The leaflet is printed.", extra_tags="paper")
     answer = during_work(request)
     if answer is not None:

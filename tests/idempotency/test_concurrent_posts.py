@@ -7,7 +7,7 @@ from threading import Barrier, Lock
 import pytest
 from django.db import connection
 
-from idempotency.claim import MOST_WAITING, seats
+from idempotency.claim import MAX_WAITING, slot_locks
 from idempotency.models import PostedForm
 from tests.idempotency.concurrent_posts import PATIENCE_S
 from tests.idempotency.one_form_site import LeafletForm, titles, wait_at_the_gate
@@ -66,26 +66,26 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
     with onlooker.closed_gate():
         first = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        others = [window.another() for _ in range(MOST_WAITING)]
+        others = [window.another() for _ in range(MAX_WAITING)]
         waiting = [posts.start(other.post) for other in others]
-        onlooker.until(onlooker.waiting_for_the_first, MOST_WAITING)
+        onlooker.until(onlooker.waiting_for_the_first, MAX_WAITING)
 
         # The first is still at work, so whoever has an answer has not waited for it.
         late = answers([posts.start(window.another().post) for _ in range(4)])
         assert onlooker.at_a_gate() == 1
-        assert onlooker.waiting_for_the_first() == MOST_WAITING
+        assert onlooker.waiting_for_the_first() == MAX_WAITING
 
-    assert MOST_WAITING == 3
+    assert MAX_WAITING == 3
     assert [answer.status_code for answer in late] == [409] * 4
     assert [answer.status_code for answer in answers([first, *waiting])] == [303] * 4
     assert titles() == ["Hello"]
     assert [other.messages() for other in others] == [PRINTED] * 3
 
 
-def test_a_post_without_a_seat_gets_409_with_its_text_and_another_key_or_user_has_seats(
+def test_a_post_without_a_slot_gets_409_with_its_text_and_another_key_or_user_has_slots(
     window, sign_in, onlooker
 ):
-    take_all_seats(onlooker, window.author, "k")
+    take_all_slots(onlooker, window.author, "k")
     answer = window.post("k", text="A long text")
     assert answer.status_code == 409
     assert answer["Retry-After"] == "1"
@@ -178,11 +178,11 @@ def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
     assert titles() == ["First"]
 
 
-def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(
+def test_a_post_without_a_slot_gets_the_answer_that_was_saved_meanwhile(
     window, posts, onlooker, monkeypatch
 ):
-    # The post has looked for a saved answer and found none. Before it asks for a seat another one
-    # commits, and those who waited for that one still hold the seats. A form that takes long to
+    # The post has looked for a saved answer and found none. Before it asks for a slot another one
+    # commits, and those who waited for that one still hold the slots. A form that takes long to
     # validate gives the test the time for it.
     slow = [True]
 
@@ -195,13 +195,13 @@ def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(
         late = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
         assert window.another().post().status_code == 303
-        take_all_seats(onlooker, window.author, "a-key")
+        take_all_slots(onlooker, window.author, "a-key")
 
     assert late.result(timeout=PATIENCE_S).status_code == 303
     assert titles() == ["Hello"]
 
 
-def take_all_seats(onlooker, author, key):
-    """Hold every seat at a key, as the first post and three that wait do."""
-    for number in seats(author.pk, key):
+def take_all_slots(onlooker, author, key):
+    """Hold every slot at a key, as the first post and three that wait do."""
+    for number in slot_locks(author.pk, key):
         onlooker.one("SELECT pg_advisory_lock(%s)::text", number)

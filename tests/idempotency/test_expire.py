@@ -43,7 +43,7 @@ def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
 
 
 def test_many_rows_go_piece_by_piece(author, monkeypatch):
-    monkeypatch.setattr(expiry, "PIECE", 2)
+    monkeypatch.setattr(expiry, "BATCH_SIZE", 2)
     for number in range(5):
         remember(author, f"old-{number}", "1000 days")
     assert expire() == 5

@@ -11,7 +11,7 @@ from django.core.management.base import SystemCheckError
 from django.db import connection
 from psycopg import IsolationLevel
 
-from idempotency.isolation import WrongIsolationError, isolation_fault, refuse_wrong_isolation
+from idempotency.isolation import WrongIsolationError, isolation_error, refuse_wrong_isolation
 from tests.idempotency.one_form_site import titles
 
 
@@ -38,7 +38,7 @@ def test_a_stricter_level_in_the_settings_is_refused_at_start_up_with_the_reason
 
 
 def test_no_level_in_the_settings_is_refused_because_the_servers_default_may_be_stricter():
-    assert "no isolation level" in str(isolation_fault({"default": {}}))
+    assert "no isolation level" in str(isolation_error({"default": {}}))
 
 
 @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
@@ -46,8 +46,8 @@ def test_the_fault_names_the_level_also_where_it_is_given_as_a_number(level):
     def asking_for(asked):
         return {"default": {"OPTIONS": {"isolation_level": asked.value}}}
 
-    assert level.name.replace("_", " ") in str(isolation_fault(asking_for(level)))
-    assert isolation_fault(asking_for(IsolationLevel.READ_COMMITTED)) is None
+    assert level.name.replace("_", " ") in str(isolation_error(asking_for(level)))
+    assert isolation_error(asking_for(IsolationLevel.READ_COMMITTED)) is None
 
 
 @pytest.mark.django_db(transaction=True)

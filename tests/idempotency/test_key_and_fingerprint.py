@@ -8,13 +8,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import RequestFactory
 
-from idempotency.fingerprint import UploadedContent, fingerprint, fingerprint_of
-from idempotency.key import KEY_PATTERN, BadKey, fresh_key, key_given
+from idempotency.fingerprint import FileDigest, content_hash, form_hash
+from idempotency.key import KEY_PATTERN, InvalidKey, fresh_key, read_key
 
 
 @pytest.mark.parametrize(("fields", "header"), [(["abc"], None), ([], "abc"), (["abc"], "abc")])
 def test_the_key_comes_from_the_hidden_field_or_the_header(fields, header):
-    assert key_given(fields, header) == "abc"
+    assert read_key(fields, header) == "abc"
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,14 @@ def test_the_key_comes_from_the_hidden_field_or_the_header(fields, header):
     [(["abc"], "abd"), (["abc", "abd"], None), ([""], "abc"), (["abc"], "ABC")],
 )
 def test_two_different_keys_are_refused(fields, header):
-    answer = key_given(fields, header)
-    assert isinstance(answer, BadKey)
+    answer = read_key(fields, header)
+    assert isinstance(answer, InvalidKey)
     assert "two different idempotency keys" in answer.reason
 
 
 @pytest.mark.parametrize("key", ["a", "a" * 49, "~", "!", "two words", "x<&\"'>y"])
 def test_1_to_49_printable_ascii_characters_are_a_key(key):
-    assert key_given([key], None) == key
+    assert read_key([key], None) == key
     assert re.search(KEY_PATTERN, key)
 
 
@@ -50,8 +50,8 @@ def test_1_to_49_printable_ascii_characters_are_a_key(key):
     ],
 )
 def test_anything_else_is_refused_with_the_reason(key, reason):
-    answer = key_given([] if key is None else [key], None)
-    assert isinstance(answer, BadKey)
+    answer = read_key([] if key is None else [key], None)
+    assert isinstance(answer, InvalidKey)
     assert reason in answer.reason
     # Python's $ also matches before a last line end; PostgreSQL's does not.
     assert not re.search(KEY_PATTERN.replace("$", r"\Z"), key or "")
@@ -60,15 +60,15 @@ def test_anything_else_is_refused_with_the_reason(key, reason):
 def test_a_fresh_key_is_a_key_and_never_the_same():
     keys = {fresh_key() for _ in range(100)}
     assert len(keys) == 100
-    assert all(key_given([key], None) == key for key in keys)
+    assert all(read_key([key], None) == key for key in keys)
 
 
-THE_FORM = fingerprint("POST", "/leaflets/", {"title": ["Hello"], "text": ["a\nb"]})
+THE_FORM = content_hash("POST", "/leaflets/", {"title": ["Hello"], "text": ["a\nb"]})
 
 
 @pytest.mark.parametrize("text", ["a\r\nb", "a\rb"])
 def test_line_ends_and_the_order_of_fields_make_no_difference(text):
-    assert fingerprint("POST", "/leaflets/", {"text": [text], "title": ["Hello"]}) == THE_FORM
+    assert content_hash("POST", "/leaflets/", {"text": [text], "title": ["Hello"]}) == THE_FORM
     assert len(THE_FORM) == 32
 
 
@@ -88,7 +88,7 @@ def test_line_ends_and_the_order_of_fields_make_no_difference(text):
     ],
 )
 def test_any_other_content_has_another_fingerprint(method, path, fields):
-    assert fingerprint(method, path, fields) != THE_FORM
+    assert content_hash(method, path, fields) != THE_FORM
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_any_other_content_has_another_fingerprint(method, path, fields):
         ({"a": ["x"], "b": ["y"]}, {"a": ["x", "b", "y"]}),
         ({"a": ["x"], "b": []}, {"a": [], "b": ["x"]}),
         ({"a": ["ä"]}, {"a": ["\\u00e4"]}),
-        ({"a": [UploadedContent("n", "s")]}, {"a": ['{"name":"n","sha256":"s"}']}),
+        ({"a": [FileDigest("n", "s")]}, {"a": ['{"name":"n","sha256":"s"}']}),
     ],
 )
 def test_no_value_can_pass_for_something_else(one, other):
-    assert fingerprint("POST", "/", one) != fingerprint("POST", "/", other)
+    assert content_hash("POST", "/", one) != content_hash("POST", "/", other)
 
 
 def post(path: str = "/leaflets/", **data: object) -> bytes:
-    return fingerprint_of(RequestFactory().post(path, data), ["title", "picture"])
+    return form_hash(RequestFactory().post(path, data), ["title", "picture"])
 
 
 def test_fields_that_do_not_matter_are_left_out():
@@ -130,5 +130,5 @@ def test_an_uploaded_file_counts_by_its_name_and_its_content_and_can_still_be_re
     assert post(title="Hello", picture=picture("b.png", b"123")) != once
     assert post(title="Hello") != once
     request = RequestFactory().post("/", {"picture": picture("a.png", b"123")})
-    fingerprint_of(request, ["picture"])
+    form_hash(request, ["picture"])
     assert request.FILES["picture"].read() == b"123"

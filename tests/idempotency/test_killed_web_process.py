@@ -80,7 +80,7 @@ def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
     assert titles() == ["Hello"]
 
 
-def test_killed_while_it_waits_for_another_post_it_frees_its_seat(
+def test_killed_while_it_waits_for_another_post_it_frees_its_slot(
     window, posts, onlooker, web_process, during_work, settings
 ):
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S

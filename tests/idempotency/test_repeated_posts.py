@@ -13,10 +13,10 @@ from django.template import engines
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeData, mark_safe
 
-from idempotency.claim import seats
+from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
-from idempotency.response_store import BrokenClaimError, save_answer
-from idempotency.saved_response import Answer, CannotBeReplayedError
+from idempotency.response_store import BrokenClaimError, save_response
+from idempotency.saved_response import CannotBeReplayedError, SavedResponse
 from tests.idempotency.one_form_site import LeafletForm, titles
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -112,9 +112,9 @@ def test_cookies_and_csrf_headers_are_neither_saved_nor_given_again(window, duri
     assert not second.has_header("X-CSRFToken")
 
 
-def test_a_replay_needs_no_seat_and_no_transaction(window, onlooker):
+def test_a_replay_needs_no_slot_and_no_transaction(window, onlooker):
     window.post("k")
-    for number in seats(window.author.pk, "k"):
+    for number in slot_locks(window.author.pk, "k"):
         onlooker.one("SELECT pg_advisory_lock(%s)::text", number)
     assert window.another().post("k").status_code == 303
 
@@ -312,7 +312,7 @@ def test_work_that_takes_its_own_claim_away_is_refused(window, during_work):
 
 def test_work_that_answers_its_own_claim_is_refused(window, during_work):
     def answer(request):
-        save_answer(request.user.pk, "a-key", Answer(303, (), b"", ()))
+        save_response(request.user.pk, "a-key", SavedResponse(303, (), b"", ()))
 
     during_work(answer)
 

@@ -22,7 +22,7 @@ from delivery.monitoring import delivery_metrics
 from delivery.monitoring.metrics_buffer import Histogram
 from delivery.reports.queue_snapshot import QueueSnapshot
 from delivery.rules.edition_state import EditionState, state_of
-from idempotency.outcome_signal import Ended
+from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, DatabaseStats
 from subscribers.importing.import_state import OpenImports
@@ -277,7 +277,7 @@ CATALOGUE: tuple[Metric, ...] = (
         site_metrics.FORM_POSTS,
         "Posts under a key, of forms and of the API: replay is the first answer again, busy 409, "
         "other_content 422.",
-        result=tuple(ended.value for ended in Ended),
+        result=tuple(outcome.value for outcome in PostOutcome),
     ),
     _counter(
         site_metrics.SIGN_INS,

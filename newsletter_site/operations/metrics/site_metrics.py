@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from delivery.monitoring.metrics_buffer import Histogram, metrics_buffer
-from idempotency.outcome_signal import Ended
+from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import flush_metrics
 
 FORM_POSTS = "homing_form_posts_total"
@@ -33,9 +33,9 @@ class SignInResult(StrEnum):
     THROTTLED = "throttled"
 
 
-def count_form(ended: Ended, **_: Any) -> None:
-    """A posted form ended; a listener of `idempotency.outcome_signal`."""
-    metrics_buffer.add(FORM_POSTS, result=ended.value)
+def count_form(outcome: PostOutcome, **_: Any) -> None:
+    """Count a posted form; a receiver of `idempotency.run_once.form_posted`."""
+    metrics_buffer.add(FORM_POSTS, result=outcome.value)
 
 
 def count_sign_in(result: SignInResult) -> None:

@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
-from idempotency.key import BadKey, key_given
+from idempotency.key import InvalidKey, read_key
 from publishing.actions.start_scheduled import waits_for_its_time
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
@@ -225,8 +225,8 @@ def _utf8(option: str, given: str) -> str:
 def _key(given: str | None) -> str:
     if given is None:
         return uuid.uuid4().hex
-    key = key_given([given], None)
-    if isinstance(key, BadKey):
+    key = read_key([given], None)
+    if isinstance(key, InvalidKey):
         raise CommandError(key.reason)
     return key
 

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db.models.functions import Now
 
 from delivery.models import Delivery, Edition, Newsletter
-from idempotency.claim import seats
+from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
 from publishing.editions.versions import versions_of
@@ -123,7 +123,7 @@ def test_who_comes_fifth_is_told_to_ask_again(
     import psycopg
 
     with psycopg.connect(database_url) as others:
-        for number in seats(program.person.pk, "october"):
+        for number in slot_locks(program.person.pk, "october"):
             others.execute("SELECT pg_advisory_xact_lock(%s)", [number])
         answer = program.post("/issues/", SWIFTS, key="october")
         assert answer.status_code == 409

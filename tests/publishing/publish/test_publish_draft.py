@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
-from idempotency.claim import seats
+from idempotency.claim import slot_locks
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
@@ -330,7 +330,7 @@ def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
 def test_words_that_change_between_the_look_and_the_claim_are_not_published(
     window, author, draft, three_readers
 ):
-    """The press has been looked at and waits for its seat; meanwhile somebody saves."""
+    """The press has been looked at and waits for its slot; meanwhile somebody saves."""
     fields = sheet(window, draft)
     with transaction.atomic():
         Draft.objects.select_for_update().get(pk=draft.pk)
@@ -423,8 +423,8 @@ def test_a_press_without_the_drafts_own_key_publishes_nothing(window, draft, thr
 def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, three_readers):
     fields = sheet(window, draft)
     with connection.cursor() as cursor:
-        for seat in seats(window.author.pk, draft.key):
-            cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
+        for slot in slot_locks(window.author.pk, draft.key):
+            cursor.execute("SELECT pg_advisory_lock(%s)", [slot])
     busy = beside(lambda: press(window, draft, fields)).result(PATIENCE_S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")

@@ -9,7 +9,7 @@ from django.db import connection
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.models import Batch, Delivery, Edition
-from idempotency.claim import seats
+from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
 from publishing.flash_messages import to_nobody
@@ -95,9 +95,9 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
     window, three_readers
 ):
     fields = {**window.open_form(), "text_content": "\n\nlate & <bold>\n", "unlisted": "on"}
-    with connection.cursor() as cursor:  # others sit on every seat of this key
-        for seat in seats(window.author.pk, fields["idempotency_key"]):
-            cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
+    with connection.cursor() as cursor:  # others hold every slot of this key
+        for slot in slot_locks(window.author.pk, fields["idempotency_key"]):
+            cursor.execute("SELECT pg_advisory_lock(%s)", [slot])
     busy = beside(lambda: window.post(**fields)).result(PATIENCE_S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")

@@ -20,7 +20,7 @@ from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.reconcile.database_identity import declare_restored
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_all_counts
-from idempotency.fingerprint import fingerprint_of
+from idempotency.fingerprint import form_hash
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
@@ -254,7 +254,7 @@ def test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a
 
 def plain_fingerprint():
     """What anybody can work out who knows the letter and guesses the address."""
-    return fingerprint_of(RequestFactory().post(TEST, form()), FIELDS)
+    return form_hash(RequestFactory().post(TEST, form()), FIELDS)
 
 
 def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(window):

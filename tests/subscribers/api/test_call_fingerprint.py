@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from api.call_fingerprint import fingerprints_of_call
-from idempotency.fingerprint import fingerprint
+from api.call_fingerprint import call_fingerprints
+from idempotency.fingerprint import content_hash
 from idempotency.models import PostedForm
 from subscribers.api.shapes import NewReader
 from subscribers.models import Subscriber
@@ -26,7 +26,7 @@ class NewReaderOfALaterRelease(NewReader):
 
 
 def fingerprints(body: NewReader) -> list[bytes]:
-    return fingerprints_of_call(RequestFactory().post("/api/v1/readers/"), body)
+    return call_fingerprints(RequestFactory().post("/api/v1/readers/"), body)
 
 
 def test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same() -> None:
@@ -62,7 +62,7 @@ def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(
     program.post("/readers/", BODY, key="k")
     kept = bytes(PostedForm.objects.get().request_fingerprint)
     values = {"files": [], "query": [], "body.address": ["text", ADA], "body.name": ["text", "Ada"]}
-    assert kept != fingerprint("POST", "/api/v1/readers/", values)
+    assert kept != content_hash("POST", "/api/v1/readers/", values)
     settings.SECRET_KEY = "a key that somebody tries who does not know ours"
     guesses = fingerprints(NewReader.model_validate(BODY))
     assert kept not in guesses

@@ -16,7 +16,7 @@ a token does what it was made for and nothing else
     Bearer.__call__: if «scope.name not in caller.scopes → False»:
     test_a_token_does_what_it_was_made_for_and_nothing_else
 a permission that was lost is lost for tokens too
-    Bearer.__call__: if «not scope.is_open_to(caller.person) → False»:
+    Bearer.__call__: if «not scope.is_allowed_for(caller.user) → False»:
     test_who_lost_a_permission_lost_it_for_their_tokens_at_once
 what is no token costs no look into the database
     whose: if «not is_well_formed(token) → False»:
@@ -43,24 +43,24 @@ no call is kept by anybody on the way
     ApiBoundary.__call__: request) «answer.headers["Cache-Control"] = "no-store"»
     test_the_document_is_openapi_3_1_and_anybody_may_read_it
 what is wrong with a call claims nothing
-    once: refusal = «not_ready() → None»
+    run_once: and (refusal := «check() → None»)
     test_what_has_to_be_put_right_is_named_and_claims_nothing
 a call with other content is another call
-    _values_of: : if «body is None → True»:
+    call_fingerprints: if «body is not None → False»:
     test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made
 a release that adds a field takes calls from before for the same
-    _values_of: «, exclude_defaults=True»
+    call_fingerprints: «, exclude_defaults=True»
     test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same
     test_a_field_at_its_default_and_one_left_out_are_the_same
 what is kept of a call tells nobody what it was about
-    fingerprints_of_call: «keyed( → [»fingerprint(request.method or "", request.path, content)«) →
-        ]»
+    call_fingerprints: return «fingerprints( → [»content_hash(request.method or "", request.path,
+        content)«) → ]»
     api::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
 a call from before a new secret key is known again
-    keyed: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
+    fingerprints: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
     test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback
 another file is another call
-    fingerprints_of_call: files": «files → []»,
+    call_fingerprints: files": «files → []»,
     test_the_same_call_again_brings_nothing_more
 an action through the API is one transaction with its saved answer
     act_on_issue.work: «with join_transaction() → if True»:
@@ -78,16 +78,17 @@ what answers GET answers HEAD
     _as_get: if «asked_by == "HEAD" → False»:
     test_what_answers_get_answers_head_the_same_without_a_body
 a NUL character in JSON is named and breaks nothing
-    _sound_text: if «"\0" in text → False»:
+    _check_text: if «"\0" in text → False»:
     test_a_body_that_cannot_be_taken_is_answered_with_one_sentence
 a JSON that is nested without end is refused
-    _sound: if «depth > DEEPEST → False»: _too_deep
+    _checked: if «depth > DEEPEST → False»: _too_deep
     test_a_body_that_cannot_be_taken_is_answered_with_one_sentence
 what a program uploads is cut off where it becomes too large
     _uploaded: if «came > content.most_bytes() → False»:
     test_a_file_that_is_too_large_is_cut_off
 a number of a query is written in digits
-    _in_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) → False»:
+    _only_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) →
+        False»:
     test_a_query_that_is_not_understood_is_refused_by_name
 a text of a query has one line that a table can hold
     StrictParser.parse_querydict: any(«CONTROL_CHARACTERS.search(value) → False» for value
@@ -103,10 +104,10 @@ of a file of untold length no beginning is taken for the whole
     test_a_file_without_its_length_is_refused
     test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces
 what a program does to an edition it does to the version that it names
-    act_on_issue: version: InDigits = «THE_VERSION → WHICH_VERSION»
+    act_on_issue: version: DecimalInt = «THE_VERSION → WHICH_VERSION»
     test_what_is_done_to_an_edition_names_its_version[cancel]
 a call that takes no body refuses one
-    _came_without_body: if «request.body.strip() not in (b"", b"{}") → False»:
+    run_call: and «request.body.strip() not in (b"", b"{}") → False»:
     test_what_is_said_in_a_body_that_nobody_reads_is_refused
 an action that there is not is told which there are
     _not_an_address: if «error["type"] != "literal_error" → True»:
@@ -115,6 +116,7 @@ a call without its last slash is not redirected, and in debug no fault
     addresses: «address.callback.should_append_slash = False → pass»
     test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
 a call without its last slash is told of it
-    ApiBoundary._answer: «kind == Kind.NOT_FOUND and not request.path_info.endswith("/") → False»:
+    ApiBoundary._answer: «kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/") →
+        False»:
     test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
 """)

@@ -30,10 +30,10 @@ an hour has only so many tests
     _keep_to_the_limit: if «sent.count() >= settings.TESTS_PER_HOUR → False»:
     test_test_letters::test_an_hour_has_only_so_many
 what is kept of a form cannot be tried out with guessed addresses
-    fingerprints_of: return «keyed(fingerprint_of(request, names)) →
-        [fingerprint_of(request, names)]»
+    form_fingerprints: return «fingerprints(form_hash(request, names)) →
+        [form_hash(request, names)]»
     test_test_letters::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
 a test that was sent is known though its key would be another by now
-    _key_of_this_form: if «len(different) > 1 → False»:
+    _choose_key: if «len(different) > 1 → False»:
     test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a_fallback
 """)

@@ -146,7 +146,7 @@ the wait does not bound the work
     claim: «_set_statement_timeout(timeout_before)»
     test_the_wait_does_not_bound_the_work
 a key that was used for another form is not answered with that form's answer
-    earlier_post: if «saved.fingerprint in fingerprints → True»:
+    find_earlier: return Replay(response) if «fingerprint in fingerprints → True» else
     test_other_content_under_the_same_key_gets_422_and_changes_nothing
 a claim is made under READ COMMITTED and no other level
     _prepare: if «isolation != "read committed" → False»:
@@ -164,16 +164,16 @@ work that was no success is undone and forgotten
     _claim_and_work: «transaction.set_rollback(True)» return done
     test_an_answer_that_is_no_success_is_passed_on_and_forgotten
 an answer with a token of one browser is not remembered
-    _claim_and_work: if «token_was_used → False»:
+    _claim_and_work: if «used_csrf_token → False»:
     test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done
 an answer is saved once, in the row that was claimed
-    save_answer: if «cursor.rowcount != 1 → False»: raise BrokenClaimError
+    save_response: if «cursor.rowcount != 1 → False»: raise BrokenClaimError
     test_work_that_takes_its_own_claim_away_is_refused
 an answer that was saved is not overwritten
     SAVE: AND idempotency_key = %s «AND response_status_code IS NULL»
     test_work_that_answers_its_own_claim_is_refused
 a claim without an answer is not taken for an answer
-    saved_answer: if «status is None → False»:
+    load_response: if «status is None → False»:
     test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one
 keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
@@ -182,7 +182,7 @@ answers are forgotten only when they are old
     _IS_OLD: _IS_OLD = "created_at < statement_timestamp() - «→ 0 *» make_interval(days => %s)
     test_rows_older_than_the_days_allowed_are_forgotten
 a row that another run is deleting is left to it
-    _delete_a_piece: created_at LIMIT %s FOR UPDATE «SKIP LOCKED → NOWAIT»)
+    _delete_batch: created_at LIMIT %s FOR UPDATE «SKIP LOCKED → NOWAIT»)
     test_a_row_that_another_run_is_deleting_is_left_to_it
 a draft whose words a script publishes cannot be published again
     _posted: if «content is not None → False» or revision:
