@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Outcomes always stand in this order, on every page.
+# Outcomes have this order on every page.
 ORDER = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
-# So that 3 failed of 52,418 can be seen. The exact numbers are in the ledger.
+# Per cent, so that 3 failed of 52,418 can be seen. The exact numbers are in the ledger.
 NARROWEST = 0.8
 
 
@@ -20,23 +20,25 @@ class Part:
     width: str
 
 
-def parts_of(counts: Mapping[str, int]) -> list[Part]:
+def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Part]:
     """
-    The six parts of a bar, in order. A count of nothing has no width.
+    The parts of a bar, in the order of the counts. A count of nothing has no width.
 
-    A part that is not zero is at least `NARROWEST` per cent wide; the largest pays for it.
+    A part that is not zero is at least `NARROWEST` wide; the largest pays for it. The bar is full,
+    unless it shows only a part of a `whole`.
     """
-    total = sum(counts[outcome] for outcome in ORDER)
+    total = sum(counts.values()) if whole is None else whole
     widths = {
-        outcome: max(NARROWEST, 100 * counts[outcome] / total) if counts[outcome] else 0.0
-        for outcome in ORDER
+        outcome: max(NARROWEST, 100 * count / total) if count else 0.0
+        for outcome, count in counts.items()
     }
-    if total:
-        widths[max(ORDER, key=lambda outcome: counts[outcome])] -= sum(widths.values()) - 100
+    over = sum(widths.values()) - 100
+    if total and (over > 0 or whole is None):
+        widths[max(counts, key=lambda outcome: counts[outcome])] -= over
     parts, x = [], 0.0
-    for outcome in ORDER:
-        parts.append(Part(outcome, f"{x:.2f}%", f"{widths[outcome]:.2f}%"))
-        x += widths[outcome]
+    for outcome, width in widths.items():
+        parts.append(Part(outcome, f"{x:.2f}%", f"{width:.2f}%"))
+        x += width
     return parts
 
 

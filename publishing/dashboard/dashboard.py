@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import QuerySet
-from django.urls import reverse
 
+from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import count_editions_with_unseen, load_unseen_by_edition
 from delivery.monitoring.worker_heartbeat import load_warnings
@@ -29,12 +28,12 @@ from delivery.reports.health import HealthLine
 from delivery.reports.read_health import read_health
 from delivery.rules.edition_state import EditionState
 from publishing.actions import start_scheduled
-from publishing.activity.activity_log import Activity, activities_for, topics_for
+from publishing.activity.activity_log import activities_for, topics_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
-from publishing.dashboard import reader_counts, sender_domain, todo_items
-from publishing.dashboard.dashboard_headline import Standing, sentence_of
+from publishing.dashboard import reader_counts, sender_domain
+from publishing.dashboard.dashboard_headline import Headline, headline_sentence
 from publishing.dashboard.issue_pages import (
     IssuePage,
     LookedFor,
@@ -43,17 +42,22 @@ from publishing.dashboard.issue_pages import (
     page_of,
     still_to_come,
 )
-from publishing.dashboard.readers_chart import Chart, chart_of
+from publishing.dashboard.needs_attention import held_transactional
+from publishing.dashboard.readers_chart import chart_of
 from publishing.dashboard.sending_now import Sending, page_contents, sending_now
-from publishing.dashboard.todo_items import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
-from publishing.dashboard.undelivered_chart import Strip, strips_of
-from publishing.display_name import called
+from publishing.dashboard.todo_items import (
+    SHOWN,
+    TodoList,
+    editions_to_settle,
+    no_worker,
+    todo_list,
+)
 from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.editions.versions import EVERYONE
 from publishing.external_checks.domain_records import DomainRecords, domain_of
 from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
-from publishing.progress.issue_list import Row, held_back_on_request, rows_of
+from publishing.progress.issue_list import Row, rows_of
 from publishing.scheduling.local_time import scheduled_moment
 from subscribers.audience import confirmed
 from subscribers.importing.import_page import load_status
@@ -98,17 +102,6 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True)
-class DraftRow:
-    """A draft as the list shows it."""
-
-    draft: Draft
-    title: str
-    address: str
-    words: int
-    is_approved: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ScheduledRow:
     """An edition that waits for its time, that time in words, and how many would get it now."""
 
@@ -123,33 +116,8 @@ class ScheduledRow:
         return self.row.status.state is EditionState.SCHEDULED and not books.is_due
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """What the page shows; what its viewer may not see is empty, and `viewer` says so."""
-
-    viewer: Viewer
-    now: datetime
-    sentence: str
-    asked: Asked
-    sending: Sequence[Sending]
-    contents: str
-    issues: IssuePage
-    drafts: Sequence[DraftRow]
-    scheduled: Sequence[ScheduledRow]
-    rows: Sequence[Row]
-    takes_two: bool
-    confirmed: int
-    chart: Chart | None
-    figures: str
-    strips: Sequence[Strip]
-    unconfirmed: int
-    health: Sequence[HealthLine]
-    activities: Sequence[Activity]
-    has_log: bool
-
-
-def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
-    """One reading for this viewer."""
+def desk_facts(viewer: Viewer, looked_for: LookedFor) -> dict[str, Any]:
+    """What the desk shows to this user; what they may not see is empty."""
     newsletter = Newsletter.objects.the_one()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
@@ -166,50 +134,47 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     sending = sending_now(statuses, zone)
     takes_two = newsletter.second_person
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
-    drafts = [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts]
-    rows = rows_of(page.editions, books)
     now_confirmed = confirmed().count()
-    scheduled = [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)]
     to_come = still_to_come() if viewer.looks else []
-    asked = (
-        _needs_of_sending(viewer, statuses)
-        + _needs_of_people(viewer, approved, takes_two=takes_two)
-        + _needs_of_the_newsletter(viewer, newsletter)
+    todo = _todo_of_sending(viewer, statuses) + _todo_of_people(
+        viewer, approved, takes_two=takes_two
+    )
+    if viewer.names and not newsletter.is_named:
+        todo += todo_list("unnamed", [{"name": newsletter.name}])
+    headline = Headline(
+        needs=todo.count,
+        sending=[one.title for one in sending if not one.is_held],
+        held=[one.title for one in sending if one.is_held],
+        scheduled=len(to_come),
+        next_title=plain_title(to_come[0]) if to_come else "",
+        next_when=_goes_out(to_come[0]) if to_come else "",
+        has_issues=bool(charted) or (viewer.looks and is_any_published()),
+        drafts=open_drafts().count() if viewer.writes else 0,
+        sees_issues=viewer.looks,
     )
     points = reader_counts.points_of(charted, now_confirmed, zone)
-    return Overview(
-        viewer=viewer,
-        now=_now(),
-        sentence=sentence_of(
-            Standing(
-                needs=asked.count,
-                going=[one.title for one in sending if not one.is_held],
-                held=[one.title for one in sending if one.is_held],
-                scheduled=len(to_come),
-                next_title=plain_title(to_come[0]) if to_come else "",
-                next_when=_goes_out(to_come[0]) if to_come else "",
-                issues=len(charted) or int(viewer.looks and is_any_published()),
-                drafts=open_drafts().count() if viewer.writes else 0,
-                sees_issues=viewer.looks,
-            )
-        ),
-        asked=asked,
-        sending=sending,
-        contents=page_contents(sending, needs=len(statuses) - len(sending)),
-        issues=page,
-        drafts=drafts,
-        scheduled=scheduled,
-        rows=rows,
-        takes_two=takes_two,
-        confirmed=now_confirmed,
-        chart=chart_of(points),
-        figures="; ".join(f"{point.moment} {point.readers:,}" for point in points),
-        strips=strips_of(reader_counts.not_sent_of(ended, books, zone)),
-        unconfirmed=sum(books[one.pk].unknown for one in ended),
-        health=_health(zone) if viewer.operates else [],
-        activities=activities_for(viewer.user, most=ACTIVITIES).activities,
-        has_log=bool(topics_for(viewer.user)),
-    )
+    return {
+        "viewer": viewer,
+        "read_at": database_time(),
+        "headline": headline_sentence(headline),
+        "todo": todo,
+        "sending": sending,
+        "contents": page_contents(sending, needs=len(statuses) - len(sending)),
+        "drafts": [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts],
+        "has_more_drafts": page.more_drafts,
+        "scheduled": [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)],
+        "rows": rows_of(page.editions, books),
+        "next_page": page.next,
+        "takes_two": takes_two,
+        "confirmed": now_confirmed,
+        "chart": chart_of(points),
+        "figures": "; ".join(f"{point.moment} {point.readers:,}" for point in points),
+        "undelivered": reader_counts.undelivered_of(ended, books, zone),
+        "unconfirmed": sum(books[one.pk].unknown for one in ended),
+        "health": _health(zone) if viewer.operates else [],
+        "activities": activities_for(viewer.user, most=ACTIVITIES).activities,
+        "has_log": bool(topics_for(viewer.user)),
+    }
 
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
@@ -222,49 +187,42 @@ def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
     books = load_all_counts(among=open_ones) if open_ones else []
     statuses = [status_from_counts(one) for one in books]
     sending = sending_now(statuses, newsletter.zone)
-    return sending, page_contents(sending, needs=len(statuses) - len(sending)), _now()
+    return sending, page_contents(sending, needs=len(statuses) - len(sending)), database_time()
 
 
-# --- Its parts ------------------------------------------------------------------------------------
-
-
-def _needs_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> Asked:
+def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoList:
     if not viewer.looks:
-        return Asked()
-    may_act = viewer.operates
-    alarms = todo_items.of_alarms(load_unseen_by_edition(most=MOST_OF_A_KIND), may_act=may_act)
+        return TodoList()
     return (
-        first_of(todo_items.of_editions(statuses, may_act=may_act))
-        + first_of(alarms, count=count_editions_with_unseen())
-        + first_of(todo_items.of_no_worker(statuses, may_operate=may_act))
-        + first_of(todo_items.of_mail_on_request(held_back_on_request(), may_act=may_act))
-        + first_of(todo_items.of_warnings(load_warnings()))
+        editions_to_settle(statuses)
+        + todo_list(
+            "alarm",
+            [{"alarm": one} for one in load_unseen_by_edition(most=SHOWN)],
+            count=count_editions_with_unseen(),
+        )
+        + no_worker(statuses)
+        + editions_to_settle(held_transactional())
+        + todo_list("worker_warning", [{"warning": warning} for warning in load_warnings()])
     )
 
 
-def _needs_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bool) -> Asked:
-    found = Asked()
+def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bool) -> TodoList:
+    todo = TodoList()
     if viewer.manages:
         checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
         shown = [
-            Checked(one.pk, one.filename, load_status(one).sentence)
-            for one in checked.order_by("pk")[:MOST_OF_A_KIND]
+            {"record": one, "sentence": load_status(one).sentence}
+            for one in checked.order_by("pk")[:SHOWN]
         ]
-        found += first_of(todo_items.of_imports(shown), count=checked.count())
+        todo += todo_list("import", shown, count=checked.count())
     if viewer.publishes and takes_two:
         unapproved = [
-            Unapproved(_title(draft), called(draft.saved_by), _address(draft))
+            {"draft": draft, "title": _title(draft)}
             for draft in _of_others(viewer).defer("letter", "text", "preheader")
             if draft.pk not in approved
         ]
-        found += first_of(todo_items.of_drafts(unapproved))
-    return found
-
-
-def _needs_of_the_newsletter(viewer: Viewer, newsletter: Newsletter) -> Asked:
-    if newsletter.is_named or not viewer.names:
-        return Asked()
-    return first_of(todo_items.of_no_name(newsletter.name))
+        todo += todo_list("draft", unapproved)
+    return todo
 
 
 def _goes_out(edition: Edition) -> str:
@@ -285,14 +243,13 @@ def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
     return approved_drafts([*shown, *others.exclude(pk__in=[draft.pk for draft in shown])])
 
 
-def _draft_row(draft: Draft, *, is_approved: bool) -> DraftRow:
-    return DraftRow(
-        draft=draft,
-        title=_title(draft),
-        address=_address(draft),
-        words=estimate_word_count(draft.letter),
-        is_approved=is_approved,
-    )
+def _draft_row(draft: Draft, *, is_approved: bool) -> dict[str, Any]:
+    return {
+        "draft": draft,
+        "title": _title(draft),
+        "words": estimate_word_count(draft.letter),
+        "is_approved": is_approved,
+    }
 
 
 def _scheduled_row(row: Row, now_confirmed: int) -> ScheduledRow:
@@ -304,10 +261,6 @@ def _scheduled_row(row: Row, now_confirmed: int) -> ScheduledRow:
 
 def _title(draft: Draft) -> str:
     return Content(str(draft), "", "").plain_title
-
-
-def _address(draft: Draft) -> str:
-    return reverse("desk:draft", args=[draft.pk])
 
 
 def _health(zone: Any) -> list[HealthLine]:
@@ -329,18 +282,11 @@ def _imports() -> HealthLine:
     states = SubscriberImport.State
     running = SubscriberImport.objects.filter(
         state__in=(states.CHECKING, states.WAITING, states.RUNNING)
-    ).order_by("pk")[: MOST_OF_A_KIND + 1]
+    ).order_by("pk")[: SHOWN + 1]
     names = [one.filename for one in running.only("filename")]
     if not names:
         return HealthLine("Imports", "sent", "sent", "None is under way")
     count = "1 is" if len(names) == 1 else f"{len(names)} are"
-    if len(names) > MOST_OF_A_KIND:
-        count = f"More than {MOST_OF_A_KIND} are"
+    if len(names) > SHOWN:
+        count = f"More than {SHOWN} are"
     return HealthLine("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))
-
-
-def _now() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        at: datetime = cursor.fetchone()[0]
-    return at

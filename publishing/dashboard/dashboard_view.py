@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
-from publishing.dashboard.dashboard import Viewer, overview_of, read_sending
+from publishing.dashboard.dashboard import Viewer, desk_facts, read_sending
 from publishing.dashboard.issue_pages import LookedFor, Tab
 from publishing.desk_access import author_of, desk_page, may_operate, may_see_the_desk
 from publishing.flash_messages import notes_of
@@ -36,19 +36,16 @@ def issues(request: HttpRequest) -> HttpResponse:
         return _update(request, poll)
     given = request.GET
     looked_for = LookedFor.for_(given.get("show", ""), given.get("q", ""), given.get("before", ""))
-    overview = overview_of(viewer, looked_for)
+    facts = desk_facts(viewer, looked_for)
     return desk_page(
         request,
         "publishing/issues.html",
         {
-            "overview": overview,
-            "viewer": viewer,
-            "sending": overview.sending,
-            "read_at": overview.now,
-            "poll": next_poll(request, ask_desk_again_s(is_sending=bool(overview.sending))),
+            **facts,
+            "poll": next_poll(request, ask_desk_again_s(is_sending=bool(facts["sending"]))),
             "looked_for": looked_for,
-            "tabs": _tabs(looked_for, sees_drafts=overview.viewer.writes),
-            "older": _address(looked_for, before=older) if (older := overview.issues.next) else "",
+            "tabs": _tabs(looked_for, sees_drafts=viewer.writes),
+            "older": _address(looked_for, before=older) if (older := facts["next_page"]) else "",
             "newest": _address(looked_for),
             "is_searched": bool(looked_for.text or looked_for.before or looked_for.tab != Tab.ALL),
             "notes": notes_of(request),

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from delivery.mail.transactional_mail import edition_name
 from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
-from delivery.reports.edition_counts import load_open_counts
+from delivery.reports.edition_counts import load_all_counts, load_open_counts
 from delivery.rules.edition_state import awaits_decision
-from publishing.content.edition_content import Content
+from publishing.dashboard.sending_now import title_of
 from publishing.editions.status import EditionStatus, status_from_counts
+
+
+def held_transactional() -> list[EditionStatus]:
+    """The statuses of held mail on request, which is in no list of issues; the counts are whole."""
+    editions = load_held_transactional()
+    if not editions:
+        return []
+    return [status_from_counts(books) for books in load_all_counts(among=editions, open_only=True)]
 
 
 def waiting_for_a_person() -> list[EditionStatus]:
@@ -34,12 +41,7 @@ def lines_for_a_person() -> Iterator[str]:
     """A line for each: its issue and version, what it is called, its state, and why."""
     for status in waiting_for_a_person():
         books = status.books
-        name = (
-            edition_name(books.kind, books.version)
-            if books.is_transactional
-            else Content(books.title, "", "").plain_title
-        )
         yield (
-            f"issue {books.issue} version {books.version} “{name}”: {status.state.words}. "
-            f"{status.reason}"
+            f"issue {books.issue} version {books.version} “{title_of(status)}”: "
+            f"{status.state.words}. {status.reason}"
         )

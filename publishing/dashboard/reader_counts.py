@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
-from publishing.dashboard.undelivered_chart import NotSent
+from publishing.progress_bar import Part, parts_of
 
 ISSUES, STRIPS = 12, 6
+NOT_SENT = ("suppressed", "withdrawn", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """What was not sent of one edition; `when` is its day, the bar is as long as the longest."""
+
+    when: str
+    title: str
+    audience: int
+    counts: Mapping[str, int]
+    bar: list[Part]
+
+    @property
+    def total(self) -> int:
+        """How many readers have no copy."""
+        return sum(self.counts.values())
 
 
 def newest_to_everyone() -> list[Edition]:
@@ -50,21 +68,26 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
     ][:STRIPS]
 
 
-def not_sent_of(
+def undelivered_of(
     editions: Sequence[Edition], books: Mapping[int, EditionCounts], zone: ZoneInfo
-) -> list[NotSent]:
-    """The unsent copies of each issue. Called-back editions are left out: they are drafts again."""
+) -> list[Undelivered]:
+    """The unsent copies of each edition, on one scale. Called-back editions are drafts again."""
+    counts = {
+        edition.pk: {outcome: getattr(books[edition.pk], outcome) for outcome in NOT_SENT}
+        for edition in editions
+        if not books[edition.pk].is_called_back
+    }
+    longest = max((sum(one.values()) for one in counts.values()), default=0)
     return [
-        NotSent(
+        Undelivered(
             when=_day(edition, zone),
             title=plain_title(edition),
             audience=books[edition.pk].audience,
-            suppressed=books[edition.pk].suppressed,
-            withdrawn=books[edition.pk].withdrawn,
-            failed=books[edition.pk].failed,
+            counts=counts[edition.pk],
+            bar=parts_of(counts[edition.pk], whole=longest),
         )
         for edition in editions
-        if not books[edition.pk].is_called_back
+        if edition.pk in counts
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from delivery.mail.transactional_mail import edition_name
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus
@@ -53,7 +54,9 @@ def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sendi
 
 
 def title_of(status: EditionStatus) -> str:
-    """The title as a page shows it."""
+    """The title as a page shows it; of mail on request, what that mail is called."""
+    if status.books.is_transactional:
+        return edition_name(status.books.kind, status.books.version)
     return Content(status.books.title, "", "").plain_title
 
 

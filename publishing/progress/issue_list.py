@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from delivery.mail.transactional_mail import edition_name
 from delivery.models import Edition
-from delivery.reports.active_editions import load_held_transactional
 from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_state import awaits_decision
-from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
 from publishing.editions.versions import is_correction
@@ -86,42 +81,3 @@ def rows_of(
         )
         for edition in wanted
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBack:
-    """An edition of mail on request that waits for a person, and why, as the list says it."""
-
-    issue: UUID
-    version: int
-    name: str
-    stands: str
-    reason: str
-    is_resumable: bool
-
-
-def held_back_on_request() -> list[HeldBack]:
-    """
-    The mail on request that waits for a person.
-
-    It is in no list of issues, and nobody would see otherwise that people who sign up hear nothing.
-    """
-    editions = load_held_transactional()
-    if not editions:
-        return []
-    statuses = map(status_from_counts, load_all_counts(among=editions, open_only=True))
-    return [
-        HeldBack(
-            issue=status.books.issue,
-            version=status.books.version,
-            name=edition_name(status.books.kind, status.books.version),
-            stands=_STANDS.get(status.books.control, "needs attention"),
-            reason=status.reason,
-            is_resumable=not ACTIONS["resume"].refusal(status),
-        )
-        for status in statuses
-        if awaits_decision(status.books)
-    ]
-
-
-_STANDS = {"stopped": "is stopped", "paused": "is paused"}

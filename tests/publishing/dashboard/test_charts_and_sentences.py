@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.humanise import duration, enumerated, ordinal
-from publishing.dashboard.dashboard_headline import Standing, sentence_of
+from publishing.dashboard.dashboard_headline import Headline, headline_sentence
 from publishing.dashboard.readers_chart import Chart, Point, Scale, chart_of, scale_of
-from publishing.dashboard.undelivered_chart import NotSent, strips_of
 from publishing.progress_bar import NARROWEST, ORDER, parts_of
 from publishing.scheduling.local_time import lateness_words
 from publishing.templatetags.desk import mailbox
@@ -119,30 +118,15 @@ def test_a_date_stands_below_it_once_however_many_issues_it_had() -> None:
     assert labels("1 Jul", "1 Jul") == ("1 Jul", "")
 
 
-def edition(suppressed: int = 0, withdrawn: int = 0, failed: int = 0) -> NotSent:
-    return NotSent("14 Sep", "A storm", 52_266, suppressed, withdrawn, failed)
+def test_a_bar_on_another_scale_leaves_the_rest_empty() -> None:
+    def widths(whole: int, **counts: int) -> list[str]:
+        return [part.width for part in parts_of(counts, whole=whole)]
 
-
-def widths(*editions: NotSent) -> list[list[float]]:
-    return [[float(part.width[:-1]) for part in strip.parts] for strip in strips_of(editions)]
-
-
-def test_the_longest_strip_is_the_whole_width_and_the_others_are_on_its_scale() -> None:
-    assert widths(edition(59, 10, 3), edition(36)) == [[81.9, 13.9, 4.2], [50.0]]
-    assert strips_of([]) == []
-    assert widths(edition(), edition()) == [[], []]
-
-
-def test_one_of_a_million_can_be_seen_and_nothing_grows_past_the_end() -> None:
-    ((huge, one),) = widths(edition(suppressed=1_000_000, failed=1))
-    assert one == 0.8
-    assert huge + one == pytest.approx(100)
-
-
-def test_a_strip_says_all_three_numbers() -> None:
-    (strip,) = strips_of([edition(1059, 10)])
-    assert strip.label == "14 Sep: suppressed 1,059, withdrawn 10, failed 0"
-    assert (strip.total, strip.audience) == (1069, 52_266)
+    assert widths(72, suppressed=59, withdrawn=10, failed=3) == ["81.94%", "13.89%", "4.17%"]
+    assert widths(72, suppressed=36, failed=0) == ["50.00%", "0.00%"]
+    assert widths(0, suppressed=0) == ["0.00%"]
+    # One of a million can be seen, and nothing grows past the end.
+    assert widths(1_000_001, suppressed=1_000_000, failed=1) == ["99.20%", "0.80%"]
 
 
 a_count = st.integers(0, 2_000_000)
@@ -167,23 +151,32 @@ NEXT = {"next_title": "Notes from a wet orchard", "next_when": "Thu 24 Sep 2026,
 
 
 @pytest.mark.parametrize(
-    ("standing", "numbers"),
+    ("headline", "numbers"),
     [
-        (Standing(), "^No issue"),
-        (Standing(drafts=1), "One draft"),
-        (Standing(issues=4, drafts=12), "Nothing .* 12 drafts"),
-        (Standing(needs=3, going=["Swifts"], issues=4), "^Three .*“Swifts”"),
-        (Standing(going=["Swifts", "Herons"], issues=4), "^Two "),
-        (Standing(held=["Herons"], going=["Swifts"], issues=4), "“Herons” is held .*Another"),
-        (Standing(scheduled=1, issues=4, **NEXT), "“Notes from a wet orchard” .* 24 Sep 2026"),
-        (Standing(scheduled=2, going=["Swifts"], issues=4, **NEXT), "“Swifts” .*Two .*, 07:00"),
-        (Standing(sees_issues=False, needs=11), "^11 "),
+        (Headline(), "^No issue"),
+        (Headline(drafts=1), "1 draft"),
+        (Headline(has_issues=True, drafts=12), "Nothing .* 12 drafts"),
+        (Headline(needs=3, sending=["Swifts"], has_issues=True), "^3 .*“Swifts”"),
+        (Headline(sending=["Swifts", "Herons"], has_issues=True), "^2 "),
+        (
+            Headline(held=["Herons"], sending=["Swifts"], has_issues=True),
+            "“Herons” is held .*Another",
+        ),
+        (
+            Headline(scheduled=1, has_issues=True, **NEXT),
+            "“Notes from a wet orchard” .* 24 Sep 2026",
+        ),
+        (
+            Headline(scheduled=2, sending=["Swifts"], has_issues=True, **NEXT),
+            "“Swifts” .*2 .*, 07:00",
+        ),
+        (Headline(sees_issues=False, needs=11), "^11 "),
     ],
 )
 def test_it_says_what_needs_a_person_first_and_what_comes_next(
-    standing: Standing, numbers: str
+    headline: Headline, numbers: str
 ) -> None:
-    assert re.search(numbers, sentence_of(standing))
+    assert re.search(numbers, headline_sentence(headline))
 
 
 @pytest.mark.parametrize(

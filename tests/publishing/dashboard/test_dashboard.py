@@ -221,7 +221,7 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
 
     Newsletter.objects.the_one()
     Newsletter.objects.update(second_person=True)
-    assert "Nine things" in lede(window.get(DESK + where))
+    assert "9 things" in lede(window.get(DESK + where))
     manager = new_author("tom", "publish_edition", "manage_readers")
     assert "11 things" in lede(WindowOf(manager).get(DESK + where))
 

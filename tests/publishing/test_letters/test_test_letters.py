@@ -24,11 +24,12 @@ from idempotency.fingerprint import form_hash
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
+from publishing.dashboard.needs_attention import held_transactional
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_draft_content
 from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
-from publishing.progress.issue_list import held_back_on_request, newest_editions
+from publishing.progress.issue_list import newest_editions
 from publishing.publish.publish import publish
 from publishing.test_letters.test_letter_form import FIELDS, SendTestForm
 from publishing.test_letters.test_letters import load_sent_test
@@ -445,7 +446,7 @@ def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
     assert (the_letter().outcome, the_letter().is_settled) == ("failed", True)
     assert sent_as_tests().get().control == "running"
     assert not load_all_counts(open_only=True)
-    assert not held_back_on_request()
+    assert not held_transactional()
     assert not find_violations([sent_as_tests().get().pk])
 
 
