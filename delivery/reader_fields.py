@@ -2,7 +2,7 @@
 The fields of a reader besides the address: the one definition that every part of Homing reads.
 
 Tables, import, forms, merge fields, preview, check sheet, export, personal data and API take their
-fields from here. docs/architecture/reader-fields.md says how to add one.
+fields from here. docs/decisions/0034 says how to add one.
 """
 
 from __future__ import annotations

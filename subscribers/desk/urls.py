@@ -7,7 +7,6 @@ from subscribers.desk.readers_view import embed_form, readers, readers_file
 from subscribers.importing.import_view import (
     decide_import,
     discard_import,
-    import_json,
     imports,
     rejects_csv,
     show_import,
@@ -24,7 +23,6 @@ urlpatterns = [
     path("readers/<int:reader>/<slug:name>/", act_on_reader, name="act"),
     path("imports/", imports, name="imports"),
     path("imports/<int:import_id>/", show_import, name="import"),
-    path("imports/<int:import_id>/progress.json", import_json, name="import_json"),
     path("imports/<int:import_id>/rejects.csv", rejects_csv, name="rejects"),
     path("imports/<int:import_id>/import/", decide_import, name="decide"),
     path("imports/<int:import_id>/drop/", discard_import, name="discard"),

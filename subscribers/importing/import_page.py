@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -75,21 +74,6 @@ class ImportStatus:
     gone: int
     ready: int
     pending: int
-
-    def as_json(self) -> Mapping[str, object]:
-        """What the script writes into the page."""
-        return {
-            "under_way": self.is_running,
-            "percent": self.percent,
-            "text": {
-                "sentence": self.sentence,
-                "percent": f"{self.percent} %",
-                "rows": f"{self.rows:,}",
-                "statuses": self.statuses,
-                **{f"count_{line.name}": f"{line.count:,}" for line in self.lines},
-                **{f"note_{line.name}": line.note for line in self.lines},
-            },
-        }
 
 
 def load_status(record: SubscriberImport) -> ImportStatus:

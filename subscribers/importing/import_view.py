@@ -12,7 +12,6 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
-    JsonResponse,
     StreamingHttpResponse,
 )
 from django.urls import reverse
@@ -90,14 +89,6 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
 def show_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """One import: what would happen, what happens or what happened."""
     return _import_page(request, _import_or_404(import_id))
-
-
-@may_manage_readers
-@require_safe
-def import_json(request: HttpRequest, import_id: int) -> HttpResponse:
-    """How far it is, for the script of its page."""
-    status = load_status(_import_or_404(import_id))
-    return JsonResponse(status.as_json(), headers={"Cache-Control": "no-store"})
 
 
 @may_manage_readers

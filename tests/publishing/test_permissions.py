@@ -51,8 +51,7 @@ OPEN_TO = {
     **_each("desk", "readers_csv log", {P, M, O}),
     **_each(
         "readers",
-        "list file embed_form reader reader_file act imports import import_json "
-        "rejects decide drop",
+        "list file embed_form reader reader_file act imports import rejects decide discard",
         MANAGING,
     ),
 }

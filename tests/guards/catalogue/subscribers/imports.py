@@ -243,9 +243,6 @@ who may not manage readers cannot upload
 who may not manage readers cannot see an import
     show_import: «@may_manage_readers» @require_safe def show_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:import]
-who may not manage readers cannot see how far an import is
-    import_json: «@may_manage_readers» @require_safe def import_json(
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:import_json]
 who may not manage readers cannot download rejected rows
     rejects_csv: «@may_manage_readers» @require_safe def rejects_csv(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:rejects]
