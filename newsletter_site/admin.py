@@ -53,10 +53,10 @@ class AuthorAdmin(_UserAdmin):
 
     # One tuple for all objects of the class; to django-stubs it is one for each.
     list_display = (*_UserAdmin.list_display, "group_names", "has_two_step")  # type: ignore[misc]
-    readonly_fields = ("last_login", "date_joined", "second_factor_since")
+    readonly_fields = ("last_login", "date_joined", "two_step_since")
     fieldsets = (
         *_FIELDSETS,
-        (_DATES, {"fields": (*_DATE_OPTIONS["fields"], "second_factor_since")}),
+        (_DATES, {"fields": (*_DATE_OPTIONS["fields"], "two_step_since")}),
     )
 
     change_user_password_template = "admin/newsletter_site/user/change_password.html"  # noqa: S105
@@ -92,7 +92,7 @@ class AuthorAdmin(_UserAdmin):
     @admin.display(description="two-step sign-in", boolean=True)
     def has_two_step(self, author: User) -> bool:
         """Whether the author signs in with a code too."""
-        return author.second_factor_since is not None
+        return author.two_step_since is not None
 
     def formfield_for_dbfield(
         self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any

@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                         default=uuid.uuid4, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("second_factor_since", models.DateTimeField(editable=False, null=True)),
+                ("two_step_since", models.DateTimeField(editable=False, null=True)),
                 (
                     "groups",
                     models.ManyToManyField(

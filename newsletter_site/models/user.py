@@ -14,7 +14,7 @@ class User(AbstractUser):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Set while two-step sign-in is on (sign_in/two_step_devices.py).
-    second_factor_since = models.DateTimeField(null=True, editable=False)
+    two_step_since = models.DateTimeField(null=True, editable=False)
 
     class Meta(AbstractUser.Meta):
         db_table = "author"
@@ -28,11 +28,11 @@ class User(AbstractUser):
         """
         # django-stubs leaves Django's method out.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
-        if self.second_factor_since is None:
+        if self.two_step_since is None:
             return password_hash
         return salted_hmac(
             "homing.session",
-            f"{password_hash} {self.second_factor_since.isoformat()}",
+            f"{password_hash} {self.two_step_since.isoformat()}",
             secret=secret,
             algorithm="sha256",
         ).hexdigest()

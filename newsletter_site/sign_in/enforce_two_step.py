@@ -29,7 +29,7 @@ class EnforceTwoStep(MiddlewareMixin):
             or not match.route.startswith("admin/")
             or match.view_name in OPEN_VIEWS
             or not request.user.is_authenticated
-            or request.user.second_factor_since is not None
+            or request.user.two_step_since is not None
         ):
             return None
         if request.method not in {"GET", "HEAD"}:

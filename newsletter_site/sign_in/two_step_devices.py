@@ -216,8 +216,8 @@ def _lock(author: Any) -> None:
 
 def _end_sessions(author: Any, since: datetime | None) -> None:
     """Change a part of the hash that every session is compared with (`User`)."""
-    author.second_factor_since = since
-    author.save(update_fields=["second_factor_since"])
+    author.two_step_since = since
+    author.save(update_fields=["two_step_since"])
 
 
 def _now() -> datetime:

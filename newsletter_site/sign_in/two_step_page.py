@@ -119,7 +119,7 @@ def _page(request: HttpRequest, error: str = "") -> HttpResponse:
         "error": error,
         "is_on": is_on,
         "required": settings.REQUIRE_SECOND_FACTOR,
-        "since": author.second_factor_since,
+        "since": author.two_step_since,
         "codes_left": two_step_devices.recovery_codes_left(author) if is_on else 0,
         "secret": two_step_devices.secret_text(device) if device else "",
     }

@@ -31,7 +31,7 @@ a new password ends the wait for a code
         author.get_session_auth_hash())»
     test_a_new_password_ends_the_wait_for_a_code
 two-step set-up ends earlier sessions
-    User._get_session_auth_hash: if «self.second_factor_since is None → True»:
+    User._get_session_auth_hash: if «self.two_step_since is None → True»:
     test_set_up_ends_earlier_sessions
 of a recovery code only its hash is stored
     _hash: «base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode() → code»

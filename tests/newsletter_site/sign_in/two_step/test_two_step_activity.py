@@ -98,4 +98,4 @@ def test_it_is_not_switched_off_without_its_log_entry(
     with pytest.raises(IntegrityError):
         take_away()
     assert TOTPDevice.objects.exists()
-    assert get_user_model().objects.get().second_factor_since is not None
+    assert get_user_model().objects.get().two_step_since is not None
