@@ -188,7 +188,7 @@ def _facts(
         content=content,
         letter=letter,
         is_markdown=draft.format == Draft.Format.MARKDOWN,
-        own_text=bool(draft.text.strip()),
+        has_own_text=bool(draft.text.strip()),
         html_mail=mail.html,
         text_mail=mail.text,
         zone=newsletter.zone,
@@ -202,13 +202,13 @@ def _facts(
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
-        would_stand=archive_sentence(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
+        archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
         without_value={
             field.name: confirmed().filter(**{field.name: ""}).count() for field in fields
         },
         recent_duplicates=_recent_duplicates(draft, content, sending.now),
-        going=_going(draft),
-        earlier_versions_going=tuple(
+        other_issues=_other_issues_sending(draft),
+        overlap_warnings=tuple(
             versions.overlap_warnings(place.newest.issue_id, place.version, draft.goes_to)
             if place
             else ()
@@ -250,7 +250,7 @@ def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> tuple[O
     )
 
 
-def _going(draft: Draft) -> tuple[OtherEdition, ...]:
+def _other_issues_sending(draft: Draft) -> tuple[OtherEdition, ...]:
     """Other issues of which copies still wait."""
     return tuple(
         OtherEdition(

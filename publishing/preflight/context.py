@@ -11,9 +11,9 @@ from publishing.preflight.finding import Finding, FixIn, advice, passed
 def check_context(facts: Facts) -> Iterator[Finding]:
     """Find everything that may change within an hour though the words stay the same."""
     if not facts.is_mailed:
-        yield passed("archive_only", would_stand=facts.would_stand)
+        yield passed("archive_only", archive_note=facts.archive_note)
     elif not facts.readers:
-        yield advice("no_readers", FixIn.READERS, would_stand=facts.would_stand)
+        yield advice("no_readers", FixIn.READERS, archive_note=facts.archive_note)
     if facts.is_mailed:
         if facts.test:
             yield passed("test_sent", address=facts.test.address, at=facts.test.at)
@@ -30,7 +30,7 @@ def check_context(facts: Facts) -> Iterator[Finding]:
         )
     if not facts.recent_duplicates:
         yield passed("no_duplicate")
-    for sentence in facts.earlier_versions_going:
+    for sentence in facts.overlap_warnings:
         yield advice("version_overlap", FixIn.PROGRESS, sentence=sentence)
     if facts.is_mailed:
         yield from _other_issues(facts)
@@ -38,7 +38,7 @@ def check_context(facts: Facts) -> Iterator[Finding]:
 
 
 def _other_issues(facts: Facts) -> Iterator[Finding]:
-    for other in facts.going:
+    for other in facts.other_issues:
         yield advice(
             "other_issue_sending",
             FixIn.PROGRESS,

@@ -1,4 +1,4 @@
-"""All that the checks look at, as one value."""
+"""The facts that all checks read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from publishing.preflight.parse_letter import ParsedLetter
 
 @dataclass(frozen=True, slots=True)
 class OtherEdition:
-    """An edition of another issue that went out, goes out or, `is_scheduled`, waits until `at`."""
+    """An edition of another issue: published at `at`, or scheduled for it."""
 
     issue: str
     title: str
@@ -27,7 +27,7 @@ class OtherEdition:
 
 @dataclass(frozen=True, slots=True)
 class SentTestLetter:
-    """A test letter: to which address, and when."""
+    """A test letter that was sent."""
 
     __test__ = False
 
@@ -38,18 +38,17 @@ class SentTestLetter:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """
-    The words, the mail that is made of them, and the world that it goes out into.
+    The content, the mail that is made of it, and its context.
 
-    `letter` is what was found in the HTML of `content`, read once for all checks.
-    `own_text` says that the text part is the author's own and not made from the letter;
-    `is_named`, that the newsletter has a name of its own. `domain` is None, and a link is not in
-    `links`, as long as nobody looked.
+    `letter` is the HTML of `content`, parsed once for all checks. `has_own_text`: the author wrote
+    the text part; otherwise it is made from the letter. `is_named`: the newsletter's name is not
+    the default. `domain` is None, and a link is not in `links`, without a fresh result.
     """
 
     content: Content
     letter: ParsedLetter
     is_markdown: bool
-    own_text: bool
+    has_own_text: bool
     html_mail: str
     text_mail: str
 
@@ -64,14 +63,14 @@ class Facts:
     adds_unsubscribe_link: bool
 
     readers: int
-    would_stand: str
-    # Readers without a value, by merge field that is used without a fallback.
+    archive_note: str
+    # Readers without a value, by merge field without a fallback.
     without_value: Mapping[str, int]
 
     is_mailed: bool = True
     recent_duplicates: tuple[OtherEdition, ...] = ()
-    going: tuple[OtherEdition, ...] = ()
-    earlier_versions_going: tuple[str, ...] = ()
+    other_issues: tuple[OtherEdition, ...] = ()
+    overlap_warnings: tuple[str, ...] = ()
     test: SentTestLetter | None = None
     worker_is_running: bool = True
     worker_seen_at: datetime | None = None
@@ -83,11 +82,11 @@ class Facts:
 
     @property
     def sender_domain(self) -> str:
-        """The domain in whose name the mail goes out."""
+        """The domain of the sender's address."""
         return domain_of(self.sender)
 
     def clock(self, at: datetime) -> str:
-        """A time of today as such, any other with its day, in the newsletter's zone."""
+        """A time in the newsletter's zone, with its day unless that is today."""
         there = at.astimezone(self.zone)
         today = there.date() == self.now.astimezone(self.zone).date()
         return f"{there:%H:%M}" if today else f"{there.day} {there:%B %Y, %H:%M}"

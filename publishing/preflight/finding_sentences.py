@@ -29,9 +29,9 @@ fields_have_values: Every merge field has a value for every reader.
 field_has_values: Every reader has a {label}.
 field_without_value: {readers:reader has|readers have} no {label}, and there is no fallback for
     They find nothing in its place. With {{{{ {with_fallback} }}}} they read “{fallback}”.
-archive_only: Not mailed: archive only. {would_stand}
+archive_only: Not mailed: archive only. {archive_note}
 no_readers: This issue would go to nobody
-    No reader is confirmed among those it is meant for. {would_stand}
+    No reader is confirmed among those it is meant for. {archive_note}
 version_overlap: {sentence}
 test_sent: A test was sent to {address} at {at}.
 no_test: You haven't sent a test of this version

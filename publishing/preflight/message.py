@@ -55,7 +55,7 @@ def _text_part(facts: Facts) -> Iterator[Finding]:
         yield advice("no_text_part", FixIn.TEXT)
         return
     words = count_words(facts.content.text)
-    letter_words = count_words(html_to_text(facts.content.html)) if facts.own_text else words
+    letter_words = count_words(html_to_text(facts.content.html)) if facts.has_own_text else words
     if letter_words >= _MIN_WORDS_TO_COMPARE and words * 2 < letter_words:
         yield advice("short_text_part", FixIn.TEXT, words=words, letter_words=letter_words)
     else:

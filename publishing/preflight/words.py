@@ -55,7 +55,7 @@ def _content_problems(facts: Facts) -> Iterator[Finding]:
         if field is None:
             yield stop("content_problem", fix_in, sentence=problem.sentence)
             continue
-        is_generated = problem.field == "text_content" and not facts.own_text
+        is_generated = problem.field == "text_content" and not facts.has_own_text
         if is_generated and facts.content.html.strip():
             continue  # reported for the letter, which the text part is made of
         yield stop(
@@ -108,7 +108,7 @@ def _passages(facts: Facts) -> list[Passage]:
     passages = [Passage(Place("title"), facts.content.title)]
     passages.append(Passage(Place("preheader"), facts.content.preheader))
     passages.extend(facts.letter.passages)
-    if facts.own_text or not facts.content.html.strip():
+    if facts.has_own_text or not facts.content.html.strip():
         passages.extend(parse_text(facts.content.text))
     return passages
 

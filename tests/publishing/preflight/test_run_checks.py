@@ -52,7 +52,7 @@ def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
         ),
         ({"title": "{{ archive_url }}"}, "{{ archive_url }}", "name and email", FixIn.TITLE),
         (
-            {"text": "One.\n\nTwo, {{ q }}.", "own_text": True},
+            {"text": "One.\n\nTwo, {{ q }}.", "has_own_text": True},
             *("{{ q }}", "second paragraph of the text part", FixIn.TEXT),
         ),
         # In the letter and in the text that is made of it.
@@ -212,10 +212,10 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
     long = f"<p>{'word ' * 100}</p>"
 
     assert len(advised(text="", text_mail=" ")) == 1
-    (said,) = advised(long, text="word " * 49, own_text=True)
+    (said,) = advised(long, text="word " * 49, has_own_text=True)
     assert "49 words and the letter 100" in said
-    assert advised(long, text="word " * 50, own_text=True) == []
-    assert advised(long, text="word", own_text=False) == []
+    assert advised(long, text="word " * 50, has_own_text=True) == []
+    assert advised(long, text="word", has_own_text=False) == []
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
         ({"readers": 0}, "nobody"),
         ({"test": None}, "test"),
         ({"worker_is_running": False}, "worker"),
-        ({"earlier_versions_going": ("Version 1 is still being sent.",)}, "Version 1 is still"),
-        ({"going": (OtherEdition("7", "Slow worms", NOW, waiting=30_112),)}, "“Slow worms”"),
+        ({"overlap_warnings": ("Version 1 is still being sent.",)}, "Version 1 is still"),
+        ({"other_issues": (OtherEdition("7", "Slow worms", NOW, waiting=30_112),)}, "“Slow worms”"),
         ({"recent_duplicates": (OtherEdition("7", "Swifts leave", NOW),)}, "published at 07:00"),
         (
             {"recent_duplicates": (OtherEdition("7", "Swifts leave", NOW, is_scheduled=True),)},
@@ -325,7 +325,7 @@ def test_the_sentence_counts_what_stops_and_what_is_advice():
     ["", "\x00", "<", "<a href='http://[x'>", "<p>" * 2000, "{{" * 500, "<img src='http://a:b/'>"],
 )
 def test_no_letter_makes_the_checks_fail(words):
-    assert found(words, title=words, text=words, own_text=True)
+    assert found(words, title=words, text=words, has_own_text=True)
 
 
 @pytest.mark.parametrize(
