@@ -107,7 +107,7 @@ AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [
     # Before the password is checked: refuses after too many failures.
     "axes.backends.AxesStandaloneBackend",
-    "newsletter_site.user_with_permissions.UserWithPermissions",
+    "newsletter_site.permissions_backend.PermissionsBackend",
 ]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -23,7 +23,7 @@ from newsletter_site.sign_in.throttle import count_failure, may_try
 from newsletter_site.sign_in.two_step_devices import CodeResult, pause_sentence
 from subscribers.client_network import network_of
 
-BACKEND = "newsletter_site.user_with_permissions.UserWithPermissions"
+BACKEND = "newsletter_site.permissions_backend.PermissionsBackend"
 WRONG_CODE = (
     "This code is wrong. Type the one that the app shows now, or a recovery code that you have "
     "not used yet."

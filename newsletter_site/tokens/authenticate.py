@@ -10,8 +10,8 @@ from __future__ import annotations
 from django.db import connection
 
 from api.bearer import Caller
+from newsletter_site.permissions_backend import PermissionsBackend
 from newsletter_site.tokens.secret import hash_of, is_well_formed
-from newsletter_site.user_with_permissions import UserWithPermissions
 
 # A token that is used all the time is written to once in so many seconds.
 USED_EVERY_S = 60
@@ -43,7 +43,7 @@ def whose(token: str) -> Caller | None:
     if row is None:
         return None
     number, person_id, scopes, is_to_be_noted = row
-    person = UserWithPermissions().get_user(person_id)
+    person = PermissionsBackend().get_user(person_id)
     if person is None or not person.is_staff:
         return None
     if is_to_be_noted:

@@ -234,7 +234,7 @@ def test_words_names_and_ids_stay() -> None:
         "POSTMARK_WEBHOOK_PASSWORD",
         "migrations 0021_an_issue_that_waits_for_its_time",
         "subscriber_email_key_is_unique",
-        "UserWithPermissions, IdempotencyIsolationError",
+        "PermissionsBackend, IdempotencyIsolationError",
         "12345678901234567890123",
         "SIGTERM, 3:15 and 50 % of 1,000,000",
         "Content-Security-Policy-Report-Only",

@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import Group, Permission
 
-from newsletter_site.user_with_permissions import UserWithPermissions
+from newsletter_site.permissions_backend import PermissionsBackend
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_togethe
     user.groups.set(Group.objects.filter(name__in=["Writers", "Operators"]))
     user.user_permissions.add(Permission.objects.get(codename="manage_readers"))
     with django_assert_num_queries(1):
-        found = UserWithPermissions().get_user(user.pk)
+        found = PermissionsBackend().get_user(user.pk)
         may = found.get_all_permissions()
     assert may == as_django_says(user)
     assert found.has_perm("subscribers.manage_readers")
@@ -35,12 +35,12 @@ def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_togethe
 
 def test_a_superuser_may_do_everything_and_who_was_given_nothing_nothing():
     user = the_user()
-    assert UserWithPermissions().get_user(user.pk).get_all_permissions() == set()
+    assert PermissionsBackend().get_user(user.pk).get_all_permissions() == set()
     user.is_superuser = True
     user.save()
-    assert UserWithPermissions().get_user(user.pk).get_all_permissions() == as_django_says(user)
+    assert PermissionsBackend().get_user(user.pk).get_all_permissions() == as_django_says(user)
 
 
 def test_who_may_not_sign_in_any_more_is_nobody():
-    assert UserWithPermissions().get_user(the_user(is_active=False).pk) is None
-    assert UserWithPermissions().get_user("00000000-0000-4000-8000-000000000000") is None
+    assert PermissionsBackend().get_user(the_user(is_active=False).pk) is None
+    assert PermissionsBackend().get_user("00000000-0000-4000-8000-000000000000") is None
