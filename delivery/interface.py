@@ -30,6 +30,7 @@ from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.scheduled_editions import StartedEdition
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
+from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions
 from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError
@@ -66,6 +67,7 @@ __all__ = [
     "load_test_letter",
     "load_unreconciled_versions",
     "next_number",
+    "obstacle_sentence",
     "queue_suppression_change",
     "reconcile",
     "request_mail",

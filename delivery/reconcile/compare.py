@@ -1,16 +1,16 @@
 """
-What the provider's record of an edition means beside our own.
+Decides what the provider's record of an edition means beside our own. Pure.
 
-Pure decisions: what is found is compared with what is recorded, and silence is weighed. The
-reasons: docs/decisions/0012-a-restored-backup.md.
+The reasons: docs/decisions/0012-a-restored-backup.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from uuid import UUID
+from enum import Enum, auto
+from typing import Any
 
 from delivery.rules.call_results import Listed
 
@@ -19,14 +19,10 @@ from delivery.rules.call_results import Listed
 
 @dataclass(frozen=True, slots=True)
 class RecordedDelivery:
-    """What our row says about one delivery: its outcome, and the provider's id if it has one."""
+    """What our row says about one delivery."""
 
     outcome: str
     message_id: str | None
-
-    def is_this(self, listed: Listed) -> bool:
-        """Whether it is recorded as sent, and as this very message."""
-        return self.outcome == "sent" and self.message_id == listed.message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Comparison:
 def compare(
     found: Sequence[tuple[int, Listed]], recorded: Mapping[int, RecordedDelivery]
 ) -> Comparison:
-    """Compare what the provider shows, as pairs of recipient and message, with what is recorded."""
+    """Compare what the provider shows, as pairs of recipient and message, with our record."""
     same: list[int] = []
     news: list[tuple[int, Listed]] = []
     strangers: list[tuple[int, Listed]] = []
@@ -54,7 +50,7 @@ def compare(
         row = recorded.get(recipient)
         if row is None:
             strangers.append((recipient, listed))
-        elif row.is_this(listed):
+        elif row == RecordedDelivery("sent", listed.message_id):
             same.append(recipient)
         else:
             news.append((recipient, listed))
@@ -67,13 +63,12 @@ def compare(
 @dataclass(frozen=True, slots=True)
 class SearchCoverage:
     """
-    From when to when it says something that the provider does not show a message.
+    Which mail the provider's search would show.
 
-    Mail that was accepted before `since` is forgotten there by now. Mail accepted after `until` may
-    not be in its index yet. `shows_later_mail` is false where the search does not show what was
-    accepted last on the stream, at `last_accepted_at`: then it lags, or it is the search of another
-    server, and silence about anything from before that says nothing, unless the search showed
-    something newer (`newest_shown_at`).
+    It has forgotten what was accepted before `since`, and may not have indexed what was accepted
+    after `until`. If it does not show the mail accepted last on the stream, at `last_accepted_at`
+    (`shows_later_mail` is false), it lags or belongs to another server: then it covers only what is
+    older than the newest message it did show.
     """
 
     since: datetime
@@ -83,7 +78,7 @@ class SearchCoverage:
     newest_shown_at: datetime | None = None
 
     def counts_for(self, sent_at: datetime) -> bool:
-        """Whether it means something that a message accepted at `sent_at` is not shown."""
+        """Whether a message accepted at `sent_at` would be shown."""
         if not self.since <= sent_at <= self.until:
             return False
         if self.shows_later_mail or self.last_accepted_at is None:
@@ -106,9 +101,9 @@ def search_coverage(
     last_accepted_at: datetime | None,
     newest_shown_at: datetime | None,
 ) -> SearchCoverage:
-    """The silence of a walk that began at `now`, a reading of the database's clock."""
+    """The coverage of a walk that began at `now`, a reading of the database's clock."""
     return SearchCoverage(
-        # A day less than it keeps: its days are not ours.
+        # One day less than the provider keeps: its days are not ours.
         since=now - timedelta(days=retention_days - 1),
         until=now - timedelta(seconds=last_lookup_after_s),
         shows_later_mail=shows_later_mail,
@@ -121,29 +116,41 @@ def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
     """
-    When silence about an edition of a restored database begins to count.
+    When an edition of a restored database can be called reconciled, at the earliest.
 
-    A call that was in the air when that was noticed ends within its deadline; what it brought is in
-    the provider's index by the last look-up after that, or later than anybody waits for.
+    A call in flight when the restore was noticed ends within its deadline; what it sent is in the
+    provider's index by the last look-up after that, or later than anything waits for.
     """
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 
+# --- Obstacles ------------------------------------------------------------------------------------
+
+
+class ObstacleCode(Enum):
+    """Why an edition is not reconciled yet. The comment names the parameters."""
+
+    COUNTS_DO_NOT_BALANCE = auto()  # issue
+    FORGOTTEN_BY_PROVIDER = auto()
+    TOO_EARLY = auto()  # at
+    SEARCH_LAGS = auto()
+    SEARCH_INCOMPLETE = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why an edition is not reconciled yet, and whether waiting may help."""
+    """Why an edition is not reconciled yet; `obstacle_sentences.py` has the words."""
 
-    sentence: str
-    is_worth_waiting_for: bool
+    code: ObstacleCode
+    params: Mapping[str, Any] = field(default_factory=dict)
 
-
-def unbalanced(issue: UUID) -> Obstacle:
-    """What stands in the way where the rows of an edition and its counts contradict each other."""
-    return Obstacle(
-        "The books do not balance, so what Postmark shows could not be recorded. Run "
-        f"`./homing audit {issue}`, and reconcile again once they do.",
-        is_worth_waiting_for=False,
-    )
+    @property
+    def is_worth_waiting_for(self) -> bool:
+        """Whether a later walk may find it gone."""
+        return self.code not in {
+            ObstacleCode.COUNTS_DO_NOT_BALANCE,
+            ObstacleCode.FORGOTTEN_BY_PROVIDER,
+        }
 
 
 def find_obstacle(
@@ -153,37 +160,20 @@ def find_obstacle(
     walked_at: datetime,
     reconcilable_at: datetime,
     backup_not_before: datetime,
-    silence: SearchCoverage,
+    coverage: SearchCoverage,
 ) -> Obstacle | None:
     """
-    Why an edition cannot be called reconciled by a walk that began at `walked_at`, if it cannot.
+    Find why a walk that began at `walked_at` does not reconcile an edition, if it does not.
 
-    `backup_not_before` is the latest moment that the restored record itself proves: whatever it
-    does not know of was accepted after that.
+    `backup_not_before` is the latest time that the restored record itself proves: whatever it does
+    not know of was accepted after that.
     """
-    if backup_not_before < silence.since:
-        return Obstacle(
-            "Mail may have gone out so long ago that Postmark has forgotten it "
-            "(POSTMARK_RETENTION_DAYS): nobody can tell any more who got a copy. Cancel the "
-            "edition.",
-            is_worth_waiting_for=False,
-        )
+    if backup_not_before < coverage.since:
+        return Obstacle(ObstacleCode.FORGOTTEN_BY_PROVIDER)
     if walked_at < reconcilable_at:
-        return Obstacle(
-            "Postmark's silence about copies that may have gone out does not count before "
-            f"{reconcilable_at:%Y-%m-%d %H:%M:%S} UTC.",
-            is_worth_waiting_for=True,
-        )
+        return Obstacle(ObstacleCode.TOO_EARLY, {"at": reconcilable_at})
     if not shows_later_mail:
-        return Obstacle(
-            "Postmark's search does not show mail that is recorded as accepted: it lags, or "
-            "POSTMARK_SERVER_TOKEN belongs to another server.",
-            is_worth_waiting_for=True,
-        )
+        return Obstacle(ObstacleCode.SEARCH_LAGS)
     if not was_all_shown:
-        return Obstacle(
-            "Postmark's search did not show all that it says it has. Run the command again; if "
-            "that does not help, cancel the edition.",
-            is_worth_waiting_for=True,
-        )
+        return Obstacle(ObstacleCode.SEARCH_INCOMPLETE)
     return None

@@ -2,7 +2,7 @@
 One round of reconciling: the provider's record of one issue on one stream, beside ours.
 
 Nothing is ever sent again here. What the provider has is recorded; what only we have is said; and
-an edition of a restored database goes on once silence about the rest of it counts.
+an edition of a restored database goes on once the search covers the rest of it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
     Obstacle,
+    ObstacleCode,
     SearchCoverage,
     compare,
     find_obstacle,
     reconcilable_at,
     search_coverage,
-    unbalanced,
 )
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.seen_recipients import RecipientSet
@@ -43,7 +43,7 @@ MAX_SINGLE_LOOKUPS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """What silence is weighed by. Times in seconds."""
+    """What a search is judged by. Times in seconds."""
 
     deadline_s: float
     last_lookup_after_s: float
@@ -109,7 +109,7 @@ class ReconcileRound:
         # Asked for after the walk: a version may be published meanwhile.
         for version in record_findings.load_versions(self._issue):
             del self.report.unknown[version]
-        silence = search_coverage(
+        coverage = search_coverage(
             walked_at,
             last_lookup_after_s=self._settings.last_lookup_after_s,
             retention_days=self._settings.retention_days,
@@ -118,15 +118,15 @@ class ReconcileRound:
             newest_shown_at=self._newest,
         )
         for walked in self._editions.values():
-            self._balances(walked, self._settle, walked_at, silence)
+            self._balances(walked, self._settle, walked_at, coverage)
             self.report.twice += record_findings.count_duplicates(walked)
         return self.report
 
-    def _settle(self, walked: EditionRecord, walked_at: datetime, silence: SearchCoverage) -> None:
+    def _settle(self, walked: EditionRecord, walked_at: datetime, coverage: SearchCoverage) -> None:
         self.report.aside += record_findings.quarantine_bare_marks(walked)
-        self._ask_about_the_missing(walked, silence)
+        self._ask_about_the_missing(walked, coverage)
         if walked.unreconciled_since is not None:
-            self._end(walked, walked.unreconciled_since, walked_at, silence)
+            self._end(walked, walked.unreconciled_since, walked_at, coverage)
 
     def _balances(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """
@@ -149,7 +149,10 @@ class ReconcileRound:
                 walked.edition,
                 type(error).__name__,
             )
-            self.report.obstacles[walked.edition] = (unbalanced(walked.issue), self._walked_at)
+            self.report.obstacles[walked.edition] = (
+                Obstacle(ObstacleCode.COUNTS_DO_NOT_BALANCE, {"issue": walked.issue}),
+                self._walked_at,
+            )
             return False
         return True
 
@@ -211,12 +214,14 @@ class ReconcileRound:
 
     # --- What it does not show --------------------------------------------------------------------
 
-    def _ask_about_the_missing(self, walked: EditionRecord, silence: SearchCoverage) -> None:
+    def _ask_about_the_missing(self, walked: EditionRecord, coverage: SearchCoverage) -> None:
         """Recorded as sent, and not shown: asked about one by one before anything is said."""
         for stretch in record_findings.iter_sent(walked):
             unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
-            self._count_too_fresh([at for _, at in unseen if silence.is_too_early_for(at)], silence)
-            candidates = [recipient for recipient, at in unseen if silence.counts_for(at)]
+            self._count_too_fresh(
+                [at for _, at in unseen if coverage.is_too_early_for(at)], coverage
+            )
+            candidates = [recipient for recipient, at in unseen if coverage.counts_for(at)]
             if not candidates:
                 continue
             keys = {recipient: self._key(walked, recipient) for recipient in candidates}
@@ -230,9 +235,9 @@ class ReconcileRound:
                     self.report.missing += 1
                     record_findings.raise_missing(walked, key, recipient)
 
-    def _count_too_fresh(self, sent_at: Sequence[datetime], silence: SearchCoverage) -> None:
+    def _count_too_fresh(self, sent_at: Sequence[datetime], coverage: SearchCoverage) -> None:
         # While the search lags, the time since the call says nothing, so the wait begins now.
-        begins = [at if at > silence.until else self._walked_at for at in sent_at]
+        begins = [at if at > coverage.until else self._walked_at for at in sent_at]
         judged_at = [at + timedelta(seconds=self._settings.last_lookup_after_s) for at in begins]
         self.report.too_fresh += len(sent_at)
         self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
@@ -274,7 +279,7 @@ class ReconcileRound:
         walked: EditionRecord,
         unreconciled_since: datetime,
         walked_at: datetime,
-        silence: SearchCoverage,
+        coverage: SearchCoverage,
     ) -> None:
         at = reconcilable_at(
             unreconciled_since,
@@ -285,11 +290,11 @@ class ReconcileRound:
         # What has ended sends nothing more: what nobody can tell any longer stays as it is.
         obstacle = find_obstacle(
             was_all_shown=was_all_shown or walked.has_ended,
-            shows_later_mail=silence.shows_later_mail,
+            shows_later_mail=coverage.shows_later_mail,
             walked_at=walked_at,
             reconcilable_at=at,
-            backup_not_before=silence.since if walked.has_ended else walked.backup_not_before,
-            silence=silence,
+            backup_not_before=coverage.since if walked.has_ended else walked.backup_not_before,
+            coverage=coverage,
         )
         if obstacle is not None:
             self.report.obstacles[walked.edition] = (obstacle, at)

@@ -1,4 +1,4 @@
-"""A whole run of reconciling: round after round, waiting where silence does not count yet."""
+"""Runs rounds of reconciling, and waits where a later walk may tell more."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import Obstacle
+from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.round import ReconcileRound, RoundReport, SearchLimits
 from delivery.reconcile.walk import PatientSearch
@@ -112,7 +113,7 @@ def reconcile(
                 unknown,
                 again_at=max(filter(None, later), default=None),
             )
-        tell(worth_it[0][1].sentence)
+        tell(obstacle_sentence(worth_it[0][1]))
         _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
         # A report is about all editions of an issue, so they are walked together again.

@@ -1,28 +1,26 @@
-"""Which recipients a walk has seen: a bit for each, so that a million cost no more than a page."""
+"""A set of recipients with a bit for each, so that a million of them fit in little memory. Pure."""
 
 from __future__ import annotations
 
-# Recipients of a list stand close together; a stretch is made only where somebody was seen.
+# Recipients of a list are close together; a chunk is made only where one was seen.
 CHUNK = 4096
 
 
 class RecipientSet:
-    """A set of recipients' numbers. Pure."""
+    """A set of recipients' ids."""
 
     def __init__(self) -> None:
-        self._stretches: dict[int, bytearray] = {}
+        self._chunks: dict[int, bytearray] = {}
 
     def add(self, recipient: int) -> bool:
-        """Remember a recipient; False if they were seen before."""
-        stretch, place = divmod(recipient, CHUNK)
-        bits = self._stretches.get(stretch)
-        if bits is None:
-            bits = self._stretches[stretch] = bytearray(CHUNK // 8)
-        is_new = not bits[place >> 3] & 1 << (place & 7)
-        bits[place >> 3] |= 1 << (place & 7)
+        """Add a recipient; return False if it was there before."""
+        is_new = recipient not in self
+        chunk, bit = divmod(recipient, CHUNK)
+        bits = self._chunks.setdefault(chunk, bytearray(CHUNK // 8))
+        bits[bit >> 3] |= 1 << (bit & 7)
         return is_new
 
     def __contains__(self, recipient: int) -> bool:
-        stretch, place = divmod(recipient, CHUNK)
-        bits = self._stretches.get(stretch)
-        return bits is not None and bool(bits[place >> 3] & 1 << (place & 7))
+        chunk, bit = divmod(recipient, CHUNK)
+        bits = self._chunks.get(chunk)
+        return bits is not None and bool(bits[bit >> 3] & 1 << (bit & 7))

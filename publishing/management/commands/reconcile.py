@@ -16,6 +16,7 @@ from delivery.interface import (
     ReconcileResult,
     SearchUnavailableError,
     database_identity,
+    obstacle_sentence,
     reconcile,
 )
 from delivery.models import Edition
@@ -151,7 +152,7 @@ class Command(BaseCommand):
         for walked, obstacle in outcome.obstacles:
             self.stderr.write(
                 f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
-                f"{obstacle.sentence}"
+                f"{obstacle_sentence(obstacle)}"
             )
 
     def _say_what_goes_on(self, were_unreconciled: Sequence[int]) -> None:

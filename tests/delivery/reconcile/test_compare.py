@@ -18,6 +18,7 @@ from delivery.postmark.search_windows import (
     to_eastern,
 )
 from delivery.reconcile.compare import (
+    Obstacle,
     RecordedDelivery,
     SearchCoverage,
     compare,
@@ -25,6 +26,7 @@ from delivery.reconcile.compare import (
     reconcilable_at,
     search_coverage,
 )
+from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.seen_recipients import RecipientSet
 from delivery.rules.call_results import Listed
 
@@ -103,7 +105,7 @@ def test_without_any_later_mail_time_alone_makes_silence_count() -> None:
 UNRECONCILED_SINCE = NOW - 30 * MINUTE
 
 
-def obstacle(**changes: Any) -> tuple[str, bool] | None:
+def obstacle(**changes: Any) -> Obstacle | None:
     facts: dict[str, Any] = {
         "was_all_shown": True,
         "shows_later_mail": True,
@@ -112,10 +114,9 @@ def obstacle(**changes: Any) -> tuple[str, bool] | None:
             UNRECONCILED_SINCE, deadline_s=120, last_lookup_after_s=900
         ),
         "backup_not_before": NOW - timedelta(days=2),
-        "silence": silence(),
+        "coverage": silence(),
     }
-    found = find_obstacle(**facts | changes)
-    return (found.sentence, found.is_worth_waiting_for) if found else None
+    return find_obstacle(**facts | changes)
 
 
 def test_an_edition_is_reconciled_when_all_was_shown_and_silence_counts() -> None:
@@ -136,8 +137,8 @@ def test_what_stands_in_the_way_is_named(
 ) -> None:
     found = obstacle(**change)
     assert found is not None
-    assert words in found[0]
-    assert found[1] is is_worth_waiting_for
+    assert words in obstacle_sentence(found)
+    assert found.is_worth_waiting_for is is_worth_waiting_for
 
 
 def test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups() -> None:
@@ -158,7 +159,7 @@ def test_a_million_recipients_are_remembered_in_little_room() -> None:
     remembered = RecipientSet()
     for recipient in range(1_000_000):
         remembered.add(recipient)
-    assert sum(len(bits) for bits in remembered._stretches.values()) < 130_000
+    assert sum(len(bits) for bits in remembered._chunks.values()) < 130_000
 
 
 # The Eastern wall clock: a time of day without a zone.

@@ -76,7 +76,7 @@ where later mail is not shown silence says nothing about what came before it
     SearchCoverage.counts_for: if «self.shows_later_mail or self.last_accepted_at is None → True»:
     test_where_later_mail_is_not_shown_silence_says_nothing_about_what_came_before_it
 what the provider has forgotten is never called reconciled
-    find_obstacle: if «backup_not_before < silence.since → False»:
+    find_obstacle: if «backup_not_before < coverage.since → False»:
     test_what_stands_in_the_way_is_named
 nothing goes on before silence counts
     find_obstacle: if «walked_at < reconcilable_at → False»:
@@ -120,8 +120,7 @@ a search that lags raises no alarm about missing copies
     ReconcileRound.run: last_accepted_at=«last[1] if last else» None
     test_copies_that_are_not_shown_raise_an_alarm
 a message is the one on record only under its id
-    RecordedDelivery.is_this: return self.outcome == "sent" «and self.message_id ==
-        listed.message_id»
+    compare: elif «row == RecordedDelivery("sent", listed.message_id) → row.outcome == "sent"»:
     test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id
 messages of a version that only the provider knows are counted
     ReconcileRound._walk: «self.report.unknown[key.version] += is_new → pass»
