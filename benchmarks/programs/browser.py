@@ -96,6 +96,14 @@ class InProcess:
         """Ask for a page."""
         return self._ask("GET", path, io.BytesIO(), 0, "")
 
+    def poll(self, path: str) -> Page:
+        """Ask as an open page does, by htmx."""
+        self._environ["HTTP_HX_REQUEST"] = "true"
+        try:
+            return self.get(path)
+        finally:
+            del self._environ["HTTP_HX_REQUEST"]
+
     def post(self, path: str, body: bytes) -> Page:
         """Post a form's body as it is."""
         return self._ask("POST", path, io.BytesIO(body), len(body), FORM)

@@ -1,20 +1,24 @@
 """
 Progress pages that are left open, as many as are asked for, in one process and without a browser.
 
-Each does what `static/progress.js` does: asks with the tag it has, heeds the time after which it
-may ask again, and says that it is hidden if it is. `on` and `off` on the standard input let them
+Each does what htmx does there: asks for the address and after the pause that the last answer named,
+and says that it is hidden if it is. `on` and `off` on the standard input let them
 ask and keep them from asking; each `off` is answered with a line of JSON that says what was asked.
 """
 
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import random
+import re
 import sys
 import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+_NEXT = re.compile(r'hx-get="(\?[^"]*)" hx-trigger="(?:load delay:([\d.]+)s, )?look"')
 
 
 @dataclass
@@ -33,8 +37,7 @@ class Page:
     name: str
     cookie: str
     hidden: bool
-    tag: str = ""
-    same: int = 0
+    query: str = ""
     asks_after_s: float = 2.0
 
 
@@ -57,34 +60,33 @@ class Pages:
                 await asyncio.sleep(page.asks_after_s * random.random())
             began = time.perf_counter()
             try:
-                status, headers = await self.ask(page)
+                status, body = await self.ask(page)
             except (OSError, ValueError, IndexError):
                 self.tally.failures += 1
                 page.asks_after_s = 10.0
                 continue
             self.tally.took_ms.append(1000 * (time.perf_counter() - began))
             self.tally.statuses[status] = self.tally.statuses.get(status, 0) + 1
-            page.same = page.same + 1 if status == 304 else 0
-            page.tag = headers.get("etag", "")
-            pause = headers.get("homing-ask-again", "never")
-            page.asks_after_s = 60.0 if pause == "never" else float(pause)
+            if following := _NEXT.search(body):
+                page.query = html.unescape(following[1])
+                page.asks_after_s = float(following[2] or 60)
 
-    async def ask(self, page: Page) -> tuple[int, dict[str, str]]:
+    async def ask(self, page: Page) -> tuple[int, str]:
         """One request on a connection of its own; a browser's has been closed meanwhile too."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
         hidden = "&hidden=1" if page.hidden else ""
-        known = f"If-None-Match: {page.tag}\r\n" if page.tag else ""
+        path = self.path.partition("?")[0] + (page.query or f"?version=1&page={page.name}")
         writer.write(
-            f"GET {self.path}&page={page.name}&same={page.same}{hidden} HTTP/1.1\r\n"
+            f"GET {path}{hidden} HTTP/1.1\r\n"
             f"Host: 127.0.0.1:{self.port}\r\nX-Forwarded-Proto: https\r\n"
             f"Cookie: sessionid={page.cookie}\r\n"
-            f"Accept: application/json\r\n{known}Connection: close\r\n\r\n".encode()
+            f"HX-Request: true\r\nConnection: close\r\n\r\n".encode()
         )
         answer = await reader.read()
         writer.close()
-        head = answer.partition(b"\r\n\r\n")[0].decode().split("\r\n")
-        pairs = (line.partition(":") for line in head[1:])
-        return int(head[0].split()[1]), {name.lower(): value.strip() for name, _, value in pairs}
+        text = answer.decode()
+        # 304 stands for an answer without news.
+        return int(text.split()[1]) if 'id="counts"' in text else 304, text
 
 
 async def main() -> None:
@@ -99,9 +101,7 @@ async def main() -> None:
         plan["address"],
         plan["path"],
         [
-            Page(
-                f"page{number:05}", plan["cookies"][number % len(plan["cookies"])], number < hidden
-            )
+            Page(f"{number:016x}", plan["cookies"][number % len(plan["cookies"])], number < hidden)
             for number in range(plan["pages"])
         ],
     )

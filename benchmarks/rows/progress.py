@@ -83,7 +83,7 @@ def measure(options: Options) -> RowResult:
         (
             median_of("the whole answer, middleware included", "own", 1),
             median_of("of that on the processor", "own", 2),
-            median_of("a reading that pages share, in the view", "shared", 0),
+            median_of("what an open page asks for, in the view", "poll", 0),
             Measured("meanwhile the workers sent", "copies/s", tuple(rates)),
         ),
         (

@@ -2,7 +2,7 @@
 What do open progress pages cost those who send?
 
 Real workers send a letter through a provider that takes its time for each call; a real web server
-answers pages that stay open and ask as `static/progress.js` does, a share of them hidden. In one
+answers pages that stay open and ask as htmx does there, a share of them hidden. In one
 run, windows in which the pages ask and windows in which they do not take turns, first the one and
 then the other, and the copies that were accepted in each are counted by the database's own clock.
 What counts is the ratio within a pair. Beside it stands what the web server took of the machine,
@@ -213,7 +213,7 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
         pages.stdin.write(json.dumps(plan) + "\n")
 
         def publish() -> str:
-            return f"/admin/newsletters/{site.publish()}/progress.json?version=1"
+            return f"/admin/newsletters/{site.publish()}/?version=1"
 
         for _ in range(chosen.workers):
             stack.enter_context(site.running("deliver", DELIVERY_NICENESS=str(chosen.nice)))
