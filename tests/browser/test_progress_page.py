@@ -416,6 +416,7 @@ def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk,
 
     is_counted(waiting=0, state="done")
     expect(desk.get_by_text("Something has changed since this page was opened.")).to_be_visible()
+    expect(desk.get_by_role("heading", name="Going out")).to_be_hidden()
     desk.get_by_role("link", name="Look again").click()
     expect(row).to_have_count(0)
 
