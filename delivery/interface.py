@@ -19,7 +19,7 @@ from delivery.postmark.provider_events import (
 from delivery.queue import control, scheduled_editions
 from delivery.queue.enqueue import batch_size_for, enqueue, without_nested_loops
 from delivery.queue.enqueue_test_letter import (
-    Fate,
+    TestLetter,
     enqueue_test,
     load_test_letter,
     next_number,
@@ -34,7 +34,7 @@ from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions
 from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError
-from delivery.reports.reason_sentences import sentence_of
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.phases import Phase
 from delivery.worker.provider_tasks import PROVIDER_TASKS
@@ -44,7 +44,6 @@ __all__ = [
     "PROVIDER_TASKS",
     "BounceMeaning",
     "Bounced",
-    "Fate",
     "Phase",
     "ProviderEvent",
     "Reason",
@@ -53,6 +52,7 @@ __all__ = [
     "SearchUnavailableError",
     "StartedEdition",
     "Suppressed",
+    "TestLetter",
     "batch_size_for",
     "bounce_types",
     "control",
@@ -69,11 +69,11 @@ __all__ = [
     "next_number",
     "obstacle_sentence",
     "queue_suppression_change",
+    "reason_sentence",
     "reconcile",
     "request_mail",
     "scheduled_editions",
     "sent_to",
-    "sentence_of",
     "short_transaction",
     "together",
     "wait_for_enqueues",

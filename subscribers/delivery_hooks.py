@@ -99,7 +99,7 @@ class RegisteredReaders:
             )
             return dict(cursor.fetchall())
 
-    def shut_out(self, addresses: Sequence[str]) -> Collection[str]:
+    def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
         """Which of these addresses are on the suppression list, however they are written."""
         listed = set(
             Suppression.objects.filter(

@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
 from delivery.queue.batches.batch_state import count_feedback
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
 
 _DELIVERY = "issue_id = %(issue)s AND version = %(version)s AND recipient_id = %(recipient)s"

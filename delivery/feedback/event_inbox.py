@@ -42,7 +42,7 @@ from delivery.postmark.provider_events import (
     received_by,
 )
 from delivery.postmark.webhook_event import Acceptance, WebhookEvent, parse_webhook
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.delivery_key import DeliveryKey

@@ -52,11 +52,10 @@ def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     if row is None:
         return False
     left, bounced, complained, waiting, since = map(int, row)
-    surge = find_exceeded_rate(Counts(left, bounced, complained, waiting), limits_from_settings())
-    if surge is None:
+    counts = Counts(left, bounced, complained, waiting)
+    reason = find_exceeded_rate(counts, limits_from_settings())
+    if reason is None:
         return False
-    pause_automatically(cursor, edition, surge.sentence)
-    raise_alarm(
-        cursor, edition, Alarm.Kind.SURGE, f"{surge.what} after {since} copies", surge.sentence
-    )
+    pause_automatically(cursor, edition, reason)
+    raise_alarm(cursor, edition, Alarm.Kind.SURGE, f"{reason.code} after {since} copies", reason)
     return True

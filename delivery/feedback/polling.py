@@ -24,7 +24,9 @@ from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, no
 from delivery.postmark.provider_events import Suppressed
 from delivery.postmark.search_windows import Window, to_eastern
 from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
+from delivery.postmark.suppression_responses import BOUNCES, SUPPRESSION_LIST
 from delivery.rules.call_results import NoInformation
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import Lease, TaskInterruptedError, TaskPostponedError
 
@@ -107,7 +109,7 @@ class _PollRun:
             # A search shows no more than this; the rest is older than the last one shown.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
-                raise TaskPostponedError("Postmark lists more bounces of one second than it shows.")
+                raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))
             until = earlier
 
     def suppressions(self) -> int:
@@ -125,7 +127,9 @@ class _PollRun:
                 while chunk := list(islice(entries, PAGE_SIZE)):
                     new += self._apply_entries(chunk)
             except UnreadableDumpError:
-                raise TaskPostponedError("Postmark's suppression list could not be read.") from None
+                raise TaskPostponedError(
+                    Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SUPPRESSION_LIST)
+                ) from None
         return new
 
     def _download(self, filters: Mapping[str, str], dump: IO[bytes]) -> None:
@@ -139,8 +143,7 @@ class _PollRun:
                 dump.write(chunk)
             except OSError as error:
                 raise TaskPostponedError(
-                    "The suppression list could not be put into the folder for temporary "
-                    f"files: {error.strerror}."
+                    Reason.of(ReasonCode.NO_ROOM_FOR_LIST, error=str(error.strerror))
                 ) from error
 
         refused = self._postmark.suppressions(

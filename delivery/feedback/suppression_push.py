@@ -12,7 +12,9 @@ from delivery.configuration import postmark_from_settings
 from delivery.feedback import suppression_changes
 from delivery.feedback.suppression_changes import Change, PendingChange
 from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.suppression_responses import SUPPRESSION_CHANGE
 from delivery.rules.call_results import NoInformation
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import TaskPostponedError
 
@@ -71,4 +73,4 @@ def _send(
     named = [each for each in pending if each.address.lower() in results]
     suppression_changes.settle({each.id: results[each.address.lower()] for each in named})
     if len(named) < len(pending):
-        raise TaskPostponedError("Postmark did not answer for every address.")
+        raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SUPPRESSION_CHANGE))

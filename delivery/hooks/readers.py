@@ -24,11 +24,8 @@ class Readers(Protocol):
         """
         ...
 
-    def shut_out(self, addresses: Sequence[str]) -> Collection[str]:
-        """
-        Which of these addresses stand on the suppression list, whoever they belong to: where mail
-        goes to an address and to no reader.
-        """
+    def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
+        """The suppressed ones among these addresses, for mail to an address and not to a reader."""
         ...
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from delivery.models.reason_field import ReasonField
+
 
 class Alarm(models.Model):
     """
@@ -28,7 +30,7 @@ class Alarm(models.Model):
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
     kind = models.CharField(max_length=20, choices=Kind)
     about = models.CharField(max_length=120)
-    sentence = models.TextField()
+    reason = ReasonField()
     raised_at = models.DateTimeField(db_default=Now())
     # The desk shows it first until somebody says that they have looked at it.
     looked_at = models.DateTimeField(null=True)
@@ -63,4 +65,4 @@ class Alarm(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.sentence
+        return f"{self.kind}: {self.reason}"

@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from delivery.models.reason_field import ReasonField
+
 
 class Attempt(models.Model):
     """
@@ -33,7 +35,7 @@ class Attempt(models.Model):
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
     result = models.CharField(max_length=10, choices=Result, null=True)
-    detail = models.TextField(blank=True)
+    detail = ReasonField(blank=True)
     accepted = models.PositiveIntegerField(default=0)
 
     class Meta:

@@ -7,6 +7,8 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
+from delivery.models.reason_field import ReasonField
+
 # An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
 # name the batch of a row by arithmetic and no two editions ever wait for one sequence.
 BATCHES_PER_EDITION = 1 << 20
@@ -38,7 +40,9 @@ class Batch(models.Model):
     pos = models.BigIntegerField(help_text="The place in line, fixed when the edition is enqueued.")
     state = models.CharField(max_length=20, choices=State, default=State.READY)
     epoch = models.PositiveIntegerField(
-        default=0, help_text="Grows with every claim, so that a worker that lost one is noticed."
+        default=0,
+        db_default=0,
+        help_text="Grows with every claim, so that a worker that lost one is noticed.",
     )
     owner = models.UUIDField(null=True, help_text="The worker that holds the lease.")
     lease_until = models.DateTimeField(null=True)
@@ -47,34 +51,42 @@ class Batch(models.Model):
     )
     attempt = models.UUIDField(null=True, help_text="The attempt that is in the air or in doubt.")
     tries = models.PositiveSmallIntegerField(
-        default=0, help_text="Tries that count, of every delivery that still waits here."
+        default=0,
+        db_default=0,
+        help_text="Tries that count, of every delivery that still waits here.",
     )
     setbacks = models.PositiveIntegerField(
-        default=0, help_text="Put off in a row without a try that counts; paces the retries."
+        default=0,
+        db_default=0,
+        help_text="Put off in a row without a try that counts; paces the retries.",
     )
     blocked = models.PositiveSmallIntegerField(
-        db_default=0, help_text="Calls in a row that something before the provider refused."
+        default=0,
+        db_default=0,
+        help_text="Calls in a row that something before the provider refused.",
     )
     crashes = models.PositiveSmallIntegerField(
-        default=0, help_text="Workers that were lost while they held it."
+        default=0, db_default=0, help_text="Workers that were lost while they held it."
     )
     doubt_since = models.DateTimeField(
         null=True, help_text="Look-ups count from here: the attempt's end, or its deadline."
     )
     lookups = models.PositiveSmallIntegerField(
-        default=0, help_text="Look-ups of the attempt in doubt that said: not there."
+        default=0, db_default=0, help_text="Look-ups of the attempt in doubt that said: not there."
     )
-    reason = models.TextField(blank=True, help_text="Why it waits, in one sentence.")
+    reason = ReasonField(blank=True, db_default="", help_text="Why it waits.")
 
     size = models.PositiveIntegerField()
     waiting = models.PositiveIntegerField()
-    sent = models.PositiveIntegerField(default=0)
-    unknown = models.PositiveIntegerField(default=0)
-    suppressed = models.PositiveIntegerField(default=0)
-    withdrawn = models.PositiveIntegerField(default=0)
-    failed = models.PositiveIntegerField(default=0)
+    sent = models.PositiveIntegerField(default=0, db_default=0)
+    unknown = models.PositiveIntegerField(default=0, db_default=0)
+    suppressed = models.PositiveIntegerField(default=0, db_default=0)
+    withdrawn = models.PositiveIntegerField(default=0, db_default=0)
+    failed = models.PositiveIntegerField(default=0, db_default=0)
     missed = models.PositiveIntegerField(
-        default=0, help_text="Of the failed: tries used up, or parked. A person must decide."
+        default=0,
+        db_default=0,
+        help_text="Of the failed: tries used up, or parked. A person must decide.",
     )
     bounced = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Of its copies, those that came back."

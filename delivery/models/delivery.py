@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from delivery.models.reader_columns import ReaderColumns
+from delivery.models.reason_field import ReasonField
 
 
 class Outcome(models.TextChoices):
@@ -55,7 +56,7 @@ class Delivery(ReaderColumns):
     evidence = models.CharField(
         max_length=10, null=True, help_text="What proves it: reply, lookup, webhook, operator."
     )
-    reason = models.TextField(null=True, help_text="Why it failed or was not sent.")
+    reason = ReasonField(null=True, help_text="Why it failed or was not sent.")
     # What came of it after it was accepted, each the earliest time that was told.
     delivered_at = models.DateTimeField(null=True, help_text="The receiving server took it.")
     bounced_at = models.DateTimeField(null=True, help_text="It came back.")

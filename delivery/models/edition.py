@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from delivery.models.reason_field import ReasonField
+
 
 class Edition(models.Model):
     """
@@ -110,7 +112,7 @@ class Edition(models.Model):
     )
 
     control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
-    control_reason = models.TextField(blank=True)
+    control_reason = ReasonField(blank=True)
     control_at = models.DateTimeField(null=True)
     probing = models.BooleanField(
         default=False, help_text="Resumed after a fault: one batch goes first, the rest waits."

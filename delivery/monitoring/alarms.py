@@ -12,30 +12,31 @@ from django.db.models.functions import Now, RowNumber
 
 from delivery.models import Alarm
 from delivery.monitoring import delivery_metrics
+from delivery.rules.reason import Reason
 
 logger = logging.getLogger(__name__)
 
 
 def raise_alarm(
-    cursor: CursorWrapper, edition: int, kind: Alarm.Kind, about: str, sentence: str
+    cursor: CursorWrapper, edition: int, kind: Alarm.Kind, about: str, reason: Reason
 ) -> bool:
     """
     Put an alarm on record; False, and nothing happens, if it was raised before.
 
-    `about` makes it the same alarm or another: at most 120 characters. `sentence` is for people
-    and names no address.
+    `about` makes it the same alarm or another: at most 120 characters. `reason` names no
+    address.
     """
     cursor.execute(
         """
-        INSERT INTO alarm (edition_id, kind, about, sentence) VALUES (%s, %s, %s, %s)
+        INSERT INTO alarm (edition_id, kind, about, reason) VALUES (%s, %s, %s, %s)
         ON CONFLICT (edition_id, kind, about) DO NOTHING
         """,
-        [edition, kind.value, about, sentence],
+        [edition, kind.value, about, reason.dumps()],
     )
     is_new = bool(cursor.rowcount == 1)
     if is_new:
         delivery_metrics.count_alarm(kind.value)
-        logger.critical("alarm for edition %d (%s): %s", edition, kind.value, sentence)
+        logger.critical("alarm for edition %d (%s): %s", edition, kind.value, reason)
     return is_new
 
 
@@ -68,7 +69,7 @@ def load_unseen_by_edition(*, most: int) -> list[UnseenAlarms]:
         .filter(place=1)
         .select_related("edition")
         # The words of the edition would come along, and nobody reads them here.
-        .only("kind", "sentence", "raised_at", "edition__issue_id", "edition__version")
+        .only("kind", "reason", "raised_at", "edition__issue_id", "edition__version")
         .order_by("-raised_at", "-pk")
     )
     return [
@@ -85,9 +86,7 @@ def count_editions_with_unseen() -> int:
 def load_unseen() -> list[Alarm]:
     """Every alarm that nobody has looked at yet, the first first."""
     alarms = Alarm.objects.filter(looked_at=None).select_related("edition").order_by("pk")
-    return list(
-        alarms.only("kind", "sentence", "raised_at", "edition__issue_id", "edition__version")
-    )
+    return list(alarms.only("kind", "reason", "raised_at", "edition__issue_id", "edition__version"))
 
 
 def mark_seen(edition: int, up_to: int, looker: uuid.UUID | None) -> int:

@@ -33,8 +33,9 @@ from urllib3.exceptions import HTTPError
 from urllib3.response import HTTPResponse
 
 from delivery.postmark.call_deadlines import Deadlines
-from delivery.postmark.responses import classify_call, classify_page, classify_search
+from delivery.postmark.responses import SEARCH, classify_call, classify_page, classify_search
 from delivery.postmark.suppression_responses import (
+    SUPPRESSION_LIST,
     BouncePage,
     error_for_status,
     parse_bounce_page,
@@ -42,14 +43,15 @@ from delivery.postmark.suppression_responses import (
 )
 from delivery.rules.call_results import (
     CallResult,
-    CallUnanswered,
     Found,
     LookedUp,
     LookupResult,
     NoInformation,
     NotSent,
     Page,
+    Unanswered,
 )
+from delivery.rules.reason import Reason, ReasonCode
 
 _BATCH = "/email/batch"
 CONNECT_TIMEOUT_S = 10.0
@@ -284,7 +286,7 @@ class Postmark:
                 break
         if listed < total:
             # What was not shown may be the very message that was asked for.
-            return NoInformation("Postmark's search did not show all that it says it has.")
+            return NoInformation(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SEARCH))
         return LookedUp(tuple(found))
 
     def page(
@@ -336,7 +338,7 @@ class Postmark:
         raw = self._call("GET", path, None, deadline_at_s, write=write)
         if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
-        return error_for_status(raw.status, raw.headers, "suppression list")
+        return error_for_status(raw.status, raw.headers, SUPPRESSION_LIST)
 
     def suppress(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
@@ -398,11 +400,11 @@ class Postmark:
         deadline_at_s: float,
         *,
         write: Callable[[bytes], object] | None = None,
-    ) -> RawResponse | NotSent | CallUnanswered:
+    ) -> RawResponse | NotSent | Unanswered:
         """One call. A good answer goes to `write`, if there is one, and is not kept."""
         remaining = deadline_at_s - now_s()
         if remaining <= 0:
-            return NotSent("The time for the call was over before it began.")
+            return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
         call = _Call(deadline_at_s)
         deadline = self._deadlines.add(deadline_at_s, call.end)
         _current.call = call
@@ -415,29 +417,31 @@ class Postmark:
                 if write is not None and response.status_code == HTTPStatus.OK:
                     content = b""
                     if not _passed_on(response.raw, write):
-                        return CallUnanswered("Postmark's list was longer than any list is.")
+                        return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
                 else:
                     content = response.raw.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
                 if len(content) > MAX_RESPONSE_BYTES:
-                    return CallUnanswered("Postmark's answer was longer than any answer is.")
+                    return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
             if response.status_code != HTTPStatus.OK:
                 # An interim answer (1xx) or a proxy's page may be followed by the real one: read as
                 # the answer to the next call on this connection, it would vouch for other mail.
                 self._session.close()
             return RawResponse(response.status_code, response.headers, content)
         except TooLateToStartError:
-            return NotSent("The time for the call was over before its first byte.")
+            return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
         except NETWORK_ERRORS as error:
             if not call.wrote:
                 return NotSent(
-                    f"No connection to Postmark at {self._base_url} ({type(error).__name__})."
+                    Reason.of(
+                        ReasonCode.NO_CONNECTION,
+                        address=self._base_url,
+                        error=type(error).__name__,
+                    )
                 )
             # The deadline and the socket's own patience end at one moment; either may be first.
             if call.over or now_s() >= deadline_at_s - 0.05:
-                return CallUnanswered("No whole answer came before the deadline.")
-            return CallUnanswered(
-                f"The connection broke before the answer ({type(error).__name__})."
-            )
+                return Unanswered(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
+            return Unanswered(Reason.of(ReasonCode.CONNECTION_BROKE, error=type(error).__name__))
         finally:
             self._deadlines.take_back(deadline)
             _current.call = None

@@ -19,25 +19,21 @@ import orjson
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.rules.call_results import (
-    Accepted,
     Answered,
     Blocked,
-    CallFault,
     CallResult,
-    CallUnanswered,
     Fault,
     Found,
-    Inactive,
-    Listed,
     MessageResult,
     NoInformation,
     NotNow,
     Page,
     PutOff,
-    Refused,
     TooLarge,
     Unanswered,
 )
+from delivery.rules.outcomes import Failed, Sent, Suppressed
+from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 MAINTENANCE = 100
 INTERNAL_ERROR = 101
@@ -50,6 +46,8 @@ RATE_LIMIT = 429
 MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
+SEARCH = "search"
+
 # What a text field of the database cannot hold, or a log line should not.
 
 # A reader's address stands on their copy alone, where it is found when they are erased.
@@ -57,62 +55,49 @@ _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
 
-_CONTENT_REMEDY = "Correct the issue; then publish it again as a new version."
-_BUG_REMEDY = "This is a fault of Homing, not of the list; no reader was marked as failed."
-_UNLISTED_REMEDY = (
-    "Homing does not know this code, so it stopped before any reader was marked as failed. "
-    "Look it up in Postmark's documentation, then resume."
-)
-
 # What a person must set right, by Postmark's error code. A code in no table stops as well.
-_ACCOUNT_REMEDIES: dict[int, str] = {
-    10: "Check POSTMARK_SERVER_TOKEN: it must be the token of a Postmark server.",
-    14: "Ask Postmark's support to enable this API for the account.",
-    400: "Confirm the address or domain of FROM_EMAIL in Postmark, then resume.",
-    401: "Confirm the sender signature of FROM_EMAIL in Postmark, then resume.",
-    405: "Check the plan and credits of the Postmark account, then resume.",
-    412: "Wait until Postmark has approved the account, then resume.",
-    413: "Ask Postmark why this account may not send, then resume.",
-    422: "Check POSTMARK_SERVER_TOKEN and the Postmark server it belongs to, then resume.",
-    1226: "Check POSTMARK_BROADCAST_STREAM and POSTMARK_TRANSACTIONAL_STREAM, then resume.",
-    1235: "Check POSTMARK_BROADCAST_STREAM and POSTMARK_TRANSACTIONAL_STREAM, then resume.",
-    1236: "Name a stream that can send in POSTMARK_BROADCAST_STREAM, then resume.",
-    1480: "Put this machine's address on the Postmark server's list of allowed IPs, then resume.",
+_REMEDIES: Mapping[int, Remedy] = {
+    10: Remedy.TOKEN,
+    14: Remedy.ENABLE_API,
+    400: Remedy.CONFIRM_SENDER,
+    401: Remedy.CONFIRM_SIGNATURE,
+    405: Remedy.PLAN_AND_CREDITS,
+    411: Remedy.CORRECT_ISSUE,
+    412: Remedy.WAIT_FOR_APPROVAL,
+    413: Remedy.ASK_PROVIDER,
+    422: Remedy.TOKEN_AND_SERVER,
+    1226: Remedy.STREAM_NAMES,
+    1235: Remedy.STREAM_NAMES,
+    1236: Remedy.STREAM_THAT_SENDS,
+    1480: Remedy.ALLOWED_IPS,
+    **dict.fromkeys((402, 403, 409, 1101, 1109, 1120, 1121, 1122, 1123), Remedy.HOMING_FAULT),
 }
-_ACCOUNT_RANGES: tuple[tuple[range, str], ...] = (
-    (range(500, 524), "Check sender signatures and domains in Postmark, then resume."),
-    (range(600, 700), "Check the settings of the Postmark server, then resume."),
-    (range(1220, 1242), "Check the message streams of the Postmark server, then resume."),
+_REMEDIES_OF_RANGES: Sequence[tuple[range, Remedy]] = (
+    (range(500, 524), Remedy.SIGNATURES_AND_DOMAINS),
+    (range(600, 700), Remedy.SERVER_SETTINGS),
+    (range(1220, 1242), Remedy.STREAM_SETTINGS),
 )
-_CONTENT_REMEDIES: dict[int, str] = {
-    402: _BUG_REMEDY,
-    403: _BUG_REMEDY,
-    409: _BUG_REMEDY,
-    411: _CONTENT_REMEDY,
-    **dict.fromkeys((1101, 1109, 1120, 1121, 1122, 1123), _BUG_REMEDY),
-}
 
 
-def _quoted(code: int, text: str) -> str:
+def _quoted(code: int, text: str) -> Reason:
     shown = " ".join(CONTROL_CHARACTERS.sub(" ", text).split())
     shown = f"{shown[: MAX_TEXT_LENGTH - 1]}…" if len(shown) > MAX_TEXT_LENGTH else shown
-    return f"Postmark refuses: “{shown}” (code {code})."
+    return Reason.of(ReasonCode.PROVIDER_ERROR, error_code=code, text=shown)
 
 
 def fault_for(code: int, text: str) -> Fault:
     """The fault that an error code of the account, of a setting or of the content stands for."""
-    if code == INVALID_EMAIL and _ABOUT_THE_SENDER.match(text):
-        return Fault(_quoted(code, text), "Check FROM_EMAIL and the reply-to, then resume.")
+    return Fault(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
+
+
+def _remedy_for(code: int, text: str) -> Remedy:
     if code == INVALID_EMAIL:
-        return Fault(_quoted(code, text), _CONTENT_REMEDY)
-    if code in _ACCOUNT_REMEDIES:
-        return Fault(_quoted(code, text), _ACCOUNT_REMEDIES[code])
-    if code in _CONTENT_REMEDIES:
-        return Fault(_quoted(code, text), _CONTENT_REMEDIES[code])
-    for codes, remedy in _ACCOUNT_RANGES:
-        if code in codes:
-            return Fault(_quoted(code, text), remedy)
-    return Fault(_quoted(code, text), _UNLISTED_REMEDY)
+        is_sender = _ABOUT_THE_SENDER.match(text)
+        return Remedy.FROM_AND_REPLY_TO if is_sender else Remedy.CORRECT_ISSUE
+    if code in _REMEDIES:
+        return _REMEDIES[code]
+    ranges = (remedy for codes, remedy in _REMEDIES_OF_RANGES if code in codes)
+    return next(ranges, Remedy.LOOK_UP_CODE)
 
 
 def _as_code(value: object) -> int | None:
@@ -159,7 +144,7 @@ def _names(to: str, address: str) -> bool:
 def classify_message(item: object, address: str) -> MessageResult:
     """What one item of a batch answer says about the message to `address`."""
     if not isinstance(item, dict):
-        return Unanswered("Postmark's answer held something else than a result.")
+        return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
     code = _as_code(item.get("ErrorCode"))
     message_id = parse_message_id(item.get("MessageID"))
     text = _as_text(item.get("Message"))
@@ -167,15 +152,15 @@ def classify_message(item: object, address: str) -> MessageResult:
         # A missing code with an id means “accepted, may be delayed”; taking it for a failure
         # would send twice.
         if message_id is None or (code is None and item.get("ErrorCode") is not None):
-            return Unanswered("Postmark's answer held neither an id nor an error.")
+            return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
         to = item.get("To")
         if isinstance(to, str) and not _names(to, address):
-            return Unanswered("Postmark's answer names another address at this place.")
-        return Accepted(message_id, parse_time(item.get("SubmittedAt")))
+            return Unanswered(Reason.of(ReasonCode.RESPONSE_FOR_OTHER_ADDRESS))
+        return Sent(message_id, parse_time(item.get("SubmittedAt")))
     if code == INACTIVE:
-        return Inactive("Postmark will not mail this address (code 406): it is inactive there.")
+        return Suppressed(Reason.of(ReasonCode.INACTIVE_RECIPIENT))
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
-        return Refused(_quoted(code, _ADDRESS.sub("…", text)))
+        return Failed(_quoted(code, _ADDRESS.sub("…", text)), refused=True)
     if code in {MAINTENANCE, RATE_LIMIT}:
         return NotNow(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
@@ -195,41 +180,31 @@ def classify_call(
     """
     What the whole answer to `POST /email/batch` says; `addresses` are those of its messages.
 
-    Whatever cannot be read as an answer is `CallUnanswered`: the mail may have gone.
+    Whatever cannot be read as an answer is `Unanswered`: the mail may have gone.
     """
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
     code, text = _error_of(parsed)
     if status == 503 and code == MAINTENANCE:
-        return PutOff("Postmark is under maintenance (503).", retry_after_s(headers))
+        return PutOff(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
         # A success that is not the API's own comes from something in between, which may have
         # passed the call on.
-        return CallUnanswered(f"Postmark answered {status}, which leaves open what it accepted.")
+        return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
     if status == 429 or code == RATE_LIMIT:
-        return PutOff(
-            "Postmark asked for a slower pace (429).", retry_after_s(headers), too_fast=True
-        )
+        return PutOff(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
     if status == 413 or code == TOO_MANY_MESSAGES:
-        return TooLarge(f"Postmark found the call too large ({status}).")
+        return TooLarge(Reason.of(ReasonCode.CALL_TOO_LARGE, status=status))
     if code is not None and code != 0:
         return _classify_refusal(code, text, addresses)
     if status == 401:
-        return CallFault(Fault("Postmark does not accept the token (401).", _ACCOUNT_REMEDIES[10]))
+        return Fault(Reason.of(ReasonCode.TOKEN_REFUSED, remedy=Remedy.TOKEN))
     if status == 403:
-        return Blocked(
-            "Something before Postmark refuses the call (403).",
-            "Check POSTMARK_BASE_URL and the network between this machine and Postmark.",
-        )
+        return Blocked(Reason.of(ReasonCode.BLOCKED_BEFORE_PROVIDER, remedy=Remedy.NETWORK))
     if status == 415:
-        return CallFault(Fault("Postmark refuses the form of the call (415).", _BUG_REMEDY))
-    return CallFault(
-        Fault(
-            f"Postmark's address answered {status}, which is no answer of its API.",
-            "Check POSTMARK_BASE_URL, then resume.",
-        )
-    )
+        return Fault(Reason.of(ReasonCode.MEDIA_TYPE_REFUSED, remedy=Remedy.HOMING_FAULT))
+    return Fault(Reason.of(ReasonCode.NOT_THE_API, status=status, remedy=Remedy.BASE_URL))
 
 
 def _parsed(body: bytes) -> Any:
@@ -247,23 +222,23 @@ def _error_of(parsed: object) -> tuple[int | None, str]:
 
 def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
     if not isinstance(parsed, list):
-        return CallUnanswered("Postmark's answer could not be read.")
+        return Unanswered(Reason.of(ReasonCode.RESPONSE_UNREADABLE))
     if len(parsed) != len(addresses):
-        return CallUnanswered(
-            f"Postmark answered for {len(parsed)} messages; {len(addresses)} were sent."
+        return Unanswered(
+            Reason.of(ReasonCode.RESPONSE_COUNT_WRONG, answered=len(parsed), sent=len(addresses))
         )
     answers = [
         classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
     ]
-    ids = [answer.message_id for answer in answers if isinstance(answer, Accepted)]
+    ids = [answer.message_id for answer in answers if isinstance(answer, Sent)]
     if len(set(ids)) == len(ids):
         return Answered(tuple(answers))
     # Each message has an id of its own; of two that share one, at least one is not told about.
     times = Counter(ids)
     return Answered(
         tuple(
-            Unanswered("Postmark's answer gave one id to several messages.")
-            if isinstance(answer, Accepted) and times[answer.message_id] > 1
+            Unanswered(Reason.of(ReasonCode.RESPONSE_REPEATS_ID))
+            if isinstance(answer, Sent) and times[answer.message_id] > 1
             else answer
             for answer in answers
         )
@@ -273,17 +248,17 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
 def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallResult:
     """An error body with a 4xx: it concerns the request as a whole."""
     if code == MAINTENANCE:
-        return PutOff("Postmark is under maintenance (code 100).")
+        return PutOff(Reason.of(ReasonCode.MAINTENANCE))
     if code == INTERNAL_ERROR:
-        return CallUnanswered(_quoted(code, text))
+        return Unanswered(_quoted(code, text))
     message = classify_message({"ErrorCode": code, "Message": text}, "")
     if isinstance(message, Fault):
-        return CallFault(message)
+        return message
     if len(addresses) == 1:
         return Answered((message,))
     # The whole call was refused for one recipient's sake; alone, the others will pass.
-    told = _quoted(code, _ADDRESS.sub("…", text))
-    return TooLarge(f"Postmark refused the whole call: {told}")
+    quoted = _quoted(code, _ADDRESS.sub("…", text))
+    return TooLarge(Reason(ReasonCode.CALL_REFUSED_FOR_ONE, quoted.params))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +287,10 @@ def classify_search(
     """
     if status != 200:
         return NoInformation(
-            f"Postmark's search answered {status}, which says nothing.", retry_after_s(headers)
+            Reason.of(ReasonCode.QUERY_STATUS, subject=SEARCH, status=status),
+            retry_after_s(headers),
         )
-    unreadable = NoInformation("Postmark's search gave an answer that could not be read.")
+    unreadable = NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
     parsed = _parsed(body)
     messages = parsed.get("Messages") if isinstance(parsed, dict) else None
     if not isinstance(messages, list):
@@ -344,24 +320,25 @@ def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page 
     """
     if status != 200:
         return NoInformation(
-            f"Postmark's search answered {status}, which says nothing.", retry_after_s(headers)
+            Reason.of(ReasonCode.QUERY_STATUS, subject=SEARCH, status=status),
+            retry_after_s(headers),
         )
     parsed = _parsed(body)
     messages = parsed.get("Messages") if isinstance(parsed, dict) else None
     total = _as_code(parsed.get("TotalCount")) if isinstance(parsed, dict) else None
     if not isinstance(messages, list) or total is None:
-        return NoInformation("Postmark's search gave an answer that could not be read.")
-    listed: list[Listed] = []
+        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
+    listed: list[Found] = []
     for message in messages:
         message_id = (
             parse_message_id(message.get("MessageID")) if isinstance(message, dict) else None
         )
         if message_id is None:
-            return NoInformation("Postmark's search listed something that could not be read.")
+            return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
         metadata = message.get("Metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
         listed.append(
-            Listed(
+            Found(
                 _as_text(metadata.get("delivery")),
                 message_id,
                 parse_time(message.get("ReceivedAt")),

@@ -17,8 +17,13 @@ import orjson
 
 from delivery.postmark.responses import parse_time, retry_after_s
 from delivery.rules.call_results import NoInformation
+from delivery.rules.reason import Reason, ReasonCode
 
 LONGEST_REASON = 300
+
+BOUNCES = "list of bounces"
+SUPPRESSION_LIST = "suppression list"
+SUPPRESSION_CHANGE = "change of suppressions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +39,16 @@ def parse_bounce_page(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> BouncePage | NoInformation:
     """One page of `GET /bounces`. Each of its bounces becomes the event of a webhook."""
-    parsed = _parsed(status, headers, body, "list of bounces")
+    parsed = _parsed(status, headers, body, BOUNCES)
     if isinstance(parsed, NoInformation):
         return parsed
     bounces, total = parsed.get("Bounces"), parsed.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):
-        return NoInformation("Postmark's list of bounces could not be read.")
+        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=BOUNCES))
     events = []
     for bounce in bounces:
         if not isinstance(bounce, dict):
-            return NoInformation("Postmark's list of bounces could not be read.")
+            return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=BOUNCES))
         is_complaint = bounce.get("Type") == "SpamComplaint"
         events.append(
             orjson.dumps(
@@ -61,12 +66,12 @@ def parse_suppression_results(
     What became of each address, case-folded: Postmark's reason for refusing it, empty if done. Who
     is not named stays to be asked for.
     """
-    parsed = _parsed(status, headers, body, "change of suppressions")
+    parsed = _parsed(status, headers, body, SUPPRESSION_CHANGE)
     if isinstance(parsed, NoInformation):
         return parsed
     items = parsed.get("Suppressions")
     if not isinstance(items, list):
-        return NoInformation("Postmark's answer about suppressions could not be read.")
+        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SUPPRESSION_CHANGE))
     answers: dict[str, str] = {}
     for item in items:
         if not isinstance(item, dict) or not isinstance(item.get("EmailAddress"), str):
@@ -81,17 +86,19 @@ def parse_suppression_results(
     return answers
 
 
-def error_for_status(status: int, headers: Mapping[str, str], what: str) -> NoInformation | None:
+def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> NoInformation | None:
     """Why an answer of this status is not what was asked for, or None if it may be."""
     if status == 200:
         return None
-    return NoInformation(f"Postmark answered {status} for its {what}.", retry_after_s(headers))
+    return NoInformation(
+        Reason.of(ReasonCode.QUERY_STATUS, subject=subject, status=status), retry_after_s(headers)
+    )
 
 
 def _parsed(
-    status: int, headers: Mapping[str, str], body: bytes, what: str
+    status: int, headers: Mapping[str, str], body: bytes, subject: str
 ) -> dict[str, Any] | NoInformation:
-    refused = error_for_status(status, headers, what)
+    refused = error_for_status(status, headers, subject)
     if refused is not None:
         return refused
     try:
@@ -99,5 +106,5 @@ def _parsed(
     except orjson.JSONDecodeError:
         parsed = None
     if not isinstance(parsed, dict):
-        return NoInformation(f"Postmark's {what} could not be read.")
+        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
     return parsed

@@ -1,4 +1,4 @@
-"""Takes a batch from the line for a limited time, and gives it back unused."""
+"""Claims a batch for a limited time, and gives it back unused."""
 
 from __future__ import annotations
 
@@ -11,42 +11,32 @@ from django.db import connection
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.send_rate import IS_SLOWED, have_a_row, is_slowed, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
+from delivery.rules.retries import History
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A batch in the hands of one worker. `epoch` proves it: a later claim has a higher one."""
+    """A batch that one worker holds. `epoch` proves it: a later claim has a higher one."""
 
     batch: int
     epoch: int
     edition: int
     issue: UUID
     version: int
-    tries: int
-    setbacks: int
-    blocked: int
-    crashes: int
-    lookups: int
     attempt: UUID | None
     waiting: int
     probing: bool
-
-
-_OF_BATCH = "id, epoch, edition_id, tries, setbacks, blocked, crashes, lookups, attempt, waiting"
-_CLAIMED = """
-        SELECT held.id, epoch, edition_id, issue_id, version, tries, setbacks, blocked, crashes,
-               lookups, attempt, waiting, probing
-        FROM held JOIN edition ON edition.id = edition_id
-"""
+    history: History
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
     """
-    Take the next batch that is due, or None. The lease of `lease_s` seconds covers the time until
-    the call starts; whoever cannot start within it has lost the batch. `rate_per_s` is a ceiling
-    on copies per second over all workers: under one, and while a 429 slows them down, none is
-    claimed before its turn. Otherwise claiming is one statement. In a restored database nothing is
-    claimed before that was noticed (database_identity.py).
+    Claim the next batch that is due; None if none is.
+
+    The lease of `lease_s` seconds covers the time until the call starts. `rate_per_s` limits the
+    deliveries per second of all workers: with a limit, and while a 429 slows the workers down, a
+    claim waits for its turn. Otherwise claiming is one statement. In a restored database nothing is
+    claimed before the restore was noticed (database_identity.py).
     """
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
@@ -66,56 +56,61 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
 def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Claim | None:
     return _claim(
         f"""
-        WITH next AS (
-            SELECT id FROM batch
-            WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}
-              AND {IS_THE_KNOWN_DATABASE}
-            ORDER BY pos, id LIMIT 1
-            FOR UPDATE SKIP LOCKED
-        ), held AS (
-            UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %s,
-                   lease_until = clock_timestamp() + make_interval(secs => %s)
-            WHERE id = (SELECT id FROM next)
-            RETURNING {_OF_BATCH}
-        )
-        {_CLAIMED}
+        SELECT id FROM batch
+        WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}
+          AND {IS_THE_KNOWN_DATABASE}
+        ORDER BY pos, id LIMIT 1
+        FOR UPDATE SKIP LOCKED
         """,  # noqa: S608 -- a constant
+        "claimed",
         worker,
         lease_s,
     )
 
 
 def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:
-    """Take the next batch in doubt whose look-up is due, or None."""
+    """Claim the next unknown batch whose look-up is due; None if none is."""
     return _claim(
-        f"""
-        WITH next AS (
-            SELECT id FROM batch
-            WHERE state = 'unknown' AND due_at <= clock_timestamp()
-            ORDER BY due_at, id LIMIT 1
-            FOR UPDATE SKIP LOCKED
-        ), held AS (
-            UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
-                   lease_until = clock_timestamp() + make_interval(secs => %s)
-            WHERE id = (SELECT id FROM next)
-            RETURNING {_OF_BATCH}
-        )
-        {_CLAIMED}
-        """,  # noqa: S608 -- a constant
+        """
+        SELECT id FROM batch
+        WHERE state = 'unknown' AND due_at <= clock_timestamp()
+        ORDER BY due_at, id LIMIT 1
+        FOR UPDATE SKIP LOCKED
+        """,
+        "looking_up",
         worker,
         lease_s,
     )
 
 
-def _claim(statement: str, worker: UUID, lease_s: float) -> Claim | None:
+def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim | None:
     with connection.cursor() as cursor:
-        cursor.execute(statement, [worker, lease_s])
+        cursor.execute(
+            f"""
+            WITH next AS ({next_batch}), claimed AS (
+                UPDATE batch SET state = %s, epoch = epoch + 1, owner = %s,
+                       lease_until = clock_timestamp() + make_interval(secs => %s)
+                WHERE id = (SELECT id FROM next)
+                RETURNING id, epoch, edition_id, attempt, waiting, tries, setbacks, blocked,
+                          crashes, lookups
+            )
+            SELECT claimed.id, epoch, edition_id, issue_id, version, attempt, waiting, probing,
+                   tries, setbacks, blocked, crashes, lookups
+            FROM claimed JOIN edition ON edition.id = edition_id
+            """,  # noqa: S608 -- a constant
+            [state, worker, lease_s],
+        )
         row = cursor.fetchone()
-    return Claim(*row) if row else None
+    if row is None:
+        return None
+    batch, epoch, edition, issue, version, attempt, waiting, probing, *history = row
+    return Claim(
+        batch, epoch, edition, issue, version, attempt, waiting, probing, History(*history)
+    )
 
 
 def release(claim: Claim) -> bool:
-    """Give back a batch whose call has not started. False if the claim was lost meanwhile."""
+    """Give back a batch whose call has not started; False if the claim was lost."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

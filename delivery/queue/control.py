@@ -10,25 +10,27 @@ from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.batches import withdraw
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
 from delivery.queue.batches.batch_state import pause_batches
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.batches.insert_batches import insert_batches
+from delivery.queue.batches.withdraw import withdraw_waiting
 from delivery.queue.enqueue import CURRENT_POS
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules import edition_counts
+from delivery.rules.reason import Reason, ReasonCode
 
 # --- Holding back ---------------------------------------------------------------------------------
 
 
-def stop(cursor: CursorWrapper, edition: int, reason: str) -> None:
+def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
     """
-    Stop an edition after a fault that every other copy would meet; `reason` says what to set
-    right. Runs in the caller's transaction, which has locked the edition. What was cancelled or
-    closed stays so.
+    Stop an edition after a fault that every other delivery would meet.
+
+    Runs in the caller's transaction, which has locked the edition. A cancelled or closed edition
+    stays so.
     """
     cursor.execute(
         """
@@ -37,7 +39,7 @@ def stop(cursor: CursorWrapper, edition: int, reason: str) -> None:
                                      ELSE control_reason END
         WHERE id = %s AND control IN ('running', 'paused', 'stopped')
         """,
-        [reason, edition],
+        [reason.dumps(), edition],
     )
     if cursor.rowcount:
         pause_batches(cursor, edition)
@@ -61,27 +63,31 @@ def pause(edition: int) -> bool:
     return True
 
 
-def stop_after_restore(cursor: CursorWrapper, edition: int, reason: str) -> None:
+def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
     """
-    Hold back an edition whose copies a restored database did not know of; a person resumes it.
+    Pause an edition that was sent before the database was restored; a person resumes it.
 
     Runs in the caller's transaction, which has locked the edition.
     """
-    cursor.execute("UPDATE edition SET control_reason = %s WHERE id = %s", [reason, edition])
+    cursor.execute(
+        "UPDATE edition SET control_reason = %s WHERE id = %s",
+        [Reason.of(ReasonCode.SENT_BEFORE_RESTORE).dumps(), edition],
+    )
     pause_batches(cursor, edition)
 
 
-def pause_automatically(cursor: CursorWrapper, edition: int, reason: str) -> None:
+def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
     """
-    Hold a running edition back until a person has looked; `reason` says at what. Runs in the
-    caller's transaction, which has locked the edition.
+    Pause a running edition until a person has looked at it.
+
+    Runs in the caller's transaction, which has locked the edition.
     """
     cursor.execute(
         """
         UPDATE edition SET control = 'paused', control_reason = %s, control_at = clock_timestamp()
         WHERE id = %s AND control = 'running'
         """,
-        [reason, edition],
+        [reason.dumps(), edition],
     )
     if cursor.rowcount:
         pause_batches(cursor, edition)
@@ -235,8 +241,8 @@ def call_back(edition: int) -> int | None:
             withdrawn = _cancel(
                 cursor,
                 edition,
-                f"{edition_counts.CALLED_BACK} before the first copy left.",
-                because=withdraw.CALLED_BACK,
+                control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
+                reason=ReasonCode.EDITION_CALLED_BACK,
             )
             # Looked at after the batches were taken out of every hand: what a worker had started
             # by then is there to be seen, and more cannot start.
@@ -264,10 +270,12 @@ def cancel(edition: int) -> int | None:
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
-        return _cancel(cursor, edition, "", because=withdraw.CANCELLED)
+        return _cancel(cursor, edition, control_reason="", reason=ReasonCode.EDITION_CANCELLED)
 
 
-def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -> int | None:
+def _cancel(
+    cursor: CursorWrapper, edition: int, *, control_reason: str, reason: ReasonCode
+) -> int | None:
     # A process that notices a restore later skips editions that were cancelled before.
     cursor.execute(
         f"""
@@ -277,13 +285,13 @@ def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -
                                          ELSE clock_timestamp() END
         WHERE id = %s AND control IN ('running', 'paused', 'stopped')
         """,  # noqa: S608 -- a constant
-        [reason, edition],
+        [control_reason, edition],
     )
     if cursor.rowcount == 0:
         return None
     pause_batches(cursor, edition)
     quarantine_marked(cursor, edition)
-    return withdraw.withdraw_waiting(cursor, edition, because=because)
+    return withdraw_waiting(cursor, edition, reason=reason)
 
 
 def close(edition: int) -> bool:
@@ -337,6 +345,13 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
             return None
+        rows = f"""
+            SELECT new_batch, %(edition)s::bigint,
+                   current.pos + new_batch - min(new_batch) OVER (),
+                   CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END, clock_timestamp(), count(*)
+            FROM moved, ({CURRENT_POS}) AS current (pos)
+            GROUP BY new_batch, current.pos
+        """  # noqa: S608 -- constants
         cursor.execute(
             f"""
             WITH again AS (
@@ -355,29 +370,16 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
                 WHERE delivery.batch_id = old_batch
                   AND delivery.recipient_id = again.recipient_id AND {_WAS_MISSED}
                 RETURNING old_batch, new_batch
-            ), begun AS (
-                INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks,
-                                   crashes, lookups, reason, size, waiting, sent, unknown,
-                                   suppressed, withdrawn, failed, missed)
-                SELECT new_batch, %(edition)s, line.served + new_batch - min(new_batch) OVER (),
-                       CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END, 0, clock_timestamp(),
-                       0, 0, 0, 0, '', count(*), count(*), 0, 0, 0, 0, 0, 0
-                FROM moved, ({CURRENT_POS}) AS line (served)
-                GROUP BY new_batch, line.served
-            ), left_behind AS (
-                SELECT old_batch, count(*) AS copies FROM moved GROUP BY old_batch
+            ), new_batches AS ({insert_batches(rows)}), left_behind AS (
+                SELECT old_batch, count(*) AS deliveries FROM moved GROUP BY old_batch
             ), emptied AS (
-                UPDATE batch SET size = size - copies, failed = failed - copies,
-                       missed = missed - copies
+                UPDATE batch SET size = size - deliveries, failed = failed - deliveries,
+                       missed = missed - deliveries
                 FROM left_behind WHERE batch.id = old_batch
             )
             SELECT count(*) FROM moved
             """,  # noqa: S608 -- constants
-            {
-                "edition": edition,
-                "most": most,
-                "running": control == "running",
-            },
+            {"edition": edition, "most": most, "running": control == "running"},
         )
         (moved,) = cursor.fetchone()
     return int(moved)
@@ -401,13 +403,13 @@ def ask_again(edition: int, *, silences: int) -> int | None:
             f"""
             WITH asked AS (
                 UPDATE batch SET state = 'unknown', lookups = %s, due_at = clock_timestamp(),
-                       reason = 'A person had Postmark asked again.'
+                       reason = %s
                 WHERE edition_id = %s AND {IS_OPEN} AND state = 'parked'
                 RETURNING unknown
             )
             SELECT coalesce(sum(unknown), 0) FROM asked
             """,  # noqa: S608 -- a constant
-            [silences, edition],
+            [silences, Reason.of(ReasonCode.ASKED_AGAIN).dumps(), edition],
         )
         (copies,) = cursor.fetchone()
     return int(copies)
@@ -431,7 +433,7 @@ def resend_unknown(edition: int) -> int | None:
                 UPDATE batch SET state = CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END,
                        waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
                        doubt_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
-                       reason = 'A person had them sent again.'
+                       reason = %(reason)s
                 WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'parked'
                   AND NOT EXISTS (SELECT FROM delivery
                                   WHERE delivery.batch_id = batch.id
@@ -444,7 +446,11 @@ def resend_unknown(edition: int) -> int | None:
             )
             SELECT count(*) FROM moved
             """,  # noqa: S608 -- constants
-            {"edition": edition, "running": control == "running"},
+            {
+                "edition": edition,
+                "running": control == "running",
+                "reason": Reason.of(ReasonCode.RESENT_BY_OPERATOR).dumps(),
+            },
         )
         (moved,) = cursor.fetchone()
     return int(moved)

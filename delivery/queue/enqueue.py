@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_ids import first_batch_id
+from delivery.queue.batches.insert_batches import insert_batches
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 
@@ -81,18 +82,15 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int
         if count > size * BATCHES_PER_EDITION:
             raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
         # 0 is kept free for mail that is asked for, which goes ahead (enqueue_transactional.py).
-        cursor.execute(
-            f"""
-            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
-                               lookups, reason, size, waiting, sent, unknown, suppressed,
-                               withdrawn, failed, missed)
-            SELECT %(first)s + number, %(edition)s, line.served + number, 'ready', 0,
-                   %(held_until)s, 0, 0, 0, 0, '', copies, copies, 0, 0, 0, 0, 0, 0
+        rows = f"""
+            SELECT %(first)s + number, %(edition)s::bigint, current.pos + number, 'ready',
+                   %(held_until)s::timestamptz, least(%(size)s, %(count)s - number * %(size)s)
             FROM generate_series(0, (%(count)s - 1) / %(size)s) AS number,
-                 LATERAL (SELECT least(%(size)s, %(count)s - number * %(size)s)) AS cut (copies),
-                 ({CURRENT_POS}) AS line (served)
+                 ({CURRENT_POS}) AS current (pos)
             WHERE %(count)s > 0
-            """,  # noqa: S608 -- a constant
+        """  # noqa: S608 -- a constant
+        cursor.execute(
+            insert_batches(rows),
             {
                 "first": first,
                 "edition": edition.pk,

@@ -11,31 +11,33 @@ from django.db import connection, transaction
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import first_batch_id
+from delivery.queue.batches.insert_batches import insert_batches
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
+from delivery.rules.reason import Reason
 
 # No two backups of one database are restored so close that both land on the same place.
 NUMBERS_APART = 1_000
 PLACES = 1_000
 
 
-class Fate(NamedTuple):
+class TestLetter(NamedTuple):
     """How the one copy of a test letter stands, as the rows have it."""
 
     number: int
     address: str
     outcome: str
-    reason: str
+    reason: Reason | None
     sent_at: datetime | None
     delivered_at: datetime | None
     bounced_at: datetime | None
     complained_at: datetime | None
     batch_state: str
-    batch_reason: str
+    batch_reason: Reason | None
     due_at: datetime
     control: str
-    control_reason: str
+    control_reason: Reason | None
     worker_is_there: bool
     author: str | None
     title: str
@@ -86,18 +88,12 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
             [edition.issue_id, TEST_RECIPIENT, edition.version, batch, address, *fields],
         )
         cursor.execute(
-            """
-            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
-                               lookups, reason, size, waiting, sent, unknown, suppressed,
-                               withdrawn, failed, missed)
-            VALUES (%s, %s, %s, 'ready', 0, clock_timestamp(), 0, 0, 0, 0, '', 1, 1, 0, 0, 0, 0, 0,
-                    0)
-            """,
+            insert_batches("SELECT %s::bigint, %s::bigint, %s, 'ready', clock_timestamp(), 1"),
             [batch, edition.pk, AHEAD_OF_ALL],
         )
 
 
-def load_test_letter(number: int) -> Fate | None:
+def load_test_letter(number: int) -> TestLetter | None:
     """How the test letter of this number stands; None if there is none."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -115,7 +111,14 @@ def load_test_letter(number: int) -> Fate | None:
             [TEST_ISSUE, number, TEST_RECIPIENT],
         )
         row = cursor.fetchone()
-    return Fate(*row) if row else None
+    if row is None:
+        return None
+    letter = TestLetter(*row)
+    return letter._replace(
+        reason=Reason.loads(row[3]),
+        batch_reason=Reason.loads(row[9]),
+        control_reason=Reason.loads(row[12]),
+    )
 
 
 def sent_to(address_key: str) -> list[int]:

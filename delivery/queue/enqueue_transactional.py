@@ -17,6 +17,7 @@ from delivery.mail.compose import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
+from delivery.queue.batches.insert_batches import insert_batches
 from delivery.queue.enqueue import CURRENT_POS, batch_size_for
 
 AHEAD_OF_ALL = 0
@@ -103,17 +104,11 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
     Always in line, also where the edition is held back: whether it is cannot be known without its
     lock. A batch that should not be in line is held back when its call would start (`start.py`).
     """
+    rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(
-            """
-            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
-                               lookups, reason, size, waiting, sent, unknown, suppressed,
-                               withdrawn, failed, missed)
-            SELECT %s + nextval('batch_on_request'), %s, %s, 'ready', 0, clock_timestamp(),
-                   0, 0, 0, 0, '', %s, %s, 0, 0, 0, 0, 0, 0
-            ON CONFLICT (id) DO NOTHING RETURNING id
-            """,
-            [first_batch_id(edition), edition, place, copies, copies],
+            f"{insert_batches(rows)} ON CONFLICT (id) DO NOTHING RETURNING id",
+            [first_batch_id(edition), edition, place, copies],
         )
         row = cursor.fetchone()
         if row is not None:

@@ -28,13 +28,9 @@ from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.withdraw import withdraw_if_cancelled
 from delivery.queue.control import pass_probe_on, stop
 from delivery.rules.outcomes import Sent
+from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
-
-STOPPED_BECAUSE = (
-    "Postmark accepted a second copy for some of its readers. "
-    "Compare Postmark's activity with the record before resuming."
-)
 
 # --- How copies are looked for --------------------------------------------------------------------
 
@@ -195,11 +191,7 @@ def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequenc
         ids = list(dict.fromkeys([own, *others] if own else others))
         new += _raise_for(cursor, edition, recipient, ids)
     if new:
-        stop(
-            cursor,
-            edition,
-            STOPPED_BECAUSE,
-        )
+        stop(cursor, edition, Reason.of(ReasonCode.ACCEPTED_TWICE))
     return new
 
 
@@ -217,7 +209,7 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
             edition,
             Alarm.Kind.ACCEPTED_TWICE,
             message_id,
-            f"Postmark accepted {len(ids)} copies for reader {recipient}: {', '.join(ids)}.",
+            Reason.of(ReasonCode.SECOND_COPY, recipient=recipient, message_ids=list(ids)),
         )
     return len(missing)
 

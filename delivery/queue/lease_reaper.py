@@ -18,12 +18,15 @@ from psycopg.errors import LockNotAvailable
 
 from delivery import log_context
 from delivery.monitoring import delivery_metrics
-from delivery.queue.batches.split import halve, lock_edition
-from delivery.queue.batches.write_outcomes import counts_changed_by, write_outcomes
+from delivery.queue.batches.batch_state import end_settled_batch
+from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.batches.split import halve
+from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import apply_evidence, unapplied_evidence
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.retries import AfterCrash, after_crash, parked_outcome
+from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retries import AfterCrash, after_crash, parked
 
 logger = logging.getLogger(__name__)
 
@@ -169,17 +172,9 @@ def _park(cursor: CursorWrapper, batch: int, crashes: int) -> None:
     cursor.execute(
         "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'", [batch]
     )
-    fates = {row[0]: parked_outcome(crashes) for row in cursor.fetchall()}
-    change = counts_changed_by(fates, was="waiting")
-    write_outcomes(cursor, batch, fates, was="waiting", evidence="")
-    cursor.execute(
-        """
-        UPDATE batch SET waiting = waiting + %s, failed = failed + %s, missed = missed + %s,
-               state = 'done'
-        WHERE id = %s
-        """,
-        [change["waiting"], change["failed"], change["missed"], batch],
-    )
+    outcomes = dict.fromkeys([row[0] for row in cursor.fetchall()], parked(crashes))
+    change_outcomes(cursor, batch, outcomes, was="waiting")
+    end_settled_batch(cursor, batch)
 
 
 def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) -> bool:
@@ -190,13 +185,19 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
                crashes = crashes + 1, lookups = 0, unknown = unknown + waiting, waiting = 0,
                doubt_since = since,
                due_at = greatest(clock_timestamp(), since + make_interval(secs => %s)),
-               reason = 'The worker was lost during the call; Postmark is asked about it.'
+               reason = %s
         FROM (SELECT batch.id AS lost_id, coalesce(deadline_at, lease_until) AS since
               FROM batch LEFT JOIN attempt ON attempt.id = batch.attempt) AS call
         WHERE lost_id = batch.id AND {_STILL_LOST}
         RETURNING batch.attempt
         """,  # noqa: S608 -- a constant
-        [first_lookup_after_s, lost.batch, lost.state, lost.epoch],
+        [
+            first_lookup_after_s,
+            Reason.of(ReasonCode.WORKER_LOST).dumps(),
+            lost.batch,
+            lost.state,
+            lost.epoch,
+        ],
     )
     row = cursor.fetchone()
     if row is None:

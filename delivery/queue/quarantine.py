@@ -20,6 +20,7 @@ from delivery.queue.batches.split import split_off
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Unknown
+from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ _IS_PROVED = """EXISTS (
 HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
 
 
-def set_aside(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
+def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
     """
     Put each of these waiting deliveries of `batch` into a batch of its own that is in doubt.
 
@@ -59,7 +60,7 @@ def set_aside(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[
                    doubt_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
             WHERE id = %s
             """,
-            ["It bears a mark of having been sent, but is not settled: Postmark is asked.", aside],
+            [Reason.of(ReasonCode.MARKED_UNSETTLED).dumps(), aside],
         )
 
 
@@ -78,8 +79,7 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
             edition,
             Alarm.Kind.MARKED_UNSETTLED,
             str(DeliveryKey(issue, version, recipient)),
-            f"The copy of reader {recipient} bears a mark of having been sent without being "
-            "settled; Postmark is asked about it.",
+            Reason.of(ReasonCode.DELIVERY_MARKED_UNSETTLED, recipient=recipient),
         )
 
 
@@ -104,6 +104,6 @@ def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None 
     )
     aside = 0
     for holder, marked in cursor.fetchall():
-        set_aside(cursor, holder, edition, marked)
+        quarantine(cursor, holder, edition, marked)
         aside += len(marked)
     return aside

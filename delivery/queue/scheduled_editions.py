@@ -16,6 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
+from delivery.rules.reason import Reason, ReasonCode, dumps
 from delivery.rules.scheduled_time import Moment
 
 IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
@@ -109,13 +110,14 @@ def move(edition: int, at: Moment, *, before: datetime) -> bool:
         return bool(cursor.rowcount)
 
 
-def call_off(edition: int, reason: str) -> bool:
+def cancel(edition: int, *, called_back: bool) -> bool:
     """
     End a scheduled edition before its time; False if it is not one any more.
 
     It reached nobody: nobody was in its audience. Not where the database was restored and does not
     know whether it went out.
     """
+    reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     with short_transaction() as cursor:
         cursor.execute(
             f"""
@@ -125,6 +127,6 @@ def call_off(edition: int, reason: str) -> bool:
             WHERE id = %s AND control = 'scheduled' AND unreconciled_since IS NULL
               AND {IS_THE_KNOWN_DATABASE}
             """,  # noqa: S608 -- constants
-            [reason, edition],
+            [dumps(reason), edition],
         )
         return bool(cursor.rowcount)

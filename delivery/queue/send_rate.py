@@ -28,7 +28,8 @@ IS_SLOWED = "EXISTS (SELECT FROM pace WHERE slowed_at IS NOT NULL)"
 
 # Of the row of pace, what `slowing_in` reads.
 SLOWING = (
-    "too_fast_per_s, slowed_to_per_s, extract(epoch FROM clock_timestamp() - slowed_at)::float8"
+    "too_fast_per_s, slowed_to_per_s, "
+    "extract(epoch FROM clock_timestamp() - slowed_at)::float8 AS for_s"
 )
 
 

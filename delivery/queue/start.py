@@ -1,14 +1,15 @@
 """
-Starts the call for a claimed batch: the attempt is on record, and committed, before a byte leaves.
+Starts the call for a claimed batch: the attempt is recorded and committed before a byte leaves.
 
-This is also the last look at every delivery before it goes: who left meanwhile, who may not be
-mailed, and whose row says that it was sent already.
+This is also the last check of every delivery: who left meanwhile, who may not be mailed, and which
+row says that it was sent already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from uuid import UUID
 
 from django.db import connection
@@ -17,37 +18,34 @@ from django.db.backends.utils import CursorWrapper
 from delivery.hooks import readers
 from delivery.mail.message import Recipient
 from delivery.models import Edition
+from delivery.queue.batches.edition_lock import EditionLockNeededError, with_edition_lock_if_needed
 from delivery.queue.batches.recount import recount
-from delivery.queue.batches.split import lock_edition
-from delivery.queue.batches.write_outcomes import counts_changed_by, write_outcomes
+from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
-from delivery.queue.quarantine import HAS_SENT_MARK, set_aside
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.quarantine import HAS_SENT_MARK, quarantine
 from delivery.reader_fields import FIELD_COLUMNS
-from delivery.rules.outcomes import Fate, Suppressed, Withdrawn
+from delivery.rules.outcomes import Outcome, Suppressed, Withdrawn
+from delivery.rules.reason import Reason, ReasonCode
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The call is on record; these copies may go, and no others."""
+    """The attempt is recorded: a call for these recipients, and no others, may begin."""
 
     recipients: Sequence[int]
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToSend:
-    """No copy of the batch may go any more; it is settled."""
+class NotStarted(Enum):
+    """Why nothing may be sent."""
+
+    NOTHING_TO_SEND = "every delivery of the batch is settled"
+    CLAIM_LOST = "the batch is not this worker's any more"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimLost:
-    """The batch is not this worker's any more: nothing may be sent."""
-
-
-def copies_of(claim: Claim) -> list[Recipient]:
-    """The copies of a claimed batch that wait, to be rendered before the call starts."""
+def load_recipients(claim: Claim) -> list[Recipient]:
+    """The waiting deliveries of a claimed batch, to be rendered before the call starts."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -59,28 +57,20 @@ def copies_of(claim: Claim) -> list[Recipient]:
         return [Recipient(row[0], row[1], row[2:]) for row in cursor.fetchall()]
 
 
-class _EditionIsNeededError(Exception):
-    """What was found takes the edition's lock, which comes before any batch's."""
-
-
 def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
-) -> Started | NothingToSend | ClaimLost:
+) -> Started | NotStarted:
     """
-    Put the attempt on record and hold the batch for the call's deadline and the lease after it.
+    Record the attempt, and hold the batch for the call's deadline and the lease after it.
 
-    Guarded by the claim's epoch and its lease: a worker that was away too long starts nothing. And
-    by the edition's control: what is held back starts nothing, however it came into line.
+    Guarded by the claim's epoch and lease, so a worker that was away too long starts nothing; and
+    by the edition's control, so a batch of an edition that is held back starts nothing either.
     """
-    for lock in (claim.probing, True):
-        try:
-            with short_transaction() as cursor:
-                if lock:
-                    lock_edition(cursor, claim.edition)
-                return _start(cursor, claim, attempt, worker, deadline_s, lease_s, locked=lock)
-        except _EditionIsNeededError:
-            continue
-    raise AssertionError("the second time the edition is locked")
+
+    def start_in(cursor: CursorWrapper, control: str | None) -> Started | NotStarted:
+        return _start(cursor, claim, attempt, worker, deadline_s, lease_s, control is not None)
+
+    return with_edition_lock_if_needed(claim.edition, start_in, lock_first=claim.probing)
 
 
 def _start(
@@ -90,9 +80,8 @@ def _start(
     worker: UUID,
     deadline_s: float,
     lease_s: float,
-    *,
     locked: bool,
-) -> Started | NothingToSend | ClaimLost:
+) -> Started | NotStarted:
     cursor.execute(
         """
         WITH sending AS (
@@ -108,27 +97,24 @@ def _start(
     )
     row = cursor.fetchone()
     if row is None:
-        return ClaimLost()
+        return NotStarted.CLAIM_LOST
     # As it is now: the edition may have been stopped and resumed since the claim.
     probing, control, kind = row
     if control != "running":
-        if not locked:
-            raise _EditionIsNeededError
-        _hold_back(cursor, claim)
-        return ClaimLost()
-    unmarked, marked = _waiting_in(cursor, claim)
+        _need(locked)
+        _pause(cursor, claim)
+        return NotStarted.CLAIM_LOST
+    unmarked, marked = _split_by_mark(cursor, claim)
     if marked:
-        if not locked:
-            raise _EditionIsNeededError
-        set_aside(cursor, claim.batch, claim.edition, marked)
+        _need(locked)
+        quarantine(cursor, claim.batch, claim.edition, marked)
     recipients = _still_to_send(cursor, claim, unmarked, kind)
     if not recipients:
-        if probing and not locked:
-            raise _EditionIsNeededError
+        _need(locked or not probing)
         _finish(cursor, claim)
         if probing:
             pass_probe_on(cursor, claim.edition)
-        return NothingToSend()
+        return NotStarted.NOTHING_TO_SEND
     cursor.execute(
         """
         INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
@@ -142,12 +128,17 @@ def _start(
     return Started(recipients, kind)
 
 
-def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
-    """
-    Who waits in the batch, without and with a mark of having been sent.
+def _need(lock: bool) -> None:
+    if not lock:
+        raise EditionLockNeededError
 
-    What is in doubt has no place in a batch that is to be sent, and none of our statements puts it
-    there; where other hands did, it is a mark like the others. The caller holds the batch.
+
+def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
+    """
+    The waiting recipients of the batch, without and with a mark of having been sent.
+
+    No statement of ours puts an unknown delivery into a batch that is to be sent. Where somebody
+    else did, it counts as marked. The caller holds the batch.
     """
     cursor.execute(
         f"""
@@ -159,9 +150,9 @@ def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[in
     unmarked: list[int] = []
     marked: list[int] = []
     misplaced: list[int] = []
-    for recipient, in_doubt, bears_a_mark in cursor.fetchall():
-        (marked if bears_a_mark or in_doubt else unmarked).append(recipient)
-        if in_doubt:
+    for recipient, is_unknown, has_mark in cursor.fetchall():
+        (marked if has_mark or is_unknown else unmarked).append(recipient)
+        if is_unknown:
             misplaced.append(recipient)
     if misplaced:
         cursor.execute(
@@ -175,12 +166,12 @@ def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[in
     return unmarked, marked
 
 
-def _hold_back(cursor: CursorWrapper, claim: Claim) -> None:
+def _pause(cursor: CursorWrapper, claim: Claim) -> None:
     """
-    Put a batch of an edition that is held back where the others of it are.
+    Pause the batch with the others of its edition.
 
-    Mail on request comes into line without the edition's lock, and so past whoever held it back.
-    The caller has locked the edition, so that it cannot go on in between and leave this one behind.
+    Transactional mail is enqueued without the edition's lock, so past whoever held the edition
+    back. The caller has locked the edition, so that it cannot be resumed in between.
     """
     cursor.execute(
         """
@@ -194,57 +185,44 @@ def _hold_back(cursor: CursorWrapper, claim: Claim) -> None:
 def _still_to_send(
     cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int], kind: str
 ) -> list[int]:
+    """The recipients that may still be mailed. The others get their outcome."""
     gone = (
-        _not_to_be_tested(cursor, claim)
+        _unmailable_tests(cursor, claim)
         if kind == Edition.Kind.TEST
         else readers.registered().no_longer_mailable(unmarked, kind)
     )
     if gone:
-        _take_out(cursor, claim, gone, kind)
+        left = Withdrawn(
+            Reason.of(
+                ReasonCode.LEFT if kind == Edition.Kind.NEWSLETTER else ReasonCode.NOT_HELD_ANY_MORE
+            )
+        )
+        suppressed = Suppressed(Reason.of(ReasonCode.ON_SUPPRESSION_LIST))
+        outcomes: dict[int, Outcome] = {
+            recipient: left if verdict == "withdrawn" else suppressed
+            for recipient, verdict in gone.items()
+        }
+        change_outcomes(cursor, claim.batch, outcomes, was="waiting")
     return [recipient for recipient in unmarked if recipient not in gone]
 
 
-def _not_to_be_tested(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
+def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
     """
-    Of a test letter only the address counts, whoever it belongs to: it may have been shut out, or
-    have been erased meanwhile.
+    Whether a test letter may not go, by its recipient, as `no_longer_mailable` says it of readers.
+
+    Only its address counts, whoever it belongs to: it may have been suppressed or erased.
     """
     cursor.execute(
         "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
         [claim.batch],
     )
     addresses = dict(cursor.fetchall())
-    shut_out = readers.registered().shut_out(list(addresses.values()))
+    suppressed = readers.registered().suppressed_among(list(addresses.values()))
     return {
         recipient: "suppressed" if address else "withdrawn"
         for recipient, address in addresses.items()
-        if not address or address in shut_out
+        if not address or address in suppressed
     }
-
-
-def _take_out(cursor: CursorWrapper, claim: Claim, gone: Mapping[int, str], kind: str) -> None:
-    """Write down those who left or may not be mailed; they were never in a call."""
-    left = (
-        "Left before their copy did."
-        if kind == Edition.Kind.NEWSLETTER
-        else "No longer held here when it was to go."
-    )
-    fates: dict[int, Fate] = {
-        recipient: Withdrawn(left)
-        if verdict == "withdrawn"
-        else Suppressed("On the list of addresses that may not be mailed.")
-        for recipient, verdict in gone.items()
-    }
-    write_outcomes(cursor, claim.batch, fates, was="waiting", evidence="")
-    change = counts_changed_by(fates, was="waiting")
-    cursor.execute(
-        """
-        UPDATE batch SET waiting = waiting + %s, suppressed = suppressed + %s,
-               withdrawn = withdrawn + %s
-        WHERE id = %s
-        """,
-        [change["waiting"], change["suppressed"], change["withdrawn"], claim.batch],
-    )
 
 
 def _finish(cursor: CursorWrapper, claim: Claim) -> None:

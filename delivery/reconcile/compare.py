@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 
-from delivery.rules.call_results import Listed
+from delivery.rules.call_results import Found
 
 # --- What was found -------------------------------------------------------------------------------
 
@@ -35,17 +35,17 @@ class Comparison:
     """
 
     same: Sequence[int]
-    news: Sequence[tuple[int, Listed]]
-    strangers: Sequence[tuple[int, Listed]]
+    news: Sequence[tuple[int, Found]]
+    strangers: Sequence[tuple[int, Found]]
 
 
 def compare(
-    found: Sequence[tuple[int, Listed]], recorded: Mapping[int, RecordedDelivery]
+    found: Sequence[tuple[int, Found]], recorded: Mapping[int, RecordedDelivery]
 ) -> Comparison:
     """Compare what the provider shows, as pairs of recipient and message, with our record."""
     same: list[int] = []
-    news: list[tuple[int, Listed]] = []
-    strangers: list[tuple[int, Listed]] = []
+    news: list[tuple[int, Found]] = []
+    strangers: list[tuple[int, Found]] = []
     for recipient, listed in found:
         row = recorded.get(recipient)
         if row is None:

@@ -18,12 +18,12 @@ from delivery.feedback.polling import polling_tasks_by_stream
 from delivery.hooks import readers
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import skip_epochs
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import leave_a_gap_in_numbers
 from delivery.queue.known_database import DIFFERS
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.edition_state import stopped_because
+from delivery.rules.edition_state import restored
 from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)
@@ -224,7 +224,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     for edition, issue in cursor.fetchall():
         control = lock_edition(cursor, edition)
         if control == "running":
-            stop(cursor, edition, stopped_because(issue))
+            stop(cursor, edition, restored(issue))
         skip_epochs(cursor, edition, EPOCH_GAP)
         if control != "cancelled":
             cursor.execute(

@@ -19,15 +19,16 @@ from delivery.models import Alarm, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
-from delivery.queue.batches.split import lock_edition
-from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_by_evidence
+from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.compare import RecordedDelivery
-from delivery.rules.call_results import Listed
-from delivery.rules.edition_state import stopped_because
+from delivery.rules.call_results import Found
+from delivery.rules.edition_state import restored
 from delivery.rules.outcomes import Sent
+from delivery.rules.reason import Reason, ReasonCode
 
 # Deliveries read at a time, in the order of their key.
 READ_AT_ONCE = 5_000
@@ -148,7 +149,7 @@ def load_recorded(walked: EditionRecord, recipients: Sequence[int]) -> dict[int,
         return {row[0]: RecordedDelivery(row[1], row[2]) for row in cursor.fetchall()}
 
 
-def settle_found(walked: EditionRecord, news: Sequence[tuple[int, Listed]]) -> int:
+def settle_found(walked: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
     """
     Keep what the provider is found to have accepted, and settle by it; return how many settled.
 
@@ -164,12 +165,12 @@ def settle_found(walked: EditionRecord, news: Sequence[tuple[int, Listed]]) -> i
         return settle_by_evidence(cursor, walked.edition, [recipient for recipient, _ in news])
 
 
-def _earliest_first(found: tuple[int, Listed]) -> tuple[bool, float, str]:
+def _earliest_first(found: tuple[int, Found]) -> tuple[bool, float, str]:
     listed = found[1]
     return listed.at is None, listed.at.timestamp() if listed.at else 0.0, listed.message_id
 
 
-def _attempt(listed: Listed) -> uuid.UUID | None:
+def _attempt(listed: Found) -> uuid.UUID | None:
     try:
         return uuid.UUID(hex=listed.attempt)
     except ValueError:
@@ -238,8 +239,7 @@ def raise_missing(walked: EditionRecord, key: str, recipient: int) -> bool:
             walked.edition,
             Alarm.Kind.NOT_AT_PROVIDER,
             key,
-            f"The copy of reader {recipient} is recorded as sent, and Postmark does not show it. "
-            "It was not sent again.",
+            Reason.of(ReasonCode.NOT_AT_PROVIDER, recipient=recipient),
         )
 
 
@@ -322,7 +322,11 @@ def end_reconciliation(walked: EditionRecord) -> bool:
                 UPDATE edition SET control_reason = %s
                 WHERE id = %s AND control = 'stopped' AND control_reason = %s
                 """,
-                [STOPPED_BECAUSE, walked.edition, stopped_because(walked.issue)],
+                [
+                    Reason.of(ReasonCode.ACCEPTED_TWICE).dumps(),
+                    walked.edition,
+                    restored(walked.issue).dumps(),
+                ],
             )
             return True
         cursor.execute(
@@ -331,7 +335,7 @@ def end_reconciliation(walked: EditionRecord) -> bool:
                    control_at = clock_timestamp()
             WHERE id = %s AND control = 'stopped' AND control_reason = %s
             """,
-            [walked.edition, stopped_because(walked.issue)],
+            [walked.edition, restored(walked.issue).dumps()],
         )
         if cursor.rowcount:
             resume_batches(cursor, walked.edition)

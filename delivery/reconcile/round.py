@@ -32,7 +32,7 @@ from delivery.reconcile.compare import (
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.seen_recipients import RecipientSet
 from delivery.reconcile.walk import PatientSearch, iter_pages
-from delivery.rules.call_results import Listed
+from delivery.rules.call_results import Found
 from delivery.rules.delivery_key import DeliveryKey, read
 
 logger = logging.getLogger(__name__)
@@ -164,7 +164,7 @@ class ReconcileRound:
             self._search, provider_tag(self._issue), span_around(first, now)
         ):
             self._total = total
-            by_version: dict[int, list[tuple[int, Listed]]] = defaultdict(list)
+            by_version: dict[int, list[tuple[int, Found]]] = defaultdict(list)
             for listed in messages:
                 key = read(listed.delivery)
                 # How the search compares is not documented: each hit is compared here again.
@@ -183,7 +183,7 @@ class ReconcileRound:
                             self._count_apart(listed)
             self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
 
-    def _take_in(self, walked: EditionRecord, found: Sequence[tuple[int, Listed]]) -> None:
+    def _take_in(self, walked: EditionRecord, found: Sequence[tuple[int, Found]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and start_scheduled.registered().start_what_went_out(walked.edition):
             # It went out after the backup was taken. Now that it has an audience, what was found
@@ -204,7 +204,7 @@ class ReconcileRound:
         for _, listed in comparison.strangers:
             self.report.strangers += self._count_apart(listed)
 
-    def _count_apart(self, listed: Listed) -> bool:
+    def _count_apart(self, listed: Found) -> bool:
         """What is not simply the copy on record is rare, and counted by its id."""
         if listed.message_id in self._others:
             return False
@@ -261,7 +261,7 @@ class ReconcileRound:
         if self._asked % 50 == 0:
             self._tell(f"{self._asked:,} copies asked about one by one")
         found = [
-            (recipient, Listed(one.delivery, one.message_id, one.at))
+            (recipient, Found(one.delivery, one.message_id, one.at))
             for one in self._search.about("delivery", self._key(walked, recipient))
         ]
         if found:

@@ -15,7 +15,8 @@ from typing import TypeVar
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import retries
-from delivery.rules.call_results import Found, Listed, LookedUp, NoInformation, Page
+from delivery.rules.call_results import Found, LookedUp, NoInformation, Page
+from delivery.rules.reason import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,12 @@ Answer = TypeVar("Answer", Page, LookedUp)
 
 
 class SearchUnavailableError(Exception):
-    """The search failed again and again; the text is one sentence."""
+    """The search failed `tries` times in a row, at last for this reason."""
+
+    def __init__(self, tries: int, reason: Reason) -> None:
+        super().__init__(f"the search failed {tries} times in a row, at last: {reason}")
+        self.tries = tries
+        self.reason = reason
 
 
 class PatientSearch:
@@ -77,16 +83,14 @@ class PatientSearch:
         while isinstance(answer := ask(), NoInformation):
             tries += 1
             if tries == MAX_TRIES:
-                raise SearchUnavailableError(
-                    f"Postmark's search gave no answer {tries} times. Last: {answer.reason}"
-                )
-            logger.warning("%s It is asked again.", answer.reason)
+                raise SearchUnavailableError(tries, answer.reason)
+            logger.warning("the search is asked again: %s", answer.reason)
             delay_s = retries.delay_after(tries - 1, self._roll(), self._policy)
             self._pause(max(delay_s, answer.retry_after_s or 0.0))
         return answer
 
 
-def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Listed], int]]:
+def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Found], int]]:
     """
     Every page of what bears the tag, each with how many there are by the search's first account.
 

@@ -18,6 +18,7 @@ from django.db import connection
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.send_rate import SLOWING, slowing_in
 from delivery.rules.edition_counts import EditionCounts
+from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import Moment
 from delivery.rules.send_rate import slowed_to
 
@@ -26,32 +27,32 @@ _RATE_OVER_S = 60
 # A worker reports every few seconds; after this long it is not there.
 _WORKER_SILENT_AFTER_S = 60
 
+_SUMS = (
+    *("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed", "bounced"),
+    *("complained", "being_sent", "awaiting_decision", "in_work", "in_line", "parked", "paused"),
+)
+
 
 def _books(of_batches: str = "") -> str:
     """The statement that reads books, up to its WHERE; `of_batches` narrows what it sums up."""
     return f"""
-    SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to, copies_dropped_at,
-           coalesce(count.being_sent, 0), coalesce(count.awaiting_decision, 0),
-           kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
-           edition.id, issue_id, version, title, control, control_reason, control_at,
-           unreconciled_since IS NOT NULL, published_at, held_until,
-           CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END,
-           coalesce(count.sent, 0), coalesce(count.suppressed, 0), coalesce(count.withdrawn, 0),
-           coalesce(count.failed, 0), coalesce(count.unknown, 0), coalesce(count.waiting, 0),
-           coalesce(count.missed, 0),
-           coalesce(count.in_work, 0), coalesce(count.in_line, 0), coalesce(count.parked, 0),
-           coalesce(count.paused, 0), coalesce(count.reason, ''),
-           count.next_try_at, count.next_lookup_at, count.doubt_since,
-           worker.heard_at,
+    SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
+           control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
+           published_at, held_until, scheduled_for, scheduled_local, scheduled_zone,
+           copies_dropped_at,
+           CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END AS audience,
+           {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in _SUMS)},
+           coalesce(count.reason, '') AS reason,
+           next_try_at, next_lookup_at, doubt_since, worker.heard_at AS worker_heard_at,
            coalesce(worker.heard_at > clock_timestamp() - interval '{_WORKER_SILENT_AFTER_S} s',
-                    false),
+                    false) AS worker_is_there,
            (coalesce((SELECT sum(accepted) FROM attempt
                      WHERE attempt.edition_id = edition.id
                        AND finished_at > clock_timestamp() - interval '{_RATE_OVER_S} s'), 0)
                / greatest(1, least({_RATE_OVER_S},
                      extract(epoch FROM clock_timestamp() - greatest(held_until, published_at)))
-           ))::float8,
-           clock_timestamp(), slowing.*
+           ))::float8 AS rate_per_s,
+           clock_timestamp() AS now, slowing.*
     FROM edition
     LEFT JOIN LATERAL (
         SELECT sum(size) AS size, sum(sent) AS sent, sum(suppressed) AS suppressed,
@@ -149,27 +150,24 @@ def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
 
 
 def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:
-    """The books of the editions that the clauses `which`, with their `values`, leave over."""
+    """The counts of the editions that the clauses `which` select."""
     with connection.cursor() as cursor:
         cursor.execute(f"{_books(of_batches)} {which}", values)
-        rows = cursor.fetchall()
-    return [_with_the_pace(row) for row in rows]
+        names = [column.name for column in cursor.description]
+        return [_counts_from(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 
-def _with_the_pace(row: Sequence[Any]) -> EditionCounts:
-    """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
-    at, local, zone, goes_to, dropped_at, being_sent, doubt, kind, bounced, complained, *rest = row
-    *cells, too_fast, to, for_s = rest
-    slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
-    moment = Moment(at, local, zone) if at else None
-    counts = map(_whole, cells)
-    known = [slowed, kind, int(bounced), int(complained), moment, goes_to, dropped_at]
-    return EditionCounts(*[*counts, *known, int(being_sent), int(doubt)])
-
-
-def _whole(cell: Any) -> Any:
-    """Sums come as decimals; counts are whole. The rate is the one real number, cast in SQL."""
-    return int(cell) if isinstance(cell, Decimal) else cell
+def _counts_from(row: dict[str, Any]) -> EditionCounts:
+    at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
+    slowing = slowing_in([row.pop(name) for name in ("too_fast_per_s", "slowed_to_per_s", "for_s")])
+    values: dict[str, Any] = {
+        name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()
+    }
+    values["scheduled"] = Moment(at, local, zone) if at else None
+    values["slowed_to_per_s"] = slowed_to(slowing, settings.DELIVERY_RATE_PER_S)
+    values["control_reason"] = Reason.loads(row["control_reason"])
+    values["reason"] = Reason.loads(row["reason"])
+    return EditionCounts(**values)
 
 
 # --- Mail on request ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from delivery.humanise import clock, counted
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from delivery.rules.reason import Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
@@ -15,7 +16,7 @@ from delivery.rules.scheduled_time import LOCAL, Moment
 Params = Mapping[str, Any]
 
 
-def sentence_of(reason: Reason | None, zone: tzinfo = UTC) -> str:
+def reason_sentence(reason: Reason | None, zone: tzinfo = UTC) -> str:
     """
     The reason in one or a few sentences; empty for None.
 
@@ -56,11 +57,17 @@ _TEMPLATES: Mapping[str, str] = {
     Code.CALL_TOO_LARGE: "Postmark found the call too large ({status}).",
     Code.TOKEN_REFUSED: "Postmark does not accept the token (401).",
     Code.BLOCKED_BEFORE_PROVIDER: "Something before Postmark refuses the call (403).",
+    Code.MEDIA_TYPE_REFUSED: "Postmark refuses the form of the call (415).",
     Code.NOT_THE_API: "Postmark's address answered {status}, which is no answer of its API.",
-    Code.LOOKUP_STATUS: "Postmark answered {status} to a question, which says nothing.",
-    Code.LOOKUP_UNREADABLE: "Postmark's answer to a question could not be read.",
-    Code.LOOKUP_INCOMPLETE: "Postmark did not show all that it says it has.",
+    Code.QUERY_STATUS: "Postmark's {subject} answered {status}, which says nothing.",
+    Code.QUERY_UNREADABLE: "Postmark's {subject} gave an answer that could not be read.",
+    Code.QUERY_INCOMPLETE: "Postmark's {subject} did not show all that it says it has.",
+    Code.NO_ROOM_FOR_LIST: (
+        "Postmark's suppression list could not be put into the folder for temporary files: {error}."
+    ),
+    Code.BROKE_OFF: "It broke off; the log says why.",
     Code.LOOKUP_LAGS: "Postmark's search does not show later mail yet; it is asked again.",
+    Code.NOT_FOUND: "No answer came, and Postmark's search does not show it.",
     Code.NOT_FOUND_YET: "Not found by Postmark's search yet, which proves nothing this early.",
     Code.NOT_FOUND_HELD: (
         "No answer came, Postmark's search does not show them, and they may not be sent again "
@@ -76,11 +83,11 @@ _TEMPLATES: Mapping[str, str] = {
     Code.MARKED_UNSETTLED: (
         "It bears a mark of having been sent, but is not settled: Postmark is asked."
     ),
-    Code.LEFT: "Left before their copy did.",
-    Code.NOT_HELD_ANY_MORE: "No longer held here when it was to go.",
+    Code.LEFT: "Left the list before this copy was sent.",
+    Code.NOT_HELD_ANY_MORE: "The address was deleted before this mail was sent.",
     Code.ON_SUPPRESSION_LIST: "On the list of addresses that may not be mailed.",
-    Code.EDITION_CANCELLED: "The edition was cancelled before their copy.",
-    Code.EDITION_CALLED_BACK: "The edition was called back before their copy.",
+    Code.EDITION_CANCELLED: "The issue was cancelled before this copy was sent.",
+    Code.EDITION_CALLED_BACK: "The issue was called back before this copy was sent.",
     Code.PARKED: "Parked: {crashes} workers in a row were lost with it, the last with it alone.",
     Code.ERASED: "The reader had themselves erased.",
     Code.NEVER_CONFIRMED: "The reader never confirmed, and is forgotten.",
@@ -98,6 +105,14 @@ _TEMPLATES: Mapping[str, str] = {
     Code.ACCEPTED_TWICE: (
         "Postmark accepted a second copy for some of its readers. Compare Postmark's activity "
         "with the record before resuming."
+    ),
+    Code.DELIVERY_MARKED_UNSETTLED: (
+        "The copy of reader {recipient} bears a mark of having been sent without being settled; "
+        "Postmark is asked about it."
+    ),
+    Code.NOT_AT_PROVIDER: (
+        "The copy of reader {recipient} is recorded as sent, and Postmark does not show it. It was "
+        "not sent again."
     ),
     Code.SENDING: "Sending, and nothing is stuck.",
     Code.OTHER: "{text}",
@@ -150,22 +165,17 @@ _REMEDIES: Mapping[str, str] = {
 # --- Sentences with numbers and times -------------------------------------------------------------
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def _clock(at: datetime, zone: tzinfo) -> str:
     """A time of day. UTC is named, because the times on pages are in the newsletter's zone."""
-    return f"{at.astimezone(zone):%H:%M:%S}{' UTC' if zone is UTC else ''}"
+    return f"{clock(at, zone)}{' UTC' if zone is UTC else ''}"
 
 
 def _in_doubt(unknown: int) -> str:
-    return f"{_count(unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
+    return f"{counted(unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
 
 
 def _tries_used_up(params: Params, zone: tzinfo) -> str:
-    last = sentence_of(params.get("last"), zone) or "no answer, and not found since."
-    return f"All {params['tries']} tries are used up. Last: {last}"
+    return f"All {params['tries']} tries are used up. Last: {reason_sentence(params['last'], zone)}"
 
 
 def _rate(what: str) -> Callable[[Params, tzinfo], str]:
@@ -197,7 +207,7 @@ def _started_late(params: Params, zone: tzinfo) -> str:
 def _readers_missed(params: Params, zone: tzinfo) -> str:
     unknown = f" {_in_doubt(params['unknown'])}" if params["unknown"] else ""
     return (
-        f"{_count(params['missed'], 'reader was', 'readers were')} missed: all tries were used "
+        f"{counted(params['missed'], 'reader was', 'readers were')} missed: all tries were used "
         f"up, or a copy was parked.{unknown}"
     )
 
@@ -207,14 +217,14 @@ def _paused(params: Params, zone: tzinfo) -> str:
     sentences = []
     if params["waiting"] or not unknown:
         sentences.append(
-            f"{_count(params['queued'], 'copy waits', 'copies wait')} until you resume."
+            f"{counted(params['queued'], 'copy waits', 'copies wait')} until you resume."
         )
     if being_sent:
         sentences.append(
-            f"{_count(being_sent, 'copy is', 'copies are')} being sent and may still go."
+            f"{counted(being_sent, 'copy is', 'copies are')} being sent and may still go."
         )
     if unknown and params["is_looking_up"]:
-        sentences.append(f"{_count(unknown, 'copy is', 'copies are')} being asked about.")
+        sentences.append(f"{counted(unknown, 'copy is', 'copies are')} being asked about.")
     elif unknown:
         sentences.append(_in_doubt(unknown))
     elif params["is_in_call"] and not being_sent:
@@ -256,21 +266,21 @@ def _asks_again(params: Params, zone: tzinfo) -> str:
 def _ended_looking_up(params: Params, zone: tzinfo) -> str:
     unknown = params["unknown"]
     return (
-        f"{_count(unknown, 'copy was', 'copies were')} in flight when it ended: Homing is asking "
+        f"{counted(unknown, 'copy was', 'copies were')} in flight when it ended: Homing is asking "
         f"Postmark about {'it' if unknown == 1 else 'them'}.{_asks_again(params, zone)}"
     )
 
 
 def _ended_unproved(params: Params, zone: tzinfo) -> str:
     return (
-        f"{_count(params['unknown'], 'copy stays', 'copies stay')} in doubt: no proof came that "
+        f"{counted(params['unknown'], 'copy stays', 'copies stay')} in doubt: no proof came that "
         "Postmark accepted them, and none that it did not."
     )
 
 
 def _ended_in_call(params: Params, zone: tzinfo) -> str:
     return (
-        f"{_count(params['waiting'], 'copy was', 'copies were')} in a call when it ended; the "
+        f"{counted(params['waiting'], 'copy was', 'copies were')} in a call when it ended; the "
         "call is settled as it ends."
     )
 
@@ -279,18 +289,18 @@ def _looking_up(params: Params, zone: tzinfo) -> str:
     unknown = params["unknown"]
     rest = " and goes on with the rest" if params["waiting"] else ""
     return (
-        f"{_count(unknown, 'copy is', 'copies are')} in doubt: Homing is asking Postmark about "
+        f"{counted(unknown, 'copy is', 'copies are')} in doubt: Homing is asking Postmark about "
         f"{'it' if unknown == 1 else 'them'}{rest}.{_asks_again(params, zone)}"
     )
 
 
 def _retry(params: Params, zone: tzinfo) -> str:
-    last = sentence_of(params["last"], zone)
+    last = reason_sentence(params["last"], zone)
     return f"{last} The next try is at {_clock(params['at'], zone)}.".strip()
 
 
 def _slowed(params: Params, zone: tzinfo) -> str:
-    per_s = _count(max(1, round(params["per_s"])), "copy", "copies")
+    per_s = counted(max(1, round(params["per_s"])), "copy", "copies")
     return (
         f"Postmark asked for a slower pace: about {per_s} a second for now, and more again from "
         "moment to moment."
@@ -307,6 +317,10 @@ _RENDERERS: Mapping[str, Callable[[Params, tzinfo], str]] = {
     Code.BOUNCE_RATE: _rate("sent back"),
     Code.COMPLAINT_RATE: _rate("called spam"),
     Code.STARTED_LATE: _started_late,
+    Code.SECOND_COPY: lambda params, _zone: (
+        f"Postmark accepted {len(params['message_ids'])} copies for reader {params['recipient']}: "
+        f"{', '.join(params['message_ids'])}."
+    ),
     Code.READERS_MISSED: _readers_missed,
     Code.UNKNOWN_NEEDS_DECISION: lambda params, _zone: _in_doubt(params["unknown"]),
     Code.PAUSED: _paused,

@@ -19,15 +19,15 @@ from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
 from delivery.retention import provider_event_details
+from delivery.rules.reason import Reason, ReasonCode
 
-ERASED = "The reader had themselves erased."
-NEVER_CONFIRMED = "The reader never confirmed, and is forgotten."
-
+ERASED = Reason.of(ReasonCode.ERASED).dumps()
+NEVER_CONFIRMED = Reason.of(ReasonCode.NEVER_CONFIRMED).dumps()
 
 _NO_VALUES = ", ".join(f"{name} = ''" for name in ("address", *FIELD_NAMES))
 _HAS_VALUES = " OR ".join(f"{name} <> ''" for name in ("address", *FIELD_NAMES))
 
-# The reason is the provider's own sentence, and may quote the address.
+# A reason holds the provider's own sentence, which may quote the address.
 _BLANK = f"""
     UPDATE delivery SET {_NO_VALUES},
            reason = CASE WHEN strpos(lower(reason), address_key) > 0 THEN %s ELSE reason END

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from delivery.rules.reason import Reason, ReasonCode
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -38,38 +40,20 @@ class Counts:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
-class Surge:
-    """Too many: of what, and the sentence that tells a person."""
-
-    what: str
-    sentence: str
-
-
-def find_exceeded_rate(counts: Counts, limits: Limits) -> Surge | None:
-    """Whether the edition should be held back, or None. Complaints weigh more and come first."""
+def find_exceeded_rate(counts: Counts, limits: Limits) -> Reason | None:
+    """The rate that pauses the edition, or None. Complaints weigh more and come first."""
     if not counts.waiting or not counts.left:
         return None
-    for what, done, number, percent, least in (
+    for code, count, limit, least in (
         (
-            "complaints",
-            "called spam",
+            ReasonCode.COMPLAINT_RATE,
             counts.complained,
             limits.complaints_percent,
             limits.complaints_least,
         ),
-        ("bounces", "sent back", counts.bounced, limits.bounces_percent, limits.bounces_least),
+        (ReasonCode.BOUNCE_RATE, counts.bounced, limits.bounces_percent, limits.bounces_least),
     ):
-        share = 100 * number / counts.left
-        if number >= least and share >= percent:
-            return Surge(
-                what,
-                f"Homing paused this by itself: {number:,} of {counts.left:,} copies were {done} "
-                f"({_percent(share)} %; the limit is {percent:g} %). Look at where these readers "
-                "came from, then resume or cancel.",
-            )
+        percent = 100 * count / counts.left
+        if count >= least and percent >= limit:
+            return Reason.of(code, count=count, left=counts.left, percent=percent, limit=limit)
     return None
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1f}" if share >= 1 else f"{share:.2f}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import Moment
 
 # Whom an edition goes to, in words.
@@ -23,8 +24,7 @@ AUDIENCE_WORDS = {
 # The sentence on every page for an edition that goes to nobody.
 ARCHIVE_ONLY = "Not mailed: archive only."
 
-# How the reason begins of an edition that was called back, and not only cancelled.
-CALLED_BACK = "Called back"
+_CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_ITS_TIME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class EditionCounts:
     version: int
     title: str
     control: str
-    control_reason: str
+    control_reason: Reason | None
     control_at: datetime | None
     unreconciled: bool
     published_at: datetime
@@ -69,7 +69,7 @@ class EditionCounts:
     in_line: int
     parked: int
     paused: int
-    reason: str
+    reason: Reason | None
     next_try_at: datetime | None
     next_lookup_at: datetime | None
     doubt_since: datetime | None
@@ -119,7 +119,8 @@ class EditionCounts:
         return (
             self.control == "cancelled"
             and nobody_reached
-            and self.control_reason.startswith(CALLED_BACK)
+            and self.control_reason is not None
+            and self.control_reason.code in _CALLED_BACK
         )
 
     @property

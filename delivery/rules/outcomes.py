@@ -1,7 +1,7 @@
 """
-What settling writes down, as values: the fate of each delivery and what the batch does next.
+The outcome of each delivery, and everything that settling a batch writes, as values. Pure.
 
-Pure. `retries.py` decides on them, `queue/` writes them.
+`retries.py` decides on them, `queue/` writes them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-# --- What becomes of one delivery ---------------------------------------------------------------
+from delivery.rules.reason import Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """It was accepted; `at` is None where the provider named no time."""
+    """The provider accepted it; `at` is the provider's time, None where it named none."""
 
     message_id: str
     at: datetime | None
@@ -24,24 +24,24 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """It may not be mailed."""
+    """It may not be mailed: it is on our suppression list, or inactive at the provider (406)."""
 
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The reader left before their copy did."""
+    """The reader left before it was sent."""
 
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """It cannot be mailed (`refused`), or all tries are used up, or it was parked."""
+    """Its address can never be mailed (`refused`), its tries are used up, or it was parked."""
 
-    reason: str
-    refused: bool
+    reason: Reason
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,7 @@ class Waiting:
     """It was surely not accepted and waits for its next try."""
 
 
-Fate = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
-
-# --- What becomes of the batch ------------------------------------------------------------------
+Outcome = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
 
 
 class Next(StrEnum):
@@ -64,9 +62,9 @@ class Next(StrEnum):
 
     DONE = "done"
     TRY_AGAIN = "try again"
-    ASK = "ask the provider"
+    LOOK_UP = "look up"
     HALVE = "halve"
-    WAIT_FOR_A_PERSON = "wait for a person"
+    WAIT_FOR_DECISION = "wait for a decision"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +72,21 @@ class Settlement:
     """
     Everything that settling writes.
 
-    `fates` holds the deliveries whose outcome changes, by recipient; whoever is not in it stays as
-    it is. What comes next is due `delay_s` from now and, for a look-up of the schedule, not before
-    `lookup_after_s` from the beginning of the doubt. `counts_as_try` says whether the deliveries
-    that go on waiting have used up one try; `said_absent`, whether a look-up answered “not there”.
+    `outcomes` holds the deliveries whose outcome changes, by recipient; the others stay as they
+    are. The next step is due `delay_s` from now and, for a scheduled look-up, not before
+    `lookup_after_s` from when the attempt became unknown. `counts_as_try`: the deliveries that
+    still wait have used up one try. `said_absent`: a look-up answered “not there”.
     `new_setbacks` counts put-offs of any kind in a row, `new_blocked` refusals before the provider.
-    `duplicates` holds further acceptances of deliveries that are in `fates` already.
+    `duplicates` holds further acceptances of deliveries that are in `outcomes` already.
     """
 
-    fates: Mapping[int, Fate]
+    outcomes: Mapping[int, Outcome]
     next: Next
     delay_s: float = 0.0
     lookup_after_s: float = 0.0
     counts_as_try: bool = False
-    reason: str = ""
-    stop_edition: str = ""
+    reason: Reason | None = None
+    stop_edition: Reason | None = None
     said_absent: bool = False
     new_setbacks: int = 0
     new_blocked: int = 0

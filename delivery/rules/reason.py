@@ -42,13 +42,17 @@ class ReasonCode(StrEnum):
     CALL_TOO_LARGE = "call_too_large"  # status; remedy
     TOKEN_REFUSED = "token_refused"  # noqa: S105 -- no secret; remedy
     BLOCKED_BEFORE_PROVIDER = "blocked_before_provider"  # remedy
+    MEDIA_TYPE_REFUSED = "media_type_refused"  # remedy
     NOT_THE_API = "not_the_api"  # status; remedy
 
     # What a look-up or another question to the provider led to.
-    LOOKUP_STATUS = "lookup_status"  # status
-    LOOKUP_UNREADABLE = "lookup_unreadable"
-    LOOKUP_INCOMPLETE = "lookup_incomplete"
+    QUERY_STATUS = "query_status"  # subject, status
+    QUERY_UNREADABLE = "query_unreadable"  # subject
+    QUERY_INCOMPLETE = "query_incomplete"  # subject
+    NO_ROOM_FOR_LIST = "no_room_for_list"  # error
+    BROKE_OFF = "broke_off"
     LOOKUP_LAGS = "lookup_lags"
+    NOT_FOUND = "not_found"
     NOT_FOUND_YET = "not_found_yet"
     NOT_FOUND_HELD = "not_found_held"
     NOT_FOUND_RESENT = "not_found_resent"
@@ -77,6 +81,11 @@ class ReasonCode(StrEnum):
     BOUNCE_RATE = "bounce_rate"  # count, left, percent, limit
     COMPLAINT_RATE = "complaint_rate"  # count, left, percent, limit
     STARTED_LATE = "started_late"  # scheduled_for, local, zone, started_at; times in ISO 8601
+
+    # What an alarm is about, besides the rates above.
+    SECOND_COPY = "second_copy"  # recipient, message_ids
+    DELIVERY_MARKED_UNSETTLED = "delivery_marked_unsettled"  # recipient
+    NOT_AT_PROVIDER = "not_at_provider"  # recipient
 
     # What an edition waits for. Derived from its counts, never stored.
     READERS_MISSED = "readers_missed"  # missed, unknown

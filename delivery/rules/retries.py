@@ -1,8 +1,8 @@
 """
-What becomes of a batch after a call, a look-up or a lost worker.
+What happens to a batch after a call, a look-up or a crashed worker.
 
-Pure decisions: values in, values out. The caller brings the dice (`jitter`, from 0 to 1) and the
-database brings the clock. `queue/` writes down what is decided here.
+Pure decisions: values in, values out. The caller brings the random number (`jitter`, from 0 to 1)
+and the database brings the clock. `queue/` writes what is decided here.
 """
 
 from __future__ import annotations
@@ -11,30 +11,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from delivery.rules import call_results
+from delivery.rules.call_results import (
+    Answered,
+    Blocked,
+    CallResult,
+    Fault,
+    Found,
+    LookupResult,
+    MessageResult,
+    NoInformation,
+    NotNow,
+    NotSent,
+    PutOff,
+    TooLarge,
+    Unanswered,
+)
 from delivery.rules.outcomes import (
     Failed,
-    Fate,
     Next,
+    Outcome,
     Sent,
     Settlement,
-    Suppressed,
     Unknown,
     Waiting,
 )
+from delivery.rules.reason import Reason, ReasonCode, Remedy
 
-# A firewall in front of the provider sometimes refuses a call or two and lets the next one pass;
-# refused so many times in a row, it is a matter for a person.
+# A firewall in front of the provider sometimes refuses a call or two and lets the next one pass.
+# Refused this many times in a row, the edition stops.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
-# Whatever the settings and the dice say: a provider that refuses must not be asked in a tight loop.
+# Whatever the settings and the jitter: a provider that refuses must not be called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
-# Of the time between two look-ups of the schedule, what has to pass between them in any case. Not
-# all of it: one that came a moment late should not put off those after it.
+# The part of the time between two scheduled look-ups that must pass in any case. Not all of it: one
+# that came a moment late should not delay those after it.
 PUNCTUAL = 0.9
 
-# A batch that was in the hands of this many lost workers is suspected of having ended them.
+# A batch that crashed this many workers is suspected of having crashed them.
 CRASHES_BEFORE_SUSPICION = 2
 
 
@@ -49,6 +63,20 @@ class Policy:
     resend_when_absent: bool
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """
+    What a batch has behind it: tries that counted, put-offs in a row, refusals in a row before the
+    provider, workers that crashed with it, and look-ups that said “not there”.
+    """
+
+    tries: int = 0
+    setbacks: int = 0
+    blocked: int = 0
+    crashes: int = 0
+    lookups: int = 0
+
+
 def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
     """
     Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
@@ -58,301 +86,243 @@ def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
     return max(SHORTEST_PAUSE_S, jitter * span)
 
 
+# --- After a call ---------------------------------------------------------------------------------
+
+
 def after_call(
-    answer: call_results.CallResult,
+    result: CallResult,
     recipients: Sequence[int],
+    history: History,
     *,
-    tries: int,
-    setbacks: int,
-    blocked: int = 0,
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    """
-    Decide what an answer to a call for `recipients`, in that order, leads to.
-
-    `tries`, `setbacks` and `blocked` are what the batch has behind it.
-    """
-    match answer:
-        case call_results.Answered(messages):
-            return _after_messages(messages, recipients, tries, setbacks, jitter, policy)
-        case call_results.CallUnanswered(reason):
+    """Decide what the result of a call for `recipients`, in that order, leads to."""
+    match result:
+        case Answered(messages):
+            return _after_messages(messages, recipients, history, jitter, policy)
+        case Unanswered(reason):
             return Settlement(
-                fates={recipient: Unknown() for recipient in recipients},
-                next=Next.ASK,
+                outcomes={recipient: Unknown() for recipient in recipients},
+                next=Next.LOOK_UP,
                 lookup_after_s=policy.lookup_after_s[0],
                 reason=reason,
             )
-        case call_results.NotSent(reason):
-            return _put_off(reason, None, setbacks, jitter, policy)
-        case call_results.PutOff(reason, retry_after_s):
-            return _put_off(reason, retry_after_s, setbacks, jitter, policy)
-        case call_results.Blocked(reason, remedy):
-            if blocked + 1 < BLOCKED_CALLS_BEFORE_STOPPING:
-                put_off = _put_off(reason, None, setbacks, jitter, policy)
-                return replace(put_off, new_blocked=blocked + 1)
-            return _stop(call_results.Fault(reason, remedy))
-        case call_results.TooLarge(reason):
+        case NotSent(reason):
+            return _put_off(reason, None, history, jitter, policy)
+        case PutOff(reason, retry_after_s):
+            return _put_off(reason, retry_after_s, history, jitter, policy)
+        case Blocked(reason):
+            blocked = history.blocked + 1
+            if blocked < BLOCKED_CALLS_BEFORE_STOPPING:
+                return replace(_put_off(reason, None, history, jitter, policy), new_blocked=blocked)
+            return _stop(reason)
+        case TooLarge(reason):
             if len(recipients) > 1:
-                return Settlement(fates={}, next=Next.HALVE, reason=reason)
-            return _stop(
-                call_results.Fault(reason, "Shorten the issue: a single copy of it is too large.")
-            )
-        case call_results.CallFault(fault):
-            return _stop(fault)
+                return Settlement(outcomes={}, next=Next.HALVE, reason=reason)
+            return _stop(reason.with_params(remedy=Remedy.SHORTEN_ISSUE))
+        case Fault(reason):
+            return _stop(reason)
 
 
-def without_a_person(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
+def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
     """
-    The same for mail that waits for nobody's decision: what would stop and wait fails at once,
-    with the reason. Whoever asked for it sees that, sets it right and asks again.
+    The settlement for a test letter, about which nobody decides: what would wait fails at once.
+
+    The author sees the reason, corrects it and sends another test.
     """
-    if settlement.next is not Next.WAIT_FOR_A_PERSON:
+    if settlement.next is not Next.WAIT_FOR_DECISION:
         return settlement
-    why = settlement.stop_edition or settlement.reason
-    failed: dict[int, Fate] = {recipient: Failed(why, refused=False) for recipient in recipients}
-    return Settlement(fates=failed | dict(settlement.fates), next=Next.DONE, reason=why)
+    reason = settlement.stop_edition or settlement.reason or Reason.of(ReasonCode.NOT_FOUND_HELD)
+    failed = dict.fromkeys(recipients, Failed(reason))
+    return Settlement(outcomes=failed | dict(settlement.outcomes), next=Next.DONE, reason=reason)
 
 
 def _put_off(
-    reason: str, retry_after_s: float | None, setbacks: int, jitter: float, policy: Policy
+    reason: Reason, retry_after_s: float | None, history: History, jitter: float, policy: Policy
 ) -> Settlement:
     """Nothing was judged: no try is used up, however long an outage lasts."""
-    delay = delay_after(setbacks, jitter, policy)
+    delay = delay_after(history.setbacks, jitter, policy)
     return Settlement(
-        fates={},
+        outcomes={},
         next=Next.TRY_AGAIN,
         delay_s=max(delay, retry_after_s or 0.0),
         reason=reason,
-        new_setbacks=setbacks + 1,
+        new_setbacks=history.setbacks + 1,
     )
 
 
-def _stop(fault: call_results.Fault) -> Settlement:
-    return Settlement(
-        fates={},
-        next=Next.WAIT_FOR_A_PERSON,
-        reason=fault.reason,
-        stop_edition=f"{fault.reason} {fault.remedy}",
-    )
+def _stop(reason: Reason) -> Settlement:
+    return Settlement(outcomes={}, next=Next.WAIT_FOR_DECISION, reason=reason, stop_edition=reason)
 
 
 def _after_messages(
-    messages: Sequence[call_results.MessageResult],
+    messages: Sequence[MessageResult],
     recipients: Sequence[int],
-    tries: int,
-    setbacks: int,
+    history: History,
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    fates: dict[int, Fate] = {}
-    faults: list[call_results.Fault] = []
-    put_off: dict[int, str] = {}
-    in_doubt = ""
+    outcomes: dict[int, Outcome] = {}
+    put_off: dict[int, Reason] = {}
+    stop: Reason | None = None
+    unanswered: Reason | None = None
     for recipient, message in zip(recipients, messages, strict=True):
         match message:
-            case call_results.Accepted(message_id, at):
-                fates[recipient] = Sent(message_id, at)
-            case call_results.Inactive(reason):
-                fates[recipient] = Suppressed(reason)
-            case call_results.Refused(reason):
-                fates[recipient] = Failed(reason, refused=True)
-            case call_results.Unanswered(reason):
-                fates[recipient] = Unknown()
-                in_doubt = in_doubt or reason
-            case call_results.NotNow(reason):
+            case Unanswered(reason):
+                outcomes[recipient] = Unknown()
+                unanswered = unanswered or reason
+            case NotNow(reason):
                 put_off[recipient] = reason
-            case call_results.Fault():
-                faults.append(message)
-    stop = f"{faults[0].reason} {faults[0].remedy}" if faults else ""
-    if in_doubt:
-        # Those put off in the same call wait until the doubt is settled and then go together.
+            case Fault(reason):
+                stop = stop or reason
+            case _:
+                outcomes[recipient] = message
+    if unanswered:
+        # Those put off in the same call wait until the unknown ones are settled, then go with them.
         return Settlement(
-            fates=fates,
-            next=Next.ASK,
+            outcomes=outcomes,
+            next=Next.LOOK_UP,
             lookup_after_s=policy.lookup_after_s[0],
-            reason=in_doubt,
+            reason=unanswered,
             stop_edition=stop,
         )
-    if faults:
-        return Settlement(
-            fates=fates, next=Next.WAIT_FOR_A_PERSON, reason=faults[0].reason, stop_edition=stop
-        )
+    if stop:
+        return replace(_stop(stop), outcomes=outcomes)
     if not put_off:
-        return Settlement(fates=fates, next=Next.DONE)
-    if tries + 1 >= policy.max_tries:
-        used_up = {
-            recipient: Failed(f"All {policy.max_tries} tries are used up. Last: {why}", False)
-            for recipient, why in put_off.items()
-        }
-        return Settlement(fates=fates | used_up, next=Next.DONE)
+        return Settlement(outcomes=outcomes, next=Next.DONE)
+    if history.tries + 1 >= policy.max_tries:
+        used_up = {recipient: _tries_used_up(policy, last) for recipient, last in put_off.items()}
+        return Settlement(outcomes=outcomes | used_up, next=Next.DONE)
     return Settlement(
-        fates=fates,
+        outcomes=outcomes,
         next=Next.TRY_AGAIN,
-        delay_s=delay_after(setbacks, jitter, policy),
+        delay_s=delay_after(history.setbacks, jitter, policy),
         counts_as_try=True,
         reason=next(iter(put_off.values())),
-        new_setbacks=setbacks + 1,
+        new_setbacks=history.setbacks + 1,
     )
 
 
+def _tries_used_up(policy: Policy, last: Reason) -> Failed:
+    return Failed(Reason.of(ReasonCode.TRIES_USED_UP, tries=policy.max_tries, last=last))
+
+
+# --- After a look-up ------------------------------------------------------------------------------
+
+
 def after_lookup(
-    answer: call_results.LookupResult,
-    in_doubt: Mapping[str, int],
+    result: LookupResult,
+    unknown: Mapping[str, int],
+    history: History,
     *,
     convincing: bool,
     forgotten: bool = False,
-    lookups: int,
-    tries: int,
-    setbacks: int,
-    crashes: int,
     jitter: float,
     policy: Policy,
 ) -> Settlement:
     """
     Decide what a look-up leads to.
 
-    `in_doubt` maps the delivery's key to its recipient. `lookups` counts the earlier ones that
-    said “not there”. `convincing` is false where something accepted later is not listed either:
-    then the search lags, and its silence says nothing. Nor does it ever again where the call is
-    `forgotten`: older than what the provider remembers.
+    `unknown` maps each delivery's key to its recipient. `convincing` is false while the search does
+    not list something that was accepted later: then it lags, and its silence says nothing. With
+    `forgotten` the call is so old that the provider may not remember it: its silence never says
+    anything again.
     """
-    if isinstance(answer, call_results.NoInformation):
-        delay = delay_after(setbacks, jitter, policy)
-        return Settlement(
-            fates={},
-            next=Next.ASK,
-            delay_s=max(delay, answer.retry_after_s or 0.0),
-            reason=answer.reason,
-            new_setbacks=setbacks + 1,
+    retry = _look_up_again(history, jitter, policy)
+    if isinstance(result, NoInformation):
+        return replace(
+            retry, reason=result.reason, delay_s=max(retry.delay_s, result.retry_after_s or 0.0)
         )
-    fates, duplicates = _found(answer.found, in_doubt)
-    settlement = _after_looking_up(
-        fates,
-        [recipient for recipient in in_doubt.values() if recipient not in fates],
-        alone=len(in_doubt) == 1,
-        convincing=convincing,
-        forgotten=forgotten,
-        lookups=lookups,
-        tries=tries,
-        setbacks=setbacks,
-        crashes=crashes,
-        jitter=jitter,
-        policy=policy,
+    outcomes, duplicates = _found(result.found, unknown)
+    absent = [recipient for recipient in unknown.values() if recipient not in outcomes]
+    if not absent:
+        return Settlement(outcomes=outcomes, next=Next.DONE, duplicates=duplicates)
+    if forgotten:
+        decided = _wait_for_decision(ReasonCode.PROVIDER_HAS_FORGOTTEN)
+    elif not convincing:
+        decided = replace(retry, reason=Reason.of(ReasonCode.LOOKUP_LAGS))
+    elif history.lookups + 1 < len(policy.lookup_after_s):
+        before, after = policy.lookup_after_s[history.lookups : history.lookups + 2]
+        decided = Settlement(
+            outcomes={},
+            next=Next.LOOK_UP,
+            lookup_after_s=after,
+            # Never sooner after this one than the schedule has them apart: where the clock has
+            # stepped or no worker ran for long, all of them would be due at once, and asking three
+            # times in a second is asking once.
+            delay_s=PUNCTUAL * (after - before),
+            reason=Reason.of(ReasonCode.NOT_FOUND_YET),
+            said_absent=True,
+        )
+    elif not policy.resend_when_absent:
+        decided = replace(_wait_for_decision(ReasonCode.NOT_FOUND_HELD), said_absent=True)
+    else:
+        decided = _after_absence(absent, len(unknown) == 1, history, policy)
+    return replace(decided, outcomes={**outcomes, **decided.outcomes}, duplicates=duplicates)
+
+
+def _look_up_again(history: History, jitter: float, policy: Policy) -> Settlement:
+    return Settlement(
+        outcomes={},
+        next=Next.LOOK_UP,
+        delay_s=delay_after(history.setbacks, jitter, policy),
+        new_setbacks=history.setbacks + 1,
     )
-    return replace(settlement, duplicates=duplicates)
+
+
+def _wait_for_decision(code: ReasonCode) -> Settlement:
+    return Settlement(outcomes={}, next=Next.WAIT_FOR_DECISION, reason=Reason.of(code))
 
 
 def _found(
-    found: Sequence[call_results.Found], in_doubt: Mapping[str, int]
-) -> tuple[dict[int, Fate], dict[int, list[Sent]]]:
-    """The first acceptance of each delivery in doubt, and whatever acceptances came on top."""
-    fates: dict[int, Fate] = {}
+    found: Sequence[Found], unknown: Mapping[str, int]
+) -> tuple[dict[int, Outcome], dict[int, list[Sent]]]:
+    """The first acceptance of each unknown delivery, and further acceptances of the same ones."""
+    outcomes: dict[int, Outcome] = {}
     duplicates: dict[int, list[Sent]] = {}
-    for fact in found:
-        recipient = in_doubt.get(fact.delivery)
+    for message in found:
+        recipient = unknown.get(message.delivery)
         if recipient is None:
             continue
-        sent = Sent(fact.message_id, fact.at)
-        if recipient in fates:
+        sent = Sent(message.message_id, message.at)
+        if recipient in outcomes:
             duplicates.setdefault(recipient, []).append(sent)
         else:
-            fates[recipient] = sent
-    return fates, duplicates
+            outcomes[recipient] = sent
+    return outcomes, duplicates
 
 
-def _after_looking_up(
-    fates: dict[int, Fate],
-    absent: Sequence[int],
-    *,
-    alone: bool,
-    convincing: bool,
-    forgotten: bool,
-    lookups: int,
-    tries: int,
-    setbacks: int,
-    crashes: int,
-    jitter: float,
-    policy: Policy,
-) -> Settlement:
-    if not absent:
-        return Settlement(fates=fates, next=Next.DONE)
-    if forgotten:
-        return Settlement(
-            fates=fates,
-            next=Next.WAIT_FOR_A_PERSON,
-            reason="No answer came, and it was so long ago that Postmark has forgotten it "
-            "(POSTMARK_RETENTION_DAYS): a person decides.",
-        )
-    if not convincing:
-        return Settlement(
-            fates=fates,
-            next=Next.ASK,
-            delay_s=delay_after(setbacks, jitter, policy),
-            reason="The provider's search does not show later mail yet; it is asked again.",
-            new_setbacks=setbacks + 1,
-        )
-    if lookups + 1 < len(policy.lookup_after_s):
-        return Settlement(
-            fates=fates,
-            next=Next.ASK,
-            lookup_after_s=policy.lookup_after_s[lookups + 1],
-            # And never sooner after this one than the schedule has them apart: where the clock has
-            # stepped or no worker ran for long, all of them would be due at once, and asking three
-            # times in a second is asking once.
-            delay_s=PUNCTUAL
-            * (policy.lookup_after_s[lookups + 1] - policy.lookup_after_s[lookups]),
-            reason="Not found by the provider's search yet, which proves nothing this early.",
-            said_absent=True,
-        )
-    if not policy.resend_when_absent:
-        return Settlement(
-            fates=fates,
-            next=Next.WAIT_FOR_A_PERSON,
-            reason="No answer came, Postmark's search does not show them, and they may not be "
-            "sent again by themselves: a person decides.",
-            said_absent=True,
-        )
-    return _absent(fates, absent, alone, tries, crashes, policy)
-
-
-def _absent(
-    fates: dict[int, Fate],
-    absent: Sequence[int],
-    alone: bool,
-    tries: int,
-    crashes: int,
-    policy: Policy,
+def _after_absence(
+    absent: Sequence[int], alone: bool, history: History, policy: Policy
 ) -> Settlement:
     """The provider surely does not have these: they wait again, and a try is used up."""
-    suspected = crashes >= CRASHES_BEFORE_SUSPICION
-    if tries + 1 >= policy.max_tries:
-        why = f"All {policy.max_tries} tries are used up. Last: no answer, and not found since."
-        used_up = {recipient: Failed(why, refused=False) for recipient in absent}
-        return Settlement(fates=fates | used_up, next=Next.DONE, said_absent=True)
-    if suspected and alone:
-        parked = {recipient: parked_outcome(crashes) for recipient in absent}
-        return Settlement(fates=fates | parked, next=Next.DONE, said_absent=True)
-    waits: dict[int, Fate] = {recipient: Waiting() for recipient in absent}
-    return Settlement(
-        fates=fates | waits,
-        next=Next.HALVE if suspected and len(absent) > 1 else Next.TRY_AGAIN,
-        counts_as_try=True,
-        reason="No answer came and the provider surely does not have them: they go again.",
-        said_absent=True,
-    )
+    suspected = history.crashes >= CRASHES_BEFORE_SUSPICION
+    if history.tries + 1 >= policy.max_tries:
+        failed = _tries_used_up(policy, Reason.of(ReasonCode.NOT_FOUND))
+    elif suspected and alone:
+        failed = parked(history.crashes)
+    else:
+        return Settlement(
+            outcomes=dict.fromkeys(absent, Waiting()),
+            next=Next.HALVE if suspected and len(absent) > 1 else Next.TRY_AGAIN,
+            counts_as_try=True,
+            reason=Reason.of(ReasonCode.NOT_FOUND_RESENT),
+            said_absent=True,
+        )
+    return Settlement(outcomes=dict.fromkeys(absent, failed), next=Next.DONE, said_absent=True)
 
 
-def parked_outcome(crashes: int) -> Failed:
-    """The fate of a delivery that is alone in its batch and lost its worker again and again."""
-    return Failed(
-        f"Parked: {crashes} workers in a row were lost with it, the last with it alone.",
-        refused=False,
-    )
+# --- After a crash --------------------------------------------------------------------------------
+
+
+def parked(crashes: int) -> Failed:
+    """The outcome of a delivery that is alone in its batch and crashed worker after worker."""
+    return Failed(Reason.of(ReasonCode.PARKED, crashes=crashes))
 
 
 class AfterCrash(StrEnum):
-    """What becomes of a batch whose worker was lost before its call."""
+    """What happens to a batch whose worker crashed before its call."""
 
     READY = "ready"
     HALVE = "halve"
@@ -360,7 +330,7 @@ class AfterCrash(StrEnum):
 
 
 def after_crash(crashes: int, waiting: int) -> AfterCrash:
-    """Decide, after the `crashes`-th lost worker, about a batch with `waiting` deliveries."""
+    """Decide, after the `crashes`-th crashed worker, about a batch with `waiting` deliveries."""
     if crashes < CRASHES_BEFORE_SUSPICION:
         return AfterCrash.READY
     return AfterCrash.HALVE if waiting > 1 else AfterCrash.PARK

@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.rules import retries
+from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +25,8 @@ IS_ACTIVE = """(
 class TaskPostponedError(Exception):
     """The run could not do its work; `retry_after_s` if the provider said when to come back."""
 
-    def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: Reason, retry_after_s: float | None = None) -> None:
+        super().__init__(str(reason))
         self.reason = reason
         self.retry_after_s = retry_after_s
 
@@ -158,10 +159,10 @@ def running(
         release(lease)
     except TaskPostponedError as error:
         wait_s = max(error.retry_after_s or 0.0, backoff_s)
-        logger.warning("task %s failed: %s Tried again in %d s", lease.name, error.reason, wait_s)
-        fail(lease, error.reason, again_in_s=wait_s)
+        logger.warning("task %s failed: %s; tried again in %d s", lease.name, error.reason, wait_s)
+        fail(lease, error.reason.dumps(), again_in_s=wait_s)
     except BaseException:
-        fail(lease, "It broke off; the log says why.", again_in_s=backoff_s)
+        fail(lease, Reason.of(ReasonCode.BROKE_OFF).dumps(), again_in_s=backoff_s)
         raise
     else:
         finish(lease, again_in_s=again_in_s)

@@ -1,4 +1,4 @@
-"""Asks the provider about a batch in doubt, and settles it by the answer."""
+"""Looks up unknown deliveries at the provider, and settles them."""
 
 from __future__ import annotations
 
@@ -23,77 +23,78 @@ Search = Callable[[str, str], LookupResult]
 
 def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter: float) -> None:
     """
-    Ask about everything in doubt in a batch that was claimed for it, and settle.
+    Ask the provider about the unknown deliveries of a batch claimed for it, and settle them.
 
     No transaction is open while the provider is asked.
     """
-    doubt = load_lookup_context(claim)
+    context = load_lookup_context(claim)
     # All searches of a look-up share the time of one call, which is what its lease is made for.
     deadline_at_s = now_s() + postmark.deadline_s
 
     def search(field_name: str, value: str) -> LookupResult:
-        return postmark.search(field_name, value, stream=doubt.stream, deadline_at_s=deadline_at_s)
+        return postmark.search(
+            field_name, value, stream=context.stream, deadline_at_s=deadline_at_s
+        )
 
     # The witness is asked for first: if the search shows it now, it shows what came earlier from
     # now on. Asked for afterwards, it could have come into the index in between.
-    witness = search("attempt", doubt.witness.hex) if doubt.witness else None
+    witness = search("attempt", context.witness.hex) if context.witness else None
     convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
-    answer = _ask(claim.attempt, doubt, search)
-    delivery_metrics.count_lookup(_named(answer))
+    result = _search(claim.attempt, context, search)
+    delivery_metrics.count_lookup(_metric_name(result))
     settlement = retries.after_lookup(
-        answer,
-        doubt.in_doubt,
+        result,
+        context.unknown,
+        claim.history,
         convincing=convincing,
-        forgotten=doubt.is_forgotten,
-        lookups=claim.lookups,
-        tries=claim.tries,
-        setbacks=claim.setbacks,
-        crashes=claim.crashes,
+        forgotten=context.is_forgotten,
         jitter=jitter,
         # Of a cancelled edition nothing goes again whatever the policy: what is absent is
         # withdrawn, and there is nothing left for a person to decide.
         policy=dataclasses.replace(
             policy,
-            resend_when_absent=(policy.resend_when_absent or doubt.is_cancelled or doubt.is_test)
-            and not doubt.bears_an_id,
+            resend_when_absent=(
+                policy.resend_when_absent or context.is_cancelled or context.is_test
+            )
+            and not context.has_provider_id,
         ),
     )
-    if doubt.is_test:
-        settlement = retries.without_a_person(settlement, list(doubt.in_doubt.values()))
+    if context.is_test:
+        settlement = retries.fail_instead_of_waiting(settlement, list(context.unknown.values()))
     if settle_lookup(claim, settlement):
         logger.info(
             "looked up batch %d: %d of %d found; next: %s",
             claim.batch,
-            sum(isinstance(fate, Sent) for fate in settlement.fates.values()),
-            len(doubt.in_doubt),
+            sum(isinstance(outcome, Sent) for outcome in settlement.outcomes.values()),
+            len(context.unknown),
             settlement.next.value,
         )
 
 
-def _ask(attempt: UUID | None, doubt: LookupContext, search: Search) -> LookupResult:
+def _search(attempt: UUID | None, context: LookupContext, search: Search) -> LookupResult:
     """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
     if attempt is not None:
-        answer = search("attempt", attempt.hex)
-        return _merged(answer.found, doubt.kept) if isinstance(answer, LookedUp) else answer
+        result = search("attempt", attempt.hex)
+        return _merge(result.found, context.kept) if isinstance(result, LookedUp) else result
     found: list[Found] = []
-    for key in doubt.in_doubt:
+    for key in context.unknown:
         one = search("delivery", key)
         if isinstance(one, NoInformation):
             return one
         found.extend(one.found)
-    return _merged(found, doubt.kept)
+    return _merge(found, context.kept)
 
 
-def _named(answer: LookupResult) -> str:
-    """How the answer is counted."""
-    match answer:
+def _metric_name(result: LookupResult) -> str:
+    """How the metric names the result."""
+    match result:
         case LookedUp(found):
             return "found" if found else "absent"
         case _:
             return "no_information"
 
 
-def _merged(found: Sequence[Found], kept: Sequence[Found]) -> LookedUp:
-    """What the search found and what was kept as evidence, each message once."""
+def _merge(found: Sequence[Found], kept: Sequence[Found]) -> LookedUp:
+    """The messages that the search found or evidence names, each once."""
     by_id = {fact.message_id: fact for fact in (*kept, *found)}
     return LookedUp(tuple(by_id.values()))

@@ -1,4 +1,4 @@
-"""Reads what a look-up needs to know about a batch in doubt."""
+"""Loads what a look-up needs to know about an unknown batch."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from delivery.rules.delivery_key import DeliveryKey
 @dataclass(frozen=True, slots=True)
 class LookupContext:
     """
-    What is in doubt, on which stream, and how the provider's silence can be tested.
+    What to ask on which stream, and how the provider's silence can be tested.
 
-    `in_doubt` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
-    stream after the doubtful call's deadline: while the search does not show that one, its silence
-    says nothing. `kept` is evidence that came after the claim was lost. `bears_an_id` says that
-    the deliveries carry a provider id, so they must never be sent again unasked. `is_forgotten`
-    says that the call was so long ago that the provider may not remember it: then its silence says
-    nothing, whatever else it shows. `is_cancelled` says that nothing of the edition goes any more,
-    `is_test` that it is a test letter, about which nobody decides.
+    `unknown` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
+    stream after the unknown call's deadline: while the search does not show it, its silence says
+    nothing. `kept` is evidence that came after the claim was lost. `has_provider_id`: deliveries
+    bear a provider id, so they must never be sent again unasked. `is_forgotten`: the call is so old
+    that the provider may not remember it. `is_cancelled`: nothing of the edition goes any more.
+    `is_test`: it is a test letter, about which nobody decides.
     """
 
     stream: str
-    in_doubt: Mapping[str, int]
+    unknown: Mapping[str, int]
     witness: UUID | None
     kept: Sequence[Found]
-    bears_an_id: bool
+    has_provider_id: bool
     is_forgotten: bool = False
     is_cancelled: bool = False
     is_test: bool = False
 
 
 def load_lookup_context(claim: Claim) -> LookupContext:
-    """Everything about the doubt of a batch that was claimed for a look-up."""
+    """The context of a batch that was claimed for a look-up."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -88,10 +87,10 @@ def load_lookup_context(claim: Claim) -> LookupContext:
         ]
     return LookupContext(
         stream=stream,
-        in_doubt={str(DeliveryKey(issue, version, recipient)): recipient for recipient, _ in rows},
+        unknown={str(DeliveryKey(issue, version, recipient)): recipient for recipient, _ in rows},
         witness=witness[0] if witness else None,
         kept=kept,
-        bears_an_id=any(has_id for _, has_id in rows),
+        has_provider_id=any(has_id for _, has_id in rows),
         is_forgotten=is_forgotten,
         is_cancelled=is_cancelled,
         is_test=is_test,

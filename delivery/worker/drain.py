@@ -15,6 +15,7 @@ from delivery.reports.edition_counts import (
     load_open_transactional_batches,
     sum_batches,
 )
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import awaits_decision, reason_of
 from delivery.tasks import background_tasks
@@ -70,7 +71,9 @@ def totals_of(
         editions=len(all_of_them) + editions_on_request,
         counts=counts,
         awaits_decision=bool(waiting),
-        reasons=tuple(f"{_name_of(books)}: {reason_of(books)}" for books in waiting),
+        reasons=tuple(
+            f"{_name_of(books)}: {reason_sentence(reason_of(books))}" for books in waiting
+        ),
     )
 
 

@@ -32,13 +32,13 @@ class Phase(StrEnum):
 
 
 class Phases:
-    """The phases of one step, on one thread; what is over is counted at once."""
+    """The phases of one step, on one thread; each is counted as it ends."""
 
     def __init__(self) -> None:
         self._at = _now()
 
-    def over(self, phase: Phase) -> None:
-        """All that passed since the one before was over went into this phase."""
+    def end(self, phase: Phase) -> None:
+        """Count the time since the previous phase ended as this phase."""
         before, self._at = self._at, _now()
         delivery_metrics.observe_phase(phase, self._at[0] - before[0], self._at[1] - before[1])
 

@@ -52,13 +52,13 @@ class Worker:
         self.warning = ""
         self._host = socket.gethostname()[:255]
         self._threads = threads_for(concurrency)
-        self._calls = CallSlots(concurrency)
+        self._slots = CallSlots(concurrency)
         self._timing = Timing.from_settings()
         self._policy = policy_from_settings()
         self._poll_s = poll_s
         self._stopping = threading.Event()
         self._random = random.Random()
-        self._look_ups = threading.Lock()
+        self._lookup_lock = threading.Lock()
         self._said_untold = False
         self._outage = Outage()
 
@@ -194,9 +194,9 @@ class Worker:
             postmark,
             timing=self._timing,
             policy=self._policy,
-            roll=self._random.random,
-            look_ups=self._look_ups,
-            calls=self._calls,
+            jitter=self._random.random,
+            lookup_lock=self._lookup_lock,
+            slots=self._slots,
         )
         failures = 0
         try:

@@ -67,7 +67,7 @@ def retry_write(
     what: str,
     until_s: float,
     is_stopping: Callable[[], bool],
-    roll: Callable[[], float],
+    jitter: Callable[[], float],
 ) -> Result:
     """
     Do `write`, and do it again while the database is in trouble; return what it returns.
@@ -88,7 +88,7 @@ def retry_write(
             if is_stopping():
                 until_s = min(until_s, now_s() + PATIENCE_WHEN_STOPPING_S)
                 is_stopping = _no_news
-            pause = pause_after(failures, roll(), until_s - now_s())
+            pause = pause_after(failures, jitter(), until_s - now_s())
             if pause is None:
                 raise
             logger.warning("%s could not be written down, and is tried again: %s", what, error)

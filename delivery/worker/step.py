@@ -1,8 +1,7 @@
 """
-One step of a worker: take one batch, make its call, write down what happened.
+One step of a worker: claim a batch, render it, start its attempt, call the provider, settle.
 
-The order is the promise: claim, render, put the attempt on record, call, settle. No transaction is
-open during the call.
+The order is the promise. No transaction is open during the call.
 """
 
 from __future__ import annotations
@@ -10,56 +9,54 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import Error
 
 from delivery import log_context
 from delivery.configuration import Timing
-from delivery.hooks import readers
-from delivery.mail.edition_renderer import Links, renderer_for
-from delivery.mail.message import Renderer, TransactionalRenderer
-from delivery.models import Attempt, Edition, Newsletter
+from delivery.models import Edition
 from delivery.monitoring import delivery_metrics
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
-from delivery.queue.settle import settle_call
-from delivery.queue.start import Started, copies_of, start
+from delivery.queue.settle import attempt_result, settle_call
+from delivery.queue.start import Started, start
 from delivery.rules import retries
-from delivery.rules.call_results import (
-    Answered,
-    CallResult,
-    CallUnanswered,
-    NotSent,
-    PutOff,
-    was_too_fast,
-)
+from delivery.rules.call_results import Answered, CallResult, NotSent, PutOff, was_too_fast
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
-from delivery.worker.call_slots import CallSlots, Place
+from delivery.worker.call_slots import CallSlots, Slot
 from delivery.worker.phases import Phase, Phases
+from delivery.worker.renderers import Renderers
 from delivery.worker.retry_write import is_transient, retry_write
 
 logger = logging.getLogger(__name__)
 
-# Renderers of editions that are going out at the same time; more than these take turns.
-RENDERERS_KEPT = 8
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The messages of a claimed batch, by recipient: address and JSON."""
+
+    claim: Claim
+    attempt: uuid.UUID
+    messages: dict[int, tuple[str, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Called:
-    """A call that began: whom it was for, what came of it, and by when it had to be over."""
+class Call:
+    """A recorded attempt, whose call must end by `deadline_at_s`, a reading of `now_s()`."""
 
+    claim: Claim
+    attempt: uuid.UUID
     started: Started
-    answer: CallResult
     deadline_at_s: float
 
 
 class Dispatcher:
-    """Does one worker's steps. One instance per thread; `roll` gives numbers from 0 to 1."""
+    """Does one worker's steps, one instance for each thread."""
 
     def __init__(
         self,
@@ -68,264 +65,215 @@ class Dispatcher:
         *,
         timing: Timing,
         policy: retries.Policy,
-        roll: Callable[[], float],
-        look_ups: threading.Lock | None = None,
-        calls: CallSlots | None = None,
+        jitter: Callable[[], float],
+        lookup_lock: threading.Lock | None = None,
+        slots: CallSlots | None = None,
     ) -> None:
         """
-        `look_ups` is held by whichever of a worker's threads is looking something up; `calls` are
-        the places of all its calls.
+        `jitter` gives numbers from 0 to 1. The worker's threads share `lookup_lock`, so that one
+        of them looks up at a time, and the `slots` of its calls.
         """
         self._worker = worker
         self._postmark = postmark
         self._timing = timing
         self._policy = policy
-        self._roll = roll
-        self._look_ups = look_ups or threading.Lock()
-        self._calls = calls or CallSlots(1)
+        self._jitter = jitter
+        self._lookup_lock = lookup_lock or threading.Lock()
+        self._slots = slots or CallSlots(1)
         self._looks_up_first = True
-        self._renderers: OrderedDict[int, Renderer] = OrderedDict()
+        self._renderers = Renderers()
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """
-        Do one thing that is due: a look-up or a call. False if nothing was.
+        Do one look-up or one call. Return False if nothing was due.
 
-        Where all calls are in the air it waits for one of them to end, and nobody has looked then.
-
-        The two take turns, and one thread of a worker at most looks up: a search that hangs must
-        not keep mail from going out, nor a long edition keep doubt from being settled.
+        If all calls are in flight, wait for one and return without polling the queue. Look-ups and
+        calls take turns, and one thread of a worker looks up at a time: a search that hangs must
+        not delay mail, and a long edition must not delay look-ups.
         """
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first:
-            return self._look_up() or self._call(is_stopping)
-        return self._call(is_stopping) or self._look_up()
+            return self._look_up() or self._send_next(is_stopping)
+        return self._send_next(is_stopping) or self._look_up()
 
     def _look_up(self) -> bool:
-        if not self._look_ups.acquire(blocking=False):
+        if not self._lookup_lock.acquire(blocking=False):
             return False
         try:
             lease_s = self._timing.deadline_s + self._timing.lease_s
-            doubtful = claim_lookup(self._worker, lease_s=lease_s)
-            if doubtful is None:
+            claimed = claim_lookup(self._worker, lease_s=lease_s)
+            if claimed is None:
                 return False
-            bind_claim(doubtful)
-            log_context.bind(attempt=doubtful.attempt)
-            look_up(doubtful, self._postmark, self._policy, jitter=self._roll())
+            bind_claim(claimed, claimed.attempt)
+            look_up(claimed, self._postmark, self._policy, jitter=self._jitter())
             return True
         finally:
-            self._look_ups.release()
+            self._lookup_lock.release()
 
-    def _call(self, is_stopping: Callable[[], bool]) -> bool:
-        timing = self._timing
+    def _send_next(self, is_stopping: Callable[[], bool]) -> bool:
         phases = Phases()
-        place = self._calls.turn(is_stopping)
-        phases.over(Phase.WAIT)
-        if place is None:
+        slot = self._slots.acquire(is_stopping)
+        phases.end(Phase.WAIT)
+        if slot is None:
             return not is_stopping()
-        try:
+        with slot:
+            timing = self._timing
             claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
             if claimed is None:
                 return False
-            phases.over(Phase.CLAIM)
-            self.deliver(claimed, is_stopping, place)
+            phases.end(Phase.CLAIM)
+            self.send(claimed, slot, is_stopping)
             return True
-        finally:
-            place.free()
 
-    def deliver(
+    def send(
         self,
         claimed: Claim,
+        slot: Slot | None = None,
         is_stopping: Callable[[], bool] = lambda: False,
-        place: Place | None = None,
     ) -> None:
-        """Take one claimed batch through its call, which has `place` if it was held already."""
-        place = place or Place(self._calls)
+        """Render a claimed batch, wait for a call slot, start, call and settle."""
         attempt = uuid.uuid4()
-        bind_claim(claimed)
-        log_context.bind(attempt=attempt)
-        timing = self._timing
-        claimed_until_s = now_s() + timing.lease_s
+        bind_claim(claimed, attempt)
+        lease_until_s = now_s() + self._timing.lease_s
         phases = Phases()
-        try:
-            messages = self._messages(claimed, attempt)
-            phases.over(Phase.RENDER)
+        # The slot is freed before settling, so that another call may begin meanwhile.
+        with (
+            slot or Slot(self._slots) as slot,
+            self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
+        ):
+            rendered = Rendered(claimed, attempt, self._renderers.render(claimed, attempt))
+            phases.end(Phase.RENDER)
             # Half of the lease is left for the start of the call.
-            until_s = claimed_until_s - timing.lease_s / 2
-            has_place = place.comes(until_s=until_s, is_stopping=is_stopping)
-            phases.over(Phase.WAIT)
-            if not has_place:
+            until_s = lease_until_s - self._timing.lease_s / 2
+            may_call = slot.wait(until_s=until_s, is_stopping=is_stopping)
+            phases.end(Phase.WAIT)
+            if not may_call:
                 release(claimed)
-                logger.info("batch %d goes back into line: no call is free for it", claimed.batch)
+                logger.info("batch %d is released: no call slot is free for it", claimed.batch)
                 return
-            called = self._start_and_send(claimed, attempt, messages, phases)
+            call = self._start(rendered)
+            phases.end(Phase.START)
+            if call is None:
+                return
+            result = self._call(call, rendered, phases)
+        self._settle(call, result, is_stopping)
+        phases.end(Phase.SETTLE)
+
+    def _start(self, rendered: Rendered) -> Call | None:
+        """Record the attempt; None if no call may follow."""
+        # Read before the statement that records the deadline: ours is never the later one.
+        deadline_at_s = now_s() + self._timing.deadline_s
+        started = start(
+            rendered.claim,
+            rendered.attempt,
+            self._worker,
+            deadline_s=self._timing.deadline_s,
+            lease_s=self._timing.lease_s,
+        )
+        if not isinstance(started, Started):
+            return None
+        return Call(rendered.claim, rendered.attempt, started, deadline_at_s)
+
+    def _call(self, call: Call, rendered: Rendered, phases: Phases) -> CallResult:
+        body, addresses = _take_body(rendered, call.started.recipients)
+        phases.end(Phase.SERIALISE)
+        began_s = now_s()
+        result = self._postmark.send(body, addresses, deadline_at_s=call.deadline_at_s)
+        took_s = now_s() - began_s
+        self._slots.record_call(took_s)
+        delivery_metrics.observe_call(attempt_result(result).value, took_s)
+        phases.end(Phase.CALL)
+        return result
+
+    def _settle(self, call: Call, result: CallResult, is_stopping: Callable[[], bool]) -> None:
+        recipients = call.started.recipients
+        settlement = retries.after_call(
+            result, recipients, call.claim.history, jitter=self._jitter(), policy=self._policy
+        )
+        if call.started.kind == Edition.Kind.TEST:
+            settlement = retries.fail_instead_of_waiting(settlement, recipients)
+        retry_write(
+            lambda: settle_call(call.claim, call.attempt, settlement, attempt_result(result)),
+            what=f"the answer to attempt {call.attempt.hex}",
+            until_s=call.deadline_at_s + self._timing.lease_s,
+            is_stopping=is_stopping,
+            jitter=self._jitter,
+        )
+        logger.log(
+            logging.INFO if isinstance(result, Answered) else logging.WARNING,
+            "attempt %s of batch %d: %d deliveries, %s",
+            call.attempt.hex,
+            call.claim.batch,
+            len(recipients),
+            settlement.reason or settlement.next.value,
+        )
+        if was_too_fast(result):
+            delivery_metrics.count_rate_limited()
+            slow_down(
+                call.attempt,
+                ceiling_per_s=self._timing.rate_per_s,
+                retry_after_s=result.retry_after_s if isinstance(result, PutOff) else None,
+            )
+
+    @contextmanager
+    def _put_back_on_trouble(
+        self,
+        claimed: Claim,
+        attempt: uuid.UUID,
+        until_s: float,
+        is_stopping: Callable[[], bool],
+    ) -> Iterator[None]:
+        """Give the batch back if the database fails before its call."""
+        try:
+            yield
         except Error as error:
-            # What is wrong with the batch itself counts against it, by its lease.
+            # An error about the batch's data counts against the batch, by its lease.
             if is_transient(error):
                 retry_write(
                     lambda: self._put_back(claimed, attempt),
                     what=f"that batch {claimed.batch} was not sent",
-                    until_s=claimed_until_s,
+                    until_s=until_s,
                     is_stopping=is_stopping,
-                    roll=self._roll,
+                    jitter=self._jitter,
                 )
             raise
-        finally:
-            # Another batch may go while what came of this one is written down.
-            place.free()
-        if called is None:
-            return
-        answer, recipients = called.answer, called.started.recipients
-        settlement = retries.after_call(
-            answer,
-            recipients,
-            tries=claimed.tries,
-            setbacks=claimed.setbacks,
-            blocked=claimed.blocked,
-            jitter=self._roll(),
-            policy=self._policy,
-        )
-        if called.started.kind == Edition.Kind.TEST:
-            settlement = retries.without_a_person(settlement, recipients)
-        retry_write(
-            lambda: settle_call(claimed, attempt, settlement, result_of(answer)),
-            what=f"the answer to attempt {attempt.hex}",
-            until_s=called.deadline_at_s + timing.lease_s,
-            is_stopping=is_stopping,
-            roll=self._roll,
-        )
-        phases.over(Phase.SETTLE)
-        logger.log(
-            logging.INFO if isinstance(answer, Answered) else logging.WARNING,
-            "attempt %s of batch %d: %d copies, %s",
-            attempt.hex,
-            claimed.batch,
-            len(recipients),
-            settlement.reason or settlement.next.value,
-        )
-        if was_too_fast(answer):
-            delivery_metrics.count_rate_limited()
-            slow_down(
-                attempt,
-                ceiling_per_s=timing.rate_per_s,
-                retry_after_s=answer.retry_after_s if isinstance(answer, PutOff) else None,
-            )
-
-    def _start_and_send(
-        self,
-        claimed: Claim,
-        attempt: uuid.UUID,
-        messages: dict[int, tuple[str, bytes]],
-        phases: Phases,
-    ) -> _Called | None:
-        """
-        Put the attempt on record, make its call and wait for the answer; None if none began.
-
-        `messages` is emptied: a call may take minutes, and they are as large as its body.
-        """
-        timing = self._timing
-        # Read before the statement that records the deadline: ours is never the later one.
-        deadline_at_s = now_s() + timing.deadline_s
-        started = start(
-            claimed,
-            attempt,
-            self._worker,
-            deadline_s=timing.deadline_s,
-            lease_s=timing.lease_s,
-        )
-        phases.over(Phase.START)
-        if not isinstance(started, Started):
-            return None
-        addresses = [messages[recipient][0] for recipient in started.recipients]
-        body = _as_array([messages[recipient][1] for recipient in started.recipients])
-        messages.clear()
-        phases.over(Phase.SERIALISE)
-        began_s = now_s()
-        answer = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
-        took_s = now_s() - began_s
-        self._calls.took(took_s)
-        delivery_metrics.observe_call(result_of(answer).value, took_s)
-        phases.over(Phase.CALL)
-        return _Called(started, answer, deadline_at_s)
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """
-        Give back a batch of which surely nothing has left, whether or not its call was on record.
+        Give back a batch of which surely nothing has left, whether or not its attempt is recorded.
 
-        It must not look as if it had ended its worker. And where the record of the call was
-        committed and only the word of it was lost, nobody else could know that no call followed.
+        It must not look as if it had crashed its worker. If the attempt was committed and only the
+        reply was lost, nobody else could know that no call followed.
         """
         if release(claimed):
             return
-        unsent = NotSent("The database was away when the call was about to start.")
+        unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
         settlement = retries.after_call(
-            unsent,
-            (),
-            tries=claimed.tries,
-            setbacks=claimed.setbacks,
-            jitter=self._roll(),
-            policy=self._policy,
+            unsent, (), claimed.history, jitter=self._jitter(), policy=self._policy
         )
-        settle_call(claimed, attempt, settlement, result_of(unsent))
-
-    def _messages(self, claimed: Claim, attempt: uuid.UUID) -> dict[int, tuple[str, bytes]]:
-        """Address and JSON of each message of the batch, by recipient."""
-        renderer = self._renderer(claimed.edition)
-        copies = copies_of(claimed)
-        return {
-            copy.recipient: (copy.address, message)
-            for copy, message in zip(copies, renderer.messages(copies, attempt), strict=True)
-        }
-
-    def _renderer(self, edition: int) -> Renderer:
-        if edition in self._renderers:
-            self._renderers.move_to_end(edition)
-            return self._renderers[edition]
-        renderer = renderer_of(Edition.objects.get(pk=edition))
-        if isinstance(renderer, TransactionalRenderer):
-            # Not kept: its edition is open for years, and the newsletter is named as it is now.
-            return renderer
-        self._renderers[edition] = renderer
-        if len(self._renderers) > RENDERERS_KEPT:
-            self._renderers.popitem(last=False)
-        return renderer
+        settle_call(claimed, attempt, settlement, attempt_result(unsent))
 
 
-def _as_array(messages: Sequence[bytes]) -> bytes:
+def _take_body(rendered: Rendered, recipients: Sequence[int]) -> tuple[bytes, list[str]]:
     """
-    JSON texts as one JSON array.
+    Take the messages of these recipients out of `rendered`: one JSON array, and their addresses.
 
-    Put together in one go. It may be 20 MB, and every copy of it on the way is memory that has to
-    be found and cleared: that took longer than all the rest of a step.
+    `rendered` is emptied: a call may take minutes, and its messages are as large as its body. The
+    array is joined in one go. It may be 20 MB, and each further copy of it is memory to be found
+    and cleared, which took longer than the rest of a step.
     """
-    pieces = [b","] * (2 * len(messages) + 1)
+    messages = rendered.messages
+    pieces = [b","] * (2 * len(recipients) + 1)
     pieces[0], pieces[-1] = b"[", b"]"
-    pieces[1::2] = messages
-    return b"".join(pieces)
+    pieces[1::2] = [messages[recipient][1] for recipient in recipients]
+    body = b"".join(pieces)
+    addresses = [messages[recipient][0] for recipient in recipients]
+    messages.clear()
+    return body, addresses
 
 
-def bind_claim(claimed: Claim) -> None:
-    """From here on every line of the log says which batch is in hand, and of which issue."""
-    log_context.bind(issue=claimed.issue, version=claimed.version, batch=claimed.batch)
-
-
-def renderer_of(edition: Edition) -> Renderer:
-    """Build the renderer of an edition that is sent."""
-    links = Links(
-        readers.registered().unsubscribe_urls,
-        readers.registered().mail_link,
-        handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
+def bind_claim(claimed: Claim, attempt: uuid.UUID | None) -> None:
+    """Put the ids of the claimed batch on every log line from here on."""
+    log_context.bind(
+        issue=claimed.issue, version=claimed.version, batch=claimed.batch, attempt=attempt
     )
-    return renderer_for(edition, Newsletter.objects.the_one(), links, sender=settings.FROM_EMAIL)
-
-
-def result_of(answer: CallResult) -> Attempt.Result:
-    """How the attempt's record names the end of its call."""
-    match answer:
-        case Answered():
-            return Attempt.Result.ANSWERED
-        case CallUnanswered():
-            return Attempt.Result.UNKNOWN
-        case NotSent():
-            return Attempt.Result.NOT_SENT
-        case _:
-            return Attempt.Result.REFUSED

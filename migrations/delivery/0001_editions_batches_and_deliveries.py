@@ -367,6 +367,7 @@ class Migration(migrations.Migration):
                 (
                     "epoch",
                     models.PositiveIntegerField(
+                        db_default=0,
                         default=0,
                         help_text="Grows with every claim, so that a worker that lost one is noticed.",
                     ),
@@ -392,6 +393,7 @@ class Migration(migrations.Migration):
                 (
                     "tries",
                     models.PositiveSmallIntegerField(
+                        db_default=0,
                         default=0,
                         help_text="Tries that count, of every delivery that still waits here.",
                     ),
@@ -399,6 +401,7 @@ class Migration(migrations.Migration):
                 (
                     "setbacks",
                     models.PositiveIntegerField(
+                        db_default=0,
                         default=0,
                         help_text="Put off in a row without a try that counts; paces the retries.",
                     ),
@@ -406,7 +409,9 @@ class Migration(migrations.Migration):
                 (
                     "crashes",
                     models.PositiveSmallIntegerField(
-                        default=0, help_text="Workers that were lost while they held it."
+                        db_default=0,
+                        default=0,
+                        help_text="Workers that were lost while they held it.",
                     ),
                 ),
                 (
@@ -419,24 +424,56 @@ class Migration(migrations.Migration):
                 (
                     "lookups",
                     models.PositiveSmallIntegerField(
+                        db_default=0,
                         default=0,
                         help_text="Look-ups of the attempt in doubt that said: not there.",
                     ),
                 ),
                 (
                     "reason",
-                    models.TextField(blank=True, help_text="Why it waits, in one sentence."),
+                    models.TextField(blank=True, db_default="", help_text="Why it waits."),
                 ),
                 ("size", models.PositiveIntegerField()),
                 ("waiting", models.PositiveIntegerField()),
-                ("sent", models.PositiveIntegerField(default=0)),
-                ("unknown", models.PositiveIntegerField(default=0)),
-                ("suppressed", models.PositiveIntegerField(default=0)),
-                ("withdrawn", models.PositiveIntegerField(default=0)),
-                ("failed", models.PositiveIntegerField(default=0)),
+                (
+                    "sent",
+                    models.PositiveIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
+                ),
+                (
+                    "unknown",
+                    models.PositiveIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
+                ),
+                (
+                    "suppressed",
+                    models.PositiveIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
+                ),
+                (
+                    "withdrawn",
+                    models.PositiveIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
+                ),
+                (
+                    "failed",
+                    models.PositiveIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
+                ),
                 (
                     "missed",
                     models.PositiveIntegerField(
+                        db_default=0,
                         default=0,
                         help_text="Of the failed: tries used up, or parked. A person must decide.",
                     ),
@@ -449,6 +486,7 @@ class Migration(migrations.Migration):
                     "blocked",
                     models.PositiveSmallIntegerField(
                         db_default=0,
+                        default=0,
                         help_text="Calls in a row that something before the provider refused.",
                     ),
                 ),
@@ -972,7 +1010,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("about", models.CharField(max_length=120)),
-                ("sentence", models.TextField()),
+                ("reason", models.TextField()),
                 (
                     "raised_at",
                     models.DateTimeField(db_default=Now()),

@@ -9,7 +9,7 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from delivery.interface import control
+from delivery.interface import control, reason_sentence
 from delivery.models import Delivery, Edition
 from delivery.reports.audit import find_violations
 from delivery.reports.audit_sentences import violation_sentence
@@ -155,7 +155,7 @@ def _observe(
         violations=[violation_sentence(violation) for violation in find_violations([edition.pk])],
         deliveries={
             str(DeliveryKey(edition.issue_id, edition.version, row.recipient_id)): DeliveryRow(
-                row.address, row.outcome, row.reason or ""
+                row.address, row.outcome, reason_sentence(row.reason)
             )
             for row in rows
         },

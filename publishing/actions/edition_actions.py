@@ -18,7 +18,6 @@ from django.conf import settings
 
 from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
-from delivery.rules.edition_counts import CALLED_BACK
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
 from publishing.actions.start_scheduled import confirmed_now, start_now
@@ -209,7 +208,7 @@ def _refuse_call_back(status: EditionStatus) -> Refusal | None:
 
 
 def _call_back(edition: Edition) -> Numbers | None:
-    if scheduled_editions.call_off(edition.pk, f"{CALLED_BACK} before its time."):
+    if scheduled_editions.cancel(edition.pk, called_back=True):
         return {}
     withdrawn = control.call_back(edition.pk)
     return None if withdrawn is None else {"withdrawn": withdrawn}
@@ -273,7 +272,7 @@ def _refuse_cancel(status: EditionStatus) -> Refusal | None:
 
 
 def _cancel(edition: Edition) -> Numbers | None:
-    if scheduled_editions.call_off(edition.pk, ""):
+    if scheduled_editions.cancel(edition.pk, called_back=False):
         return {}
     withdrawn = control.cancel(edition.pk)
     return None if withdrawn is None else _numbers(edition, withdrawn=withdrawn)

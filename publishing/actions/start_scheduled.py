@@ -28,11 +28,6 @@ from publishing.scheduling.local_time import is_too_late, late_pause_reason, sch
 
 logger = logging.getLogger(__name__)
 
-WENT_OUT_BEFORE = (
-    "It went out before the database was restored from a backup: Postmark has copies of it. Who "
-    "has one gets no second; resume it for everybody else who is confirmed, or cancel it."
-)
-
 
 def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """
@@ -117,7 +112,7 @@ class RegisteredStarter:
             if scheduled_editions.begin_what_went_out(cursor, edition) is None:
                 return False
             filled = _fill(edition)
-            control.stop_after_restore(cursor, edition, WENT_OUT_BEFORE)
+            control.pause_after_restore(cursor, edition)
             record_start(filled, 0, is_paused=True, went_out_before=True)
         return True
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from delivery.interface import reason_sentence
 from delivery.models import Edition
 from delivery.reports.edition_counts import find_counts, load_counts, load_counts_of_versions
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.rules.reason import Reason
 
 # Columns that can be long and that no list needs.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
@@ -27,16 +29,21 @@ class EditionStatus:
 
     books: EditionCounts
     state: EditionState
-    reason: str
+    why: Reason | None
 
     @property
     def held_until(self) -> datetime | None:
         """When its hold ends, if it is held."""
         return self.books.held_until if self.state is EditionState.HELD else None
 
+    @property
+    def reason(self) -> str:
+        """What the edition waits for, in words; its times are UTC."""
+        return reason_sentence(self.why)
+
     def reason_in(self, zone: tzinfo) -> str:
-        """The reason, with its times in this zone."""
-        return reason_of(self.books, zone)
+        """What the edition waits for, in words; its times are in this zone."""
+        return reason_sentence(self.why, zone)
 
     @property
     def words(self) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.contrib.admin.models import LogEntry
 
 from delivery.humanise import counted_copies
+from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
@@ -59,7 +60,7 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
         edition.control == "paused" and edition.control_reason
     )
     if stopped and edition.control_at is not None:
-        reason = f"Homing stopped it: {edition.control_reason}".strip(".")
+        reason = f"Homing stopped it: {reason_sentence(edition.control_reason)}".strip(".")
         yield HistoryLine(edition.control_at, reason)
     if books.doubt_since is not None and books.unknown:
         yield HistoryLine(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from delivery.interface import reason_sentence
 from delivery.models import Delivery
 
 NO_ADDRESS = "an erased reader"
@@ -35,12 +36,12 @@ def why_of(
         case "unknown" if not copy.reason:
             return f"no answer came back; {_being_asked(copy, clock)}"
         case "waiting" if not copy.reason:
-            return copy.batch.reason or _waits(copy, clock, held_until)
+            return reason_sentence(copy.batch.reason) or _waits(copy, clock, held_until)
         case "withdrawn" if not copy.reason:
             return "it ended, or they left, before their copy"
         case _:
             missed = " It may be sent to the missed." if copy.missed else ""
-            return f"{copy.reason or ''}{missed}".strip()
+            return f"{reason_sentence(copy.reason)}{missed}".strip()
 
 
 def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetime | None) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock, counted_copies, counted_readers
-from delivery.interface import Reason, ReasonCode
-from delivery.interface import sentence_of as reason_sentence
+from delivery.interface import Reason, ReasonCode, reason_sentence
 from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus

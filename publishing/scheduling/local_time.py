@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from delivery.humanise import late_duration
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import LOCAL, Moment, day_and_time
 
 if TYPE_CHECKING:
@@ -238,11 +239,14 @@ def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
     return (started - at).total_seconds() > late_s
 
 
-def late_pause_reason(moment: Moment, started: datetime) -> str:
-    """Return why an issue that started too late is paused, with both times."""
-    return (
-        f"It was to go out {moment.words}, and no worker had started it before "
-        f"{moment_in_zone(started, moment.zone).words}. Resume it to send it now, or cancel it."
+def late_pause_reason(moment: Moment, started: datetime) -> Reason:
+    """Why an issue that started too late is paused, with both times."""
+    return Reason.of(
+        ReasonCode.STARTED_LATE,
+        scheduled_for=moment.utc.isoformat(),
+        local=moment.local,
+        zone=moment.zone,
+        started_at=started.isoformat(),
     )
 
 

@@ -11,6 +11,7 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 from delivery.humanise import clock, counted, duration
+from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
@@ -20,6 +21,7 @@ from publishing.scheduling.local_time import scheduled_moment
 register = template.Library()
 register.filter("called", called)
 register.filter("activity_sentence", sentence_of)
+register.filter("reason_sentence", reason_sentence)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 

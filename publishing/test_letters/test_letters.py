@@ -20,7 +20,14 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from delivery.humanise import clock
-from delivery.interface import Fate, enqueue_test, load_test_letter, next_number
+from delivery.interface import (
+    ReasonCode,
+    TestLetter,
+    enqueue_test,
+    load_test_letter,
+    next_number,
+    reason_sentence,
+)
 from delivery.mail.test_letter import TEST_ISSUE, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
@@ -132,61 +139,59 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
 
 def load_sent_test(number: int) -> SentTest | None:
     """The test letter of this number and how it stands; None if there is none."""
-    fate = load_test_letter(number)
-    if fate is None:
+    letter = load_test_letter(number)
+    if letter is None:
         return None
     zone = Newsletter.objects.the_one().zone
     return SentTest(
         number=number,
-        subject=mark_subject(Content(fate.title, "", "").plain_title),
-        to=fate.address,
-        asked_at=fate.asked_at,
-        outcome=fate.outcome,
-        sentence=sentence_of(fate, zone),
-        is_settled=fate.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},
-        came_back=bool(fate.bounced_at or fate.complained_at),
+        subject=mark_subject(Content(letter.title, "", "").plain_title),
+        to=letter.address,
+        asked_at=letter.asked_at,
+        outcome=letter.outcome,
+        sentence=letter_sentence(letter, zone),
+        is_settled=letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},
+        came_back=bool(letter.bounced_at or letter.complained_at),
     )
 
 
-def sentence_of(fate: Fate, zone: Any) -> str:
+_GAVE_UP = frozenset({ReasonCode.TRIES_USED_UP, ReasonCode.PARKED})
+
+
+def letter_sentence(letter: TestLetter, zone: Any) -> str:
     """How a test letter stands, in one sentence; its times are of this zone."""
 
     def at(moment: datetime | None) -> str:
         return clock(moment, zone) if moment else ""
 
-    match fate.outcome:
+    match letter.outcome:
         case Outcome.SENT:
-            accepted = f"Postmark accepted it at {at(fate.sent_at)}"
-            if fate.complained_at:
-                return f"{accepted}; it was called spam at {at(fate.complained_at)}."
-            if fate.bounced_at:
-                return f"{accepted}; it came back at {at(fate.bounced_at)}."
-            if fate.delivered_at:
-                return f"{accepted}; the receiving server took it at {at(fate.delivered_at)}."
+            accepted = f"Postmark accepted it at {at(letter.sent_at)}"
+            if letter.complained_at:
+                return f"{accepted}; it was called spam at {at(letter.complained_at)}."
+            if letter.bounced_at:
+                return f"{accepted}; it came back at {at(letter.bounced_at)}."
+            if letter.delivered_at:
+                return f"{accepted}; the receiving server took it at {at(letter.delivered_at)}."
             return f"{accepted}."
         case Outcome.SUPPRESSED | Outcome.WITHDRAWN:
-            return f"Not sent: {_as_sentence(fate.reason)}"
+            return f"Not sent: {reason_sentence(letter.reason)}"
         case Outcome.FAILED:
-            gave_up = fate.reason.startswith(("All ", "Parked"))
-            return (
-                f"{'Not sent' if gave_up else 'Postmark refused it'}: {_as_sentence(fate.reason)}"
-            )
+            gave_up = letter.reason is not None and letter.reason.code in _GAVE_UP
+            what = "Not sent" if gave_up else "Postmark refused it"
+            return f"{what}: {reason_sentence(letter.reason)}"
         case Outcome.UNKNOWN:
             return "It left and no answer came; Postmark is being asked whether it has it."
-    return _why_it_waits(fate, at(fate.due_at))
+    return _why_it_waits(letter, at(letter.due_at))
 
 
-def _why_it_waits(fate: Fate, due_at: str) -> str:
-    if fate.control != "running":
-        return f"Held back: {_as_sentence(fate.control_reason or 'it is paused')}"
-    if fate.batch_state in {"claimed", "sending"}:
+def _why_it_waits(letter: TestLetter, due_at: str) -> str:
+    if letter.control != "running":
+        return f"Held back: {reason_sentence(letter.control_reason) or 'it is paused.'}"
+    if letter.batch_state in {"claimed", "sending"}:
         return "It is being handed to Postmark."
-    if fate.batch_reason:
-        return f"Put off: {_as_sentence(fate.batch_reason)} It is tried again at {due_at}."
-    if not fate.worker_is_there:
+    if letter.batch_reason:
+        return f"Put off: {reason_sentence(letter.batch_reason)} It is tried again at {due_at}."
+    if not letter.worker_is_there:
         return "Waiting for a worker; none was heard from in the last minute."
     return "Waiting for a worker."
-
-
-def _as_sentence(reason: str) -> str:
-    return reason if reason.endswith((".", "?")) else f"{reason}."

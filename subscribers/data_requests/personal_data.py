@@ -15,7 +15,12 @@ import orjson
 from django.db.models import Q
 from django.http import HttpResponse
 
-from delivery.interface import load_provider_suppressions, load_suppression_changes, sent_to
+from delivery.interface import (
+    load_provider_suppressions,
+    load_suppression_changes,
+    reason_sentence,
+    sent_to,
+)
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
@@ -255,7 +260,7 @@ def _load_mails(reader: Subscriber) -> list[MailEntry]:
                 published_at=edition.published_at,
                 outcome=delivery.outcome,
                 sent_at=delivery.sent_at,
-                reason=delivery.reason or "",
+                reason=reason_sentence(delivery.reason),
             )
         )
     return sorted(mails, key=lambda mail: (mail.published_at, mail.version))

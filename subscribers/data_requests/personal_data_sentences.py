@@ -133,7 +133,7 @@ def _mail(mail: MailEntry, to_reader: bool) -> MailLine:
         mail.kind == "newsletter",
         mail.published_at,
         OUTCOMES[mail.outcome],
-        mail.reason.replace("their copy", "your copy") if to_reader else mail.reason,
+        mail.reason,
     )
 
 

@@ -31,6 +31,7 @@ from publishing.content.edition_content import Content
 from publishing.publish.publish import Published, edition_by_key, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom, steady_dice
 
 LETTER = Content.from_input("Swifts", "<p>Dear {{ name|reader }}</p>", "")
@@ -87,7 +88,7 @@ class Hands:
             self._postmark,
             timing=Timing.from_settings(),
             policy=policy_from_settings(),
-            roll=steady_dice,
+            jitter=steady_dice,
         )
 
     def publish(self) -> Published:
@@ -142,10 +143,9 @@ class Hands:
     def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
         """The worker of that call writes down that the provider had refused it for the moment."""
         settlement = retries.after_call(
-            PutOff("Postmark was under maintenance (503)."),
+            PutOff(because("Postmark was under maintenance (503).")),
             lost.recipients,
-            tries=lost.claim.tries,
-            setbacks=lost.claim.setbacks,
+            lost.claim.history,
             jitter=steady_dice(),
             policy=policy_from_settings(),
         )

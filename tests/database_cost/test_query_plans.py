@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POS

@@ -97,7 +97,7 @@ class Newsroom:
             postmark_from_settings(),
             timing=Timing.from_settings(),
             policy=policy_from_settings(),
-            roll=steady_dice,
+            jitter=steady_dice,
         )
 
     def step(self) -> bool:

@@ -10,13 +10,13 @@ from django.db import connection
 from delivery.configuration import policy_from_settings
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.claim import Claim, claim, claim_lookup
-from delivery.queue.settle import settle_call
+from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import Started, start
 from delivery.rules.call_results import CallResult
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.retries import after_call
-from delivery.worker.step import result_of
+from delivery.rules.retries import History, after_call
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 
 WORKER = uuid.uuid4()
@@ -72,9 +72,9 @@ class Call:
     def ends(self, answer: CallResult) -> None:
         """The provider answers, and the worker settles."""
         settlement = after_call(
-            answer, self._recipients, tries=0, setbacks=0, jitter=0.5, policy=policy_from_settings()
+            answer, self._recipients, History(), jitter=0.5, policy=policy_from_settings()
         )
-        assert settle_call(self._claim, self._attempt, settlement, result_of(answer))
+        assert settle_call(self._claim, self._attempt, settlement, attempt_result(answer))
 
 
 def taken(lease_s: float = 30) -> Claim:
@@ -97,7 +97,9 @@ def restored(edition: Edition) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE batch SET state = 'paused' WHERE state = 'ready'")
     Edition.objects.filter(pk=edition.pk).update(
-        control="stopped", control_reason="Restored.", unreconciled_since=edition.published_at
+        control="stopped",
+        control_reason=because("Restored."),
+        unreconciled_since=edition.published_at,
     )
 
 

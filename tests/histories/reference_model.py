@@ -13,15 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from delivery.postmark.client import now_s
-from delivery.rules.call_results import (
-    Accepted,
-    Answered,
-    CallResult,
-    CallUnanswered,
-    Inactive,
-    Refused,
-    Unanswered,
-)
+from delivery.rules.call_results import Answered, CallResult, Unanswered
+from delivery.rules.outcomes import Failed, Sent, Suppressed
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import now_ns
 
@@ -63,7 +56,7 @@ class Call:
 
     def leaves_in_doubt(self, key: str) -> bool:
         """Whether nobody can know from its answer, as it was written down, what became of a key."""
-        if not self.settled or self.answer is None or isinstance(self.answer, CallUnanswered):
+        if not self.settled or self.answer is None or isinstance(self.answer, Unanswered):
             return True
         if isinstance(self.answer, Answered):
             return isinstance(self.answer.messages[self.keys.index(key)], Unanswered)
@@ -75,7 +68,7 @@ class Call:
         return (
             self.settled
             and isinstance(self.answer, Answered)
-            and any(isinstance(message, Accepted) for message in self.answer.messages)
+            and any(isinstance(message, Sent) for message in self.answer.messages)
         )
 
 
@@ -198,9 +191,9 @@ class Truth:
         call.answer = answer
         if isinstance(answer, Answered):
             for key, message in zip(call.keys, answer.messages, strict=True):
-                if isinstance(message, Inactive):
+                if isinstance(message, Suppressed):
                     self.judged.setdefault(key, set()).add("inactive")
-                if isinstance(message, Refused):
+                if isinstance(message, Failed):
                     self.judged.setdefault(key, set()).add("refused")
 
     def was_asked(self, value: str) -> None:

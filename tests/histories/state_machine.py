@@ -422,7 +422,7 @@ class Histories(RuleBasedStateMachine):
             newest = Alarm.objects.order_by("-pk")[: count - self.alarms]
             for alarm in newest:
                 if alarm.edition.control in {"running", "paused"}:
-                    raise WrongError(f"An edition goes on after {alarm.sentence}")
+                    raise WrongError(f"An edition goes on after {alarm}")
         self.alarms = count
 
     def teardown(self) -> None:

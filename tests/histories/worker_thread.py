@@ -18,7 +18,7 @@ from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
-from delivery.rules.call_results import CallResult, CallUnanswered, LookedUp, LookupResult
+from delivery.rules.call_results import CallResult, LookedUp, LookupResult, Unanswered
 from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, Moment
 from tests.histories.reference_model import Call, Truth, WrongError
@@ -58,7 +58,7 @@ class Hand:
         self.truth = truth
         self._wire = Wire(self, base_url)
         self._dispatcher = Dispatcher(
-            uuid.uuid4(), self._wire, timing=TIMING, policy=policy, roll=middle_of_the_dice
+            uuid.uuid4(), self._wire, timing=TIMING, policy=policy, jitter=middle_of_the_dice
         )
         self.next_fault = "none"
 
@@ -214,7 +214,7 @@ class Wire(Postmark):
             deadline_at_s = now_s() + GIVES_UP_AFTER_S
         try:
             answer = super().send(body, addresses, deadline_at_s=deadline_at_s)
-            if fault == HELD and isinstance(answer, CallUnanswered):
+            if fault == HELD and isinstance(answer, Unanswered):
                 # The provider still reads a request that was written before the caller gave up.
                 sandbox.gate.wait_until(lambda: sandbox.gate.held > held, 5)
         finally:

@@ -49,6 +49,7 @@ from publishing.receipts.receipts import (
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
 from tests.publishing.author_browser import WindowOf
@@ -529,7 +530,7 @@ class TestWhatIsToldWhileTheyGo:
         copy = rows_of(half_dropped)[0]
         kept = rows_of(Edition.objects.get(title="Lately"))[0]
         put_on_record(kept, "another-issue")
-        alarm = {"kind": "accepted_twice", "about": "m", "sentence": "Twice."}
+        alarm = {"kind": "accepted_twice", "about": "m", "reason": because("Twice.")}
         Alarm.objects.create(edition=half_dropped, **alarm)
         assert sum(drop_deliveries.delete_deliveries(half_dropped.pk)) == 5
         put_on_record(copy, "m")

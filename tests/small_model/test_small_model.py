@@ -16,11 +16,11 @@ from delivery.models import Delivery
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.control import cancel, pause, resume
 from delivery.queue.lease_reaper import sweep
-from delivery.queue.settle import settle_call, settle_lookup
+from delivery.queue.settle import attempt_result, settle_call, settle_lookup
 from delivery.queue.start import Started, start
-from delivery.rules import call_results, retries
+from delivery.rules import call_results, outcomes, retries
 from delivery.unknown.lookup_context import load_lookup_context
-from delivery.worker.step import result_of
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.small_model.expected_results import SMALL_WORLDS, found_in
 from tests.small_model.protocol import PASSES, first_state, transitions
@@ -182,30 +182,27 @@ class RealQueue:
         match what:
             case "accepted":
                 message_id = f"id-{self.attempts[who].hex}"
-                answer = call_results.Answered(
-                    [call_results.Accepted(message_id, datetime.now(UTC))]
-                )
+                answer = call_results.Answered([outcomes.Sent(message_id, datetime.now(UTC))])
             case "put off":
-                answer = call_results.PutOff("Too many calls.")
+                answer = call_results.PutOff(because("Too many calls."))
             case "not sent":
-                answer = call_results.NotSent("No time was left.")
+                answer = call_results.NotSent(because("No time was left."))
             case _:
-                answer = call_results.CallUnanswered("Cut off.")
+                answer = call_results.Unanswered(because("Cut off."))
         claimed = self.claims[who]
         recipient = Delivery.objects.get(issue=self.edition.issue_id).recipient_id
         settlement = retries.after_call(
             answer,
             [recipient],
-            tries=claimed.tries,
-            setbacks=claimed.setbacks,
+            claimed.history,
             jitter=1.0,
             policy=POLICY,
         )
-        settle_call(claimed, self.attempts[who], settlement, result_of(answer))
+        settle_call(claimed, self.attempts[who], settlement, attempt_result(answer))
 
     def _settle_look_up(self, who: str, what: str) -> None:
         claimed = self.claims[who]
-        doubt = load_lookup_context(claimed)
+        context = load_lookup_context(claimed)
         answer: call_results.LookupResult
         match what:
             case "found":
@@ -214,21 +211,18 @@ class RealQueue:
                 answer = call_results.LookedUp(
                     [
                         call_results.Found(key, message_id, datetime.now(UTC))
-                        for key in doubt.in_doubt
+                        for key in context.unknown
                     ]
                 )
             case "absent":
                 answer = call_results.LookedUp([])
             case _:
-                answer = call_results.NoInformation("The search is down.")
+                answer = call_results.NoInformation(because("The search is down."))
         settlement = retries.after_lookup(
             answer,
-            doubt.in_doubt,
+            context.unknown,
+            claimed.history,
             convincing=True,
-            lookups=claimed.lookups,
-            tries=claimed.tries,
-            setbacks=claimed.setbacks,
-            crashes=claimed.crashes,
             jitter=1.0,
             policy=POLICY,
         )

@@ -93,7 +93,7 @@ class Command(BaseCommand):
             what="the last line",
             until_s=now_s() + LAST_LINE_WITHIN_S,
             is_stopping=lambda: False,
-            roll=random.random,
+            jitter=random.random,
         )
         self.stdout.write(json.dumps(totals.by_outcome()))
         self.stdout.flush()

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from delivery.reports.reason_sentences import reason_sentence
+from delivery.rules.reason import Reason
 from delivery.tasks.periodic_tasks import TaskStatus, load_all
 
 
@@ -35,7 +37,8 @@ def _status_sentence(task: TaskStatus) -> str:
     if not task.failures:
         return f"{success}. Due at {_utc(task.due_at)}."
     times = "once" if task.failures == 1 else f"{task.failures:,} times in a row"
-    return f"failed {times}: {task.last_error} It {success}. Next try at {_utc(task.due_at)}."
+    why = reason_sentence(Reason.loads(task.last_error))
+    return f"failed {times}: {why} It {success}. Next try at {_utc(task.due_at)}."
 
 
 def _utc(at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Moves deliveries into a batch of their own: to halve a batch, or to set some of it aside."""
+"""Moves deliveries into a batch of their own: to halve a batch, or to take some out of it."""
 
 from __future__ import annotations
 
@@ -7,43 +7,26 @@ from collections.abc import Sequence
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
-
-
-def lock_edition(cursor: CursorWrapper, edition: int) -> str:
-    """
-    Lock the edition's row and return its control.
-
-    Whoever brings a batch back into line, stops an edition or numbers a new batch takes this lock
-    before any batch's, so that the three never miss one another. `NO KEY`, because whoever starts
-    a call holds a batch and then refers to the edition by its key: the two must not wait for each
-    other.
-    """
-    cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
-    (control,) = cursor.fetchone()
-    return str(control)
+from delivery.queue.batches.insert_batches import insert_batches
 
 
 def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Sequence[int]) -> int:
     """
     Move waiting deliveries of `recipients` from `batch` into a new batch; return its id.
 
-    The new batch has the place in line, due time and tries of the old one, and no crashes. It is
-    in line if the edition is running, and paused otherwise.
-    The caller holds the edition's lock and the batch's row. Raises `AssertionError` if one of the
-    deliveries was not waiting there.
+    The new batch has the position, due time and tries of the old one, and no crashes. It is ready
+    if the edition is running, and paused otherwise. The caller holds the edition's lock and the
+    batch's row. Raises `AssertionError` if one of the deliveries was not waiting there.
     """
-    cursor.execute(
-        f"""
-        INSERT INTO batch (id, edition_id, pos, state, epoch, owner, lease_until, due_at, attempt,
-                           tries, setbacks, crashes, doubt_since, lookups, reason, size, waiting,
-                           sent, unknown, suppressed, withdrawn, failed, missed)
+    rows = f"""
         SELECT {NEXT_BATCH_ID}, edition_id, pos,
-               CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, 0, NULL, NULL, due_at,
-               NULL, tries, setbacks, 0, NULL, 0, reason, %(copies)s, %(copies)s, 0, 0, 0, 0, 0, 0
+               CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, due_at, %(size)s::int,
+               tries, setbacks, reason
         FROM batch JOIN edition ON edition.id = edition_id WHERE batch.id = %(batch)s
-        RETURNING batch.id
-        """,  # noqa: S608 -- a constant
-        {"edition": edition, "batch": batch, "copies": len(recipients)},
+    """  # noqa: S608 -- a constant
+    cursor.execute(
+        f"{insert_batches(rows, 'tries', 'setbacks', 'reason')} RETURNING id",
+        {"edition": edition, "batch": batch, "size": len(recipients)},
     )
     (new,) = cursor.fetchone()
     cursor.execute(

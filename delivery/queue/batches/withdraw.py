@@ -1,4 +1,4 @@
-"""Withdraws what still waits of a cancelled edition: it was surely not accepted, and never goes."""
+"""Withdraws the waiting deliveries of a cancelled edition."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
 from delivery.queue.batches.active_batches import IS_OPEN
-
-CANCELLED = "The edition was cancelled before their copy."
-CALLED_BACK = "The edition was called back before their copy."
+from delivery.rules.reason import Reason, ReasonCode
 
 
 def withdraw_waiting(
-    cursor: CursorWrapper, edition: int, *, batch: int | None = None, because: str = CANCELLED
+    cursor: CursorWrapper,
+    edition: int,
+    *,
+    batch: int | None = None,
+    reason: ReasonCode = ReasonCode.EDITION_CANCELLED,
 ) -> int:
     """
-    Withdraw every waiting copy in the paused batches of an edition, or in one batch; how many.
-    `because` is what is said of each.
+    Withdraw the waiting deliveries in an edition's paused batches, or in one batch; how many.
 
-    What is in doubt in the same batch stays in doubt. Exact: the batches' counts say how many there
-    are, and the transaction is undone with `AssertionError` if the rows say otherwise. The caller
-    has locked the edition, so that nobody else changes these batches.
+    Unknown deliveries of the same batches stay unknown. Exact: if the rows contradict the batches'
+    counts, `AssertionError` undoes the transaction. The caller has locked the edition, so that
+    nobody else changes these batches.
     """
-    which = {"edition": edition, "batch": batch}
     cursor.execute(
         f"""
         WITH emptied AS (
@@ -41,17 +41,17 @@ def withdraw_waiting(
         )
         SELECT (SELECT coalesce(sum(waiting), 0) FROM emptied), (SELECT count(*) FROM gone)
         """,  # noqa: S608 -- a constant
-        which | {"reason": because},
+        {"edition": edition, "batch": batch, "reason": Reason.of(reason).dumps()},
     )
     counted, withdrawn = cursor.fetchone()
     if counted != withdrawn:
-        raise AssertionError(f"{withdrawn} of {counted} waiting copies could be withdrawn")
+        raise AssertionError(f"{withdrawn} of {counted} waiting deliveries could be withdrawn")
     delivery_metrics.count_deliveries({"withdrawn": int(withdrawn)})
     return int(withdrawn)
 
 
 def withdraw_if_cancelled(cursor: CursorWrapper, edition: int) -> None:
-    """Copies that came back into line of an edition that has been cancelled never go."""
+    """Withdraw deliveries that became waiting again after their edition was cancelled."""
     cursor.execute("SELECT control FROM edition WHERE id = %s", [edition])
     if cursor.fetchone() == ("cancelled",):
         withdraw_waiting(cursor, edition)

@@ -1,4 +1,4 @@
-"""Writes what became of deliveries, and says how the counts of their batch change by it."""
+"""Writes the outcomes of deliveries, and how the counts of their batch change by them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import orjson
 from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
-from delivery.rules.outcomes import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
+from delivery.rules.outcomes import Failed, Outcome, Sent, Suppressed, Unknown, Waiting, Withdrawn
 
-# What the deliveries' outcome is after each fate.
-_OUTCOMES: Mapping[type[Fate], str] = {
+_NAMES: Mapping[type[Outcome], str] = {
     Sent: "sent",
     Suppressed: "suppressed",
     Withdrawn: "withdrawn",
@@ -21,108 +20,127 @@ _OUTCOMES: Mapping[type[Fate], str] = {
     Waiting: "waiting",
 }
 
-
-def _outcomes_of(fates: Mapping[int, Fate]) -> Counter[str]:
-    """How many deliveries come to each outcome."""
-    # By their types: a batch has hundreds of fates and few kinds.
-    kinds = Counter(map(type, fates.values()))
-    return Counter({_OUTCOMES[kind]: number for kind, number in kinds.items()})
+COUNTS = (*_NAMES.values(), "missed")
 
 
-def counts_changed_by(fates: Mapping[int, Fate], *, was: str) -> Counter[str]:
-    """
-    The change of each count of a batch when `fates` befall deliveries that were `was`, which is
-    `waiting` or `unknown`.
-    """
-    change = _outcomes_of(fates)
-    # Of hundreds that were all sent none is looked at for it.
-    change["missed"] = sum(map(_is_missed, fates.values())) if change["failed"] else 0
-    change[was] -= len(fates)
+def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
+    # By their types: a batch has hundreds of outcomes of a few types.
+    types = Counter(map(type, outcomes.values()))
+    return Counter({_NAMES[one]: number for one, number in types.items()})
+
+
+def changed_counts(outcomes: Mapping[int, Outcome], *, was: str) -> Counter[str]:
+    """The change of each of `COUNTS` when deliveries that were `was` get these outcomes."""
+    change = _count_by_outcome(outcomes)
+    # Where all were sent, none of the hundreds is looked at.
+    change["missed"] = sum(map(_is_missed, outcomes.values())) if change["failed"] else 0
+    change[was] -= len(outcomes)
     return change
 
 
-def _is_missed(fate: Fate) -> bool:
+def _is_missed(outcome: Outcome) -> bool:
     """Failed, but not because the address was refused: a person may have it sent again."""
-    return isinstance(fate, Failed) and not fate.refused
+    return isinstance(outcome, Failed) and not outcome.refused
+
+
+def change_outcomes(
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str
+) -> None:
+    """Write these outcomes, and count them in their batch. See `write_outcomes`."""
+    write_outcomes(cursor, batch, outcomes, was=was, evidence="")
+    change = changed_counts(outcomes, was=was)
+    cursor.execute(
+        f"UPDATE batch SET {', '.join(f'{name} = {name} + %s' for name in COUNTS)} "  # noqa: S608
+        "WHERE id = %s",
+        [*(change[name] for name in COUNTS), batch],
+    )
 
 
 def write_outcomes(
     cursor: CursorWrapper,
     batch: int,
-    fates: Mapping[int, Fate],
+    outcomes: Mapping[int, Outcome],
     *,
     was: str,
     evidence: str,
 ) -> None:
     """
-    Write `fates` (by recipient) to the deliveries of `batch`, which all had the outcome `was`.
+    Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `was` so far.
 
-    A delivery in doubt keeps the marks of having been sent that it has (an id, a time); one that
-    waits again loses them. Raises
-    `AssertionError` if a delivery did not have the outcome `was`, so that the transaction around
-    it is undone rather than the books broken.
+    An unknown delivery keeps its marks of having been sent (an id, a time); one that waits again
+    loses them. Raises `AssertionError` if a delivery's outcome was another, so that the transaction
+    around it is undone and the counts stay true.
     """
-    if not fates:
+    if not outcomes:
         return
-    sent = {who: fate for who, fate in fates.items() if isinstance(fate, Sent)}
+    sent = {who: outcome for who, outcome in outcomes.items() if isinstance(outcome, Sent)}
     written = _write_sent(cursor, batch, sent, was, evidence) if sent else 0
-    if len(sent) < len(fates):
-        others = {who: fate for who, fate in fates.items() if who not in sent}
+    if len(sent) < len(outcomes):
+        others = {who: outcome for who, outcome in outcomes.items() if who not in sent}
         written += _write_others(cursor, batch, others, was)
-    if written != len(fates):
-        raise AssertionError(f"{written} of {len(fates)} deliveries of batch {batch} were {was}")
-    delivery_metrics.count_deliveries(_outcomes_of(fates))
+    if written != len(outcomes):
+        raise AssertionError(f"{written} of {len(outcomes)} deliveries of batch {batch} were {was}")
+    delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
 
 
-# Each copy looks up its own fate by its key. Were the fates rows to join with, the planner would
-# have to guess how many copies a batch has: of an issue younger than its statistics it guesses one,
-# and would compare each of 200 copies with each of 200 fates.
-_AS_THE_DECISION_SAW_IT = """
-        WHERE batch_id = %s AND outcome = %s AND fate.of ? recipient_id::text"""
+# Each delivery looks up its own outcome by its key. Were the outcomes rows to join with, the
+# planner would have to guess how many deliveries a batch has: of an issue younger than its
+# statistics it guesses one, and would compare each of 200 deliveries with each of 200 outcomes.
+_WHERE = """
+        WHERE batch_id = %s AND outcome = %s AND decided.by_recipient ? recipient_id::text"""
 
 
 def _write_sent(
     cursor: CursorWrapper, batch: int, sent: Mapping[int, Sent], was: str, evidence: str
 ) -> int:
-    """Write the acceptances; how many deliveries that was."""
-    facts = {str(who): (fate.message_id, fate.at) for who, fate in sent.items()}
+    decided = {str(who): (outcome.message_id, outcome.at) for who, outcome in sent.items()}
     cursor.execute(
         f"""
         UPDATE delivery SET
             outcome = 'sent',
-            provider_message_id = fate.of -> recipient_id::text ->> 0,
-            sent_at = coalesce((fate.of -> recipient_id::text ->> 1)::timestamptz,
+            provider_message_id = by_recipient -> recipient_id::text ->> 0,
+            sent_at = coalesce((by_recipient -> recipient_id::text ->> 1)::timestamptz,
                                clock_timestamp()),
             evidence = %s,
             reason = NULL,
             missed = NULL
-        FROM (SELECT %s::jsonb) AS fate (of)
-        {_AS_THE_DECISION_SAW_IT}
+        FROM (SELECT %s::jsonb) AS decided (by_recipient)
+        {_WHERE}
         """,  # noqa: S608 -- a constant
-        [evidence, orjson.dumps(facts).decode(), batch, was],
+        [evidence, orjson.dumps(decided).decode(), batch, was],
     )
     return int(cursor.rowcount)
 
 
-def _write_others(cursor: CursorWrapper, batch: int, fates: Mapping[int, Fate], was: str) -> int:
-    """Write whatever else became of deliveries; how many that was."""
-    facts = {
-        str(who): (_OUTCOMES[type(fate)], getattr(fate, "reason", None), _is_missed(fate) or None)
-        for who, fate in fates.items()
+def _write_others(
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], was: str
+) -> int:
+    decided = {
+        str(who): (_NAMES[type(outcome)], _stored_reason(outcome), _is_missed(outcome) or None)
+        for who, outcome in outcomes.items()
     }
     cursor.execute(
         f"""
         UPDATE delivery SET
-            outcome = fate.of -> recipient_id::text ->> 0,
-            provider_message_id = CASE WHEN fate.of -> recipient_id::text ->> 0 = 'unknown'
+            outcome = by_recipient -> recipient_id::text ->> 0,
+            provider_message_id = CASE WHEN by_recipient -> recipient_id::text ->> 0 = 'unknown'
                                        THEN provider_message_id END,
-            sent_at = CASE WHEN fate.of -> recipient_id::text ->> 0 = 'unknown' THEN sent_at END,
+            sent_at = CASE WHEN by_recipient -> recipient_id::text ->> 0 = 'unknown'
+                           THEN sent_at END,
             evidence = NULL,
-            reason = fate.of -> recipient_id::text ->> 1,
-            missed = (fate.of -> recipient_id::text ->> 2)::boolean
-        FROM (SELECT %s::jsonb) AS fate (of)
-        {_AS_THE_DECISION_SAW_IT}
+            reason = by_recipient -> recipient_id::text ->> 1,
+            missed = (by_recipient -> recipient_id::text ->> 2)::boolean
+        FROM (SELECT %s::jsonb) AS decided (by_recipient)
+        {_WHERE}
         """,  # noqa: S608 -- a constant
-        [orjson.dumps(facts).decode(), batch, was],
+        [orjson.dumps(decided).decode(), batch, was],
     )
     return int(cursor.rowcount)
+
+
+def _stored_reason(outcome: Outcome) -> str | None:
+    match outcome:
+        case Suppressed(reason) | Withdrawn(reason) | Failed(reason):
+            return reason.dumps()
+        case _:
+            return None

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from delivery.interface import reason_sentence
 from delivery.monitoring.alarms import load_unseen, mark_seen
 from publishing.activity.record_activity import record_action_from_the_command_line
 
@@ -37,7 +38,8 @@ class Command(BaseCommand):
         for alarm in alarms:
             self.stdout.write(
                 f"{alarm.raised_at:%Y-%m-%d %H:%M} UTC  {alarm.kind}  issue "
-                f"{alarm.edition.issue_id} version {alarm.edition.version}: {alarm.sentence}"
+                f"{alarm.edition.issue_id} version {alarm.edition.version}: "
+                f"{reason_sentence(alarm.reason)}"
             )
         if not alarms:
             self.stdout.write("No alarm waits to be looked at.")

@@ -17,6 +17,7 @@ from delivery.interface import (
     SearchUnavailableError,
     database_identity,
     obstacle_sentence,
+    reason_sentence,
     reconcile,
 )
 from delivery.models import Edition
@@ -73,7 +74,10 @@ class Command(BaseCommand):
             self._say_what_goes_on(unreconciled)
             if isinstance(end, KeyboardInterrupt):
                 raise
-            raise CommandError(f"{end} What was found until then is recorded.") from None
+            raise CommandError(
+                f"Postmark's search gave no answer {end.tries} times. Last: "
+                f"{reason_sentence(end.reason)} What was found until then is recorded."
+            ) from None
         if self.stderr.isatty():
             self.stderr.write("")
         self._say_what_is_odd(outcome)

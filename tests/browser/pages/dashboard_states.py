@@ -19,6 +19,7 @@ from subscribers.models import Subscriber
 from subscribers.record_activity import record_import_activity
 from tests.browser.pages.accessibility import Pages, Shown
 from tests.browser.pages.desk_pages import DESK, published, watching
+from tests.delivery.because import because
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 
@@ -64,7 +65,7 @@ def busy(author: Any) -> None:
     ended = Edition.objects.filter(kind="newsletter").latest("pk")
     Alarm.objects.create(
         edition=ended, kind="accepted_twice", about="1",
-        sentence="Postmark accepted a second copy for one reader; the edition was stopped.",
+        reason=because("Postmark accepted a second copy for one reader; the edition was stopped."),
     )  # fmt: skip
     record_action(tomas.pk, ended, "resume")
     SubscriberImportFactory(

@@ -10,6 +10,7 @@ from django.db import connection
 
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.retention import provider_event_details
 from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
 from delivery.rules.edition_state import EditionState, reason_of
@@ -134,8 +135,9 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
     assert newsroom.state(halfway) is EditionState.SENDING
     tell(gone(halfway)[1], "Bounce", ID=2)
     assert newsroom.state(halfway) is EditionState.PAUSED
-    assert reason_of(newsroom.books(halfway)).startswith(
-        "Homing paused this by itself: 2 of 10 copies were sent back (20.0 %; the limit is 20 %)."
+    assert reason_sentence(reason_of(newsroom.books(halfway))).startswith(
+        "Homing paused this automatically: 2 of 10 copies were sent back (20.0 %; the limit is "
+        "20 %)."
     )
     assert [alarm.kind for alarm in Alarm.objects.filter(edition=halfway)] == ["surge"]
     assert not newsroom.step()
@@ -143,7 +145,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
 
 def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> None:
     tell(gone(halfway)[0], "SpamComplaint", ID=1)
-    assert "called spam" in reason_of(newsroom.books(halfway))
+    assert "called spam" in reason_sentence(reason_of(newsroom.books(halfway)))
 
 
 def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:
@@ -228,26 +230,26 @@ LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, com
 
 
 @pytest.mark.parametrize(
-    ("left", "bounced", "complained", "what"),
+    ("left", "bounced", "complained", "code"),
     [
-        (250, 10, 0, "bounces"),
+        (250, 10, 0, "bounce_rate"),
         (251, 10, 0, None),
         (20, 9, 0, None),
-        (20, 10, 0, "bounces"),
+        (20, 10, 0, "bounce_rate"),
         (1000, 39, 0, None),
-        (1000, 40, 0, "bounces"),
-        (3000, 0, 3, "complaints"),
+        (1000, 40, 0, "bounce_rate"),
+        (3000, 0, 3, "complaint_rate"),
         (3001, 0, 3, None),
         (3, 0, 2, None),
-        (100, 50, 50, "complaints"),
+        (100, 50, 50, "complaint_rate"),
         (0, 50, 50, None),
     ],
 )
 def test_both_the_rate_and_the_number_must_be_reached(
-    left: int, bounced: int, complained: int, what: str | None
+    left: int, bounced: int, complained: int, code: str | None
 ) -> None:
-    surge = find_exceeded_rate(Counts(left, bounced, complained, waiting=1), LIMITS)
-    assert (surge.what if surge else None) == what
+    reason = find_exceeded_rate(Counts(left, bounced, complained, waiting=1), LIMITS)
+    assert (reason.code if reason else None) == code
 
 
 def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
@@ -255,9 +257,8 @@ def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
 
 
 def test_the_sentence_says_the_numbers_and_the_limit() -> None:
-    surge = find_exceeded_rate(Counts(1250, 60, 0, waiting=9), LIMITS)
-    assert surge is not None
-    assert surge.sentence == (
-        "Homing paused this by itself: 60 of 1,250 copies were sent back (4.8 %; the limit is "
+    reason = find_exceeded_rate(Counts(1250, 60, 0, waiting=9), LIMITS)
+    assert reason_sentence(reason) == (
+        "Homing paused this automatically: 60 of 1,250 copies were sent back (4.8 %; the limit is "
         "4 %). Look at where these readers came from, then resume or cancel."
     )

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from delivery.feedback import event_inbox
 from delivery.models import Edition, ProviderEvent
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from tests.delivery.edition_factory import Newsroom, never
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.webhook_events import event, key_of

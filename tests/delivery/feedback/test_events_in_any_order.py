@@ -63,12 +63,12 @@ class Call:
     recipients: list[int]
 
     def settle(self) -> None:
-        fates = {
+        outcomes = {
             recipient: Sent(_message_id(self.claim.edition, recipient), SOON)
             for recipient in self.recipients
         }
         assert settle_call(
-            self.claim, self.attempt, Settlement(fates, Next.DONE), Attempt.Result.ANSWERED
+            self.claim, self.attempt, Settlement(outcomes, Next.DONE), Attempt.Result.ANSWERED
         )
 
 
@@ -171,7 +171,7 @@ def _makers(
             "ID": next(numbers),
             "Type": kind,
             "TypeCode": dice.choice((1, 512, 100000)),
-            "Inactive": kind in HARD or dice.random() < 0.02,
+            "Suppressed": kind in HARD or dice.random() < 0.02,
             "Description": f"{kind} of this copy",
             "BouncedAt": when(reader),
         }

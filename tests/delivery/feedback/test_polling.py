@@ -15,6 +15,8 @@ from delivery.feedback import polling
 from delivery.models import Delivery, Edition, PeriodicTask
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.read_health import read_health
+from delivery.reports.reason_sentences import reason_sentence
+from delivery.rules.reason import Reason
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import ensure_exists
 from newsletter_site.logs.format import LineFormatter
@@ -165,7 +167,7 @@ def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
     with caplog.at_level(logging.WARNING, "delivery.tasks.periodic_tasks"):
         polling.poll(never)
-    said = PeriodicTask.objects.get(name="poll broadcast").last_error
+    said = str(Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error))
     formatter = LineFormatter(shape="lines", words=False, secrets=[])
     lines = [formatter.format(record) for record in caplog.records]
     assert len(said) > 10
@@ -177,7 +179,7 @@ def test_tasks_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: N
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
     polling.poll(never)
     failed, well = listed()
-    said = PeriodicTask.objects.get(name="poll broadcast").last_error
+    said = reason_sentence(Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error))
     assert failed.startswith(f"poll broadcast: failed once: {said} It never succeeded. Next try")
     assert well.startswith("poll outbound: succeeded at ")
     assert " Due at " in well

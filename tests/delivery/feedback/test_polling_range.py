@@ -24,6 +24,7 @@ from delivery.feedback import polling
 from delivery.models import PeriodicTask, ProviderEvent
 from delivery.postmark.client import MAX_RESPONSE_BYTES, MAX_SEARCH_RESULTS, PAGE_SIZE
 from delivery.postmark.search_windows import to_eastern
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.drain import Watch
 from delivery.worker.process import Worker
 from subscribers.models import Suppression
@@ -194,7 +195,9 @@ def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetim
     with provider(settings, bounces=bounces) as asked:
         polling.poll(never)
     assert len(asked.bounces) <= 2 * MAX_SEARCH_RESULTS // PAGE_SIZE
-    assert task().last_error == "Postmark lists more bounces of one second than it shows."
+    assert Reason.loads(task().last_error) == Reason.of(
+        ReasonCode.QUERY_INCOMPLETE, subject="list of bounces"
+    )
     assert task().last_success_at is None
 
 
@@ -366,6 +369,6 @@ def test_a_list_for_which_there_is_no_room_is_said_to_have_none(settings: Any) -
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert task().failures == 1
-    assert task().last_error == (
-        "The suppression list could not be put into the folder for temporary files: File too large."
+    assert Reason.loads(task().last_error) == Reason.of(
+        ReasonCode.NO_ROOM_FOR_LIST, error="File too large"
     )

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, ProviderEvent
 from delivery.monitoring.alarms import raise_alarm
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 
 
@@ -26,7 +27,9 @@ def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) 
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
     with transaction.atomic(), connection.cursor() as cursor:
         for edition in (first, second):
-            raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "m-1", "Two copies.")
+            raise_alarm(
+                cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "m-1", because("Two copies.")
+            )
     assert said("alarms").count("accepted_twice") == 2
     assert "1 alarms of this issue" in said("alarms", "--looked-at", str(first.issue_id))
     listed = said("alarms")

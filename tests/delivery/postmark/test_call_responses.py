@@ -5,20 +5,18 @@ from __future__ import annotations
 import pytest
 
 from delivery.postmark.responses import classify_call
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
-    Accepted,
     Answered,
     Blocked,
-    CallFault,
     CallResult,
-    CallUnanswered,
     Fault,
-    Inactive,
     PutOff,
-    Refused,
     TooLarge,
     Unanswered,
 )
+from delivery.rules.outcomes import Failed, Sent, Suppressed
+from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.postmark_responses import JSON, accepted, addresses, body, error, message_id
 
 HTML = b"<html><body><h1>Some gateway</h1></body></html>"
@@ -31,8 +29,8 @@ def answer_to(status: int, content: bytes, *, count: int = 2, **headers: str) ->
 
 
 def remedy_of(answer: CallResult) -> str:
-    assert isinstance(answer, CallFault)
-    return answer.fault.remedy
+    assert isinstance(answer, Fault)
+    return reason_sentence(answer.reason)
 
 
 def test_every_message_gets_its_own_answer_in_the_order_sent() -> None:
@@ -40,7 +38,7 @@ def test_every_message_gets_its_own_answer_in_the_order_sent() -> None:
     answer = answer_to(200, body(items), count=5)
     assert isinstance(answer, Answered)
     kinds = [type(message) for message in answer.messages]
-    assert kinds == [Accepted, Inactive, Refused, Fault, Accepted]
+    assert kinds == [Sent, Suppressed, Failed, Fault, Sent]
 
 
 def test_results_in_another_order_than_sent_are_not_taken_for_each_other() -> None:
@@ -53,7 +51,7 @@ def test_one_id_for_two_messages_is_evidence_for_neither() -> None:
     twice = [accepted(1), accepted(2, MessageID=message_id(1)), accepted(3)]
     answer = answer_to(200, body(twice), count=3)
     assert isinstance(answer, Answered)
-    assert [type(message) for message in answer.messages] == [Unanswered, Unanswered, Accepted]
+    assert [type(message) for message in answer.messages] == [Unanswered, Unanswered, Sent]
 
 
 CUT_SHORT = body([accepted(1), accepted(2)])[:-1]
@@ -67,14 +65,12 @@ TOO_DEEP = [b"[" * 100_000, b"[" * 5_000 + b"]" * 5_000]
     "content", NO_LISTS + WRONG_LENGTHS + NO_JSON + TOO_DEEP, ids=lambda content: repr(content[:30])
 )
 def test_a_200_that_is_not_one_result_a_message_leaves_all_open(content: bytes) -> None:
-    assert isinstance(answer_to(200, content), CallUnanswered)
+    assert isinstance(answer_to(200, content), Unanswered)
 
 
 @pytest.mark.parametrize("content", [b"", HTML, body(error(10))])
 def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
-    assert answer_to(429, content) == PutOff(
-        "Postmark asked for a slower pace (429).", None, too_fast=True
-    )
+    assert answer_to(429, content) == PutOff(Reason.of(ReasonCode.TOO_FAST), None, too_fast=True)
 
 
 BOUNDED = {"0": 0, " 30 ": 30, "3600": 3600, "999999999": 3600}
@@ -90,7 +86,7 @@ def test_retry_after_counts_if_it_is_a_bounded_number(value: str, seconds: float
 
 def test_maintenance_puts_the_call_off() -> None:
     answer = answer_to(503, body(error(100)), Retry_After="60")
-    assert answer == PutOff("Postmark is under maintenance (503).", 60.0)
+    assert answer == PutOff(Reason.of(ReasonCode.MAINTENANCE), 60.0)
 
 
 @pytest.mark.parametrize("status", [500, 502, 504, 529, 599, 999])
@@ -98,25 +94,25 @@ def test_maintenance_puts_the_call_off() -> None:
     "content", [b"", HTML, body(error(100)), body(error(101)), body(error(429))]
 )
 def test_a_server_error_leaves_open_what_was_accepted(status: int, content: bytes) -> None:
-    assert isinstance(answer_to(status, content), CallUnanswered)
+    assert isinstance(answer_to(status, content), Unanswered)
 
 
 @pytest.mark.parametrize("status", [100, 201, 204, 226])
 def test_another_success_than_200_leaves_open_what_was_accepted(status: int) -> None:
     # Postmark answers 200 alone; what stands in between may have passed the call on.
-    assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), CallUnanswered)
-    assert isinstance(answer_to(status, b""), CallUnanswered)
+    assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), Unanswered)
+    assert isinstance(answer_to(status, b""), Unanswered)
 
 
 def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
-    assert isinstance(answer_to(422, body(error(101))), CallUnanswered)
+    assert isinstance(answer_to(422, body(error(101))), Unanswered)
 
 
 @pytest.mark.parametrize(
     ("status", "content", "count", "kind"),
     [
-        (503, HTML, 2, CallUnanswered),
-        (503, body(error(101)), 2, CallUnanswered),
+        (503, HTML, 2, Unanswered),
+        (503, body(error(101)), 2, Unanswered),
         (422, body(error(429)), 2, PutOff),
         (422, body(error(100)), 2, PutOff),
         (413, HTML, 1, TooLarge),
@@ -135,7 +131,7 @@ def test_status_and_code_decide(status: int, content: bytes, count: int, kind: t
 
 
 @pytest.mark.parametrize(
-    ("refusal", "alone"), [(error(406), Inactive), (error(300, RECIPIENT_TEXT), Refused)]
+    ("refusal", "alone"), [(error(406), Suppressed), (error(300, RECIPIENT_TEXT), Failed)]
 )
 def test_a_call_refused_for_one_reader_is_halved(refusal: dict[str, object], alone: type) -> None:
     assert isinstance(answer_to(422, body(refusal), count=2), TooLarge)

@@ -21,16 +21,18 @@ import pytest
 from delivery.postmark import client as postmark
 from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.client import Postmark, now_s
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
-    CallFault,
     CallResult,
-    CallUnanswered,
+    Fault,
     NoInformation,
     NotSent,
     PutOff,
     TooLarge,
+    Unanswered,
 )
+from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import GOOD, answering, http
 from tests.delivery.postmark_responses import accepted, addresses, body, error
 from tests.delivery.scripted_http_server import (
@@ -67,8 +69,8 @@ def send(sender: Postmark, *, within_s: float = LONG_S, content: bytes = b"[{}]"
 
 
 def unanswered_because(answer: CallResult) -> str:
-    assert isinstance(answer, CallUnanswered)
-    return answer.reason
+    assert isinstance(answer, Unanswered)
+    return reason_sentence(answer.reason)
 
 
 def test_a_refused_connection_is_not_sent(client: Client) -> None:
@@ -76,7 +78,7 @@ def test_a_refused_connection_is_not_sent(client: Client) -> None:
         bound_but_deaf.bind(("127.0.0.1", 0))
         answer = send(client(f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}"))
     assert isinstance(answer, NotSent)
-    assert answer.reason.endswith("(ConnectionError).")
+    assert reason_sentence(answer.reason).endswith("(ConnectionError).")
 
 
 def test_a_connection_that_never_stands_is_not_sent(client: Client) -> None:
@@ -88,14 +90,14 @@ def test_a_connection_that_never_stands_is_not_sent(client: Client) -> None:
             waiting.connect_ex(full.getsockname())
         answer = send(client(f"http://127.0.0.1:{full.getsockname()[1]}"), within_s=SHORT_S)
     assert isinstance(answer, NotSent)
-    assert answer.reason.endswith("(ConnectTimeout).")
+    assert reason_sentence(answer.reason).endswith("(ConnectTimeout).")
 
 
 def test_a_certificate_that_is_not_trusted_is_not_sent(client: Client) -> None:
     with ScriptedServer(answering(GOOD), secure=True) as server:
         answer = send(client(server.url))
     assert isinstance(answer, NotSent)
-    assert answer.reason.endswith("(SSLError).")
+    assert reason_sentence(answer.reason).endswith("(SSLError).")
     assert server.received == b""
 
 
@@ -109,7 +111,7 @@ def test_a_server_that_ends_no_handshake_is_not_sent(client: Client, greeting: b
 def test_a_call_whose_time_is_over_does_not_even_connect(client: Client) -> None:
     with ScriptedServer() as server:
         answer = send(client(server.url), within_s=-0.001)
-    assert answer == NotSent("The time for the call was over before it began.")
+    assert answer == NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
     assert server.connections == 0
 
 
@@ -130,7 +132,7 @@ def test_not_a_byte_is_written_when_the_time_ran_out_while_connecting(
     with ScriptedServer(lambda talk: talk.read_request() and None, secure=secure) as server:
         sender = trusting(client(server.url))
         answer = sender.send(b"[{}]", addresses(1), deadline_at_s=deadline_at_s)
-    assert answer == NotSent("The time for the call was over before its first byte.")
+    assert answer == NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
     assert server.connections == 1
     assert server.received == b""
 
@@ -177,7 +179,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 def test_a_break_after_the_first_byte_leaves_it_unanswered(client: Client, script: Script) -> None:
     with ScriptedServer(script) as server:
         answer = send(client(server.url))
-    assert isinstance(answer, CallUnanswered)
+    assert isinstance(answer, Unanswered)
     assert server.connections == 1
 
 
@@ -229,7 +231,7 @@ def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, sec
         answer = send(trusting(client(server.url)), within_s=SHORT_S)
         # Not by our patience alone: the server meets a connection that is gone.
         assert server.was_cut_off.wait(PATIENCE_S)
-    assert unanswered_because(answer) == "No whole answer came before the deadline."
+    assert unanswered_because(answer) == "No complete answer came before the deadline."
     assert len(server.requests) == 1
 
 
@@ -241,7 +243,7 @@ def test_the_deadline_ends_a_sending_that_nobody_reads(client: Client) -> None:
     with ScriptedServer(lambda _: is_over.wait(PATIENCE_S) and None) as server:
         answer = send(client(server.url), within_s=SHORT_S, content=MORE_THAN_THE_BUFFERS_HOLD)
         is_over.set()
-    assert isinstance(answer, CallUnanswered)
+    assert isinstance(answer, Unanswered)
 
 
 def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +358,7 @@ def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client, head: 
     with ScriptedServer(endless) as server:
         answer = send(client(server.url))
         assert server.was_cut_off.wait(PATIENCE_S)
-    assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
+    assert unanswered_because(answer) == "Postmark's answer was too long."
 
 
 def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
@@ -377,7 +379,7 @@ def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
             "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
         )
         assert server.was_cut_off.wait(PATIENCE_S)
-    assert answer == NoInformation("Postmark's list was longer than any list is.")
+    assert answer == NoInformation(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
     assert written <= postmark.MAX_DUMP_BYTES
 
 
@@ -385,7 +387,7 @@ def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) 
     bomb = http("200 OK", gzip.compress(b" " * (64 * 1024 * 1024)), "Content-Encoding: gzip")
     with ScriptedServer(answering(bomb)) as server:
         answer = send(client(server.url))
-    assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
+    assert unanswered_because(answer) == "Postmark's answer was too long."
 
 
 @pytest.mark.parametrize(
@@ -398,8 +400,8 @@ def test_a_redirect_is_not_followed(client: Client, status: str, location: str) 
         with ScriptedServer(answering(moved)) as server:
             answer = send(client(server.url))
         assert elsewhere.connections == 0
-    assert isinstance(answer, CallFault)
-    assert "POSTMARK_BASE_URL" in answer.fault.remedy
+    assert isinstance(answer, Fault)
+    assert "POSTMARK_BASE_URL" in reason_sentence(answer.reason)
 
 
 @pytest.mark.parametrize("refusal", ["429 Slow", "500 Oops", "503 Down", "408 Late"])
@@ -416,7 +418,7 @@ def test_after_anything_but_a_200_the_next_call_has_its_own_connection(client: C
     # An interim answer is followed by the real one, which would vouch for the next call's mail.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
-        assert isinstance(send(sender), CallUnanswered | CallFault)
+        assert isinstance(send(sender), Unanswered | Fault)
         assert isinstance(send(sender), PutOff)
     assert server.connections == 2
 
@@ -445,7 +447,7 @@ def test_a_kept_connection_that_breaks_under_a_call_leaves_it_unanswered(client:
     with ScriptedServer(break_on_the_second) as server:
         sender = client(server.url)
         assert isinstance(send(sender), Answered)
-        assert isinstance(send(sender), CallUnanswered)
+        assert isinstance(send(sender), Unanswered)
     assert len(server.requests) == 2
     assert server.connections == 1
 

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.postmark.responses import MAX_TEXT_LENGTH, classify_message
-from delivery.rules.call_results import Accepted, Fault, MessageResult, NotNow, Refused, Unanswered
+from delivery.reports.reason_sentences import reason_sentence
+from delivery.rules.call_results import Fault, MessageResult, NotNow, Unanswered
+from delivery.rules.outcomes import Failed, Sent
 from tests.delivery.postmark_responses import accepted, error, message_id
 
 ADDRESS = "reader1@example.net"
-ACCEPTED = Accepted(message_id(1), datetime(2026, 5, 4, 14, 15, 22, 123456, tzinfo=UTC))
+ACCEPTED = Sent(message_id(1), datetime(2026, 5, 4, 14, 15, 22, 123456, tzinfo=UTC))
 
 
 def answer_to(item: object) -> MessageResult:
@@ -21,7 +23,7 @@ def answer_to(item: object) -> MessageResult:
 def remedy_for(code: int, text: str = "Something is wrong.") -> str:
     fault = answer_to(error(code, text))
     assert isinstance(fault, Fault)
-    return fault.remedy
+    return reason_sentence(fault.reason)
 
 
 def test_code_0_with_an_id_is_accepted_at_the_providers_time() -> None:
@@ -63,12 +65,12 @@ def test_an_acceptance_may_be_written_in_other_ways(more: dict[str, object]) -> 
     ],
 )
 def test_an_unusable_time_does_not_make_an_acceptance_doubtful(time: object) -> None:
-    assert answer_to(accepted(SubmittedAt=time)) == Accepted(message_id(1), None)
+    assert answer_to(accepted(SubmittedAt=time)) == Sent(message_id(1), None)
 
 
 def test_a_time_is_kept_in_utc_because_no_database_stores_every_offset() -> None:
     answer = answer_to(accepted(SubmittedAt="2026-05-04T10:15:22+20:00"))
-    assert isinstance(answer, Accepted)
+    assert isinstance(answer, Sent)
     assert answer.at is not None
     assert answer.at.isoformat() == "2026-05-03T14:15:22+00:00"
 
@@ -140,8 +142,8 @@ def test_a_fault_of_the_account_says_what_to_set_right(code: int, names: str) ->
 )
 def test_300_about_the_recipient_refuses_this_reader_alone(text: str) -> None:
     answer = answer_to(error(300, text))
-    assert isinstance(answer, Refused)
-    assert "(code 300)" in answer.reason
+    assert isinstance(answer, Failed)
+    assert "(code 300)" in reason_sentence(answer.reason)
 
 
 @pytest.mark.parametrize(
@@ -175,4 +177,5 @@ def test_300_about_anything_else_stops_everything(text: str, names: str) -> None
 def test_the_providers_words_are_quoted_on_one_bounded_line(text: object, quoted: str) -> None:
     fault = answer_to({"ErrorCode": 400, "Message": text})
     assert isinstance(fault, Fault)
-    assert fault.reason == f"Postmark refuses: “{quoted}” (code 400)."
+    refused = f"Postmark refuses: “{quoted}” (code 400)."
+    assert reason_sentence(fault.reason).startswith(f"{refused} Confirm the address")

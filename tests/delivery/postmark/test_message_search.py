@@ -13,6 +13,7 @@ import responses
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SearchPage, classify_search
 from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import http
 from tests.delivery.postmark_responses import JSON, body, error, listed, message_id
 from tests.delivery.scripted_http_server import ScriptedServer
@@ -130,7 +131,7 @@ def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
         client = Postmark(server.url, "secret-token", deadline_s=1.0)
         answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(1.0))
         client.close()
-    assert answer == NoInformation("No whole answer came before the deadline.")
+    assert answer == NoInformation(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
 
 
 def test_all_pages_together_have_the_time_of_one_call() -> None:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.postmark.responses import MAX_TEXT_LENGTH, SearchPage, classify_call, classify_search
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
-    Accepted,
     Answered,
     Blocked,
-    CallFault,
-    CallUnanswered,
+    CallResult,
     Fault,
-    Inactive,
     NoInformation,
     NotNow,
     PutOff,
-    Refused,
     TooLarge,
     Unanswered,
 )
+from delivery.rules.outcomes import Failed, Sent, Suppressed
+from delivery.rules.reason import Reason
 from tests.delivery.postmark_responses import addresses
 
 CODES = [0, 10, 11, 100, 101, 300, 400, 401, 405, 406, 410, 412, 413, 422, 429, 500, 606, 701]
@@ -76,42 +74,36 @@ def test_every_answer_is_one_of_the_known_kinds(
         case Answered(messages):
             assert len(messages) == count
             assert all(
-                isinstance(one, Accepted | Inactive | Refused | NotNow | Unanswered | Fault)
+                isinstance(one, Sent | Suppressed | Failed | NotNow | Unanswered | Fault)
                 for one in messages
             )
         case PutOff(_, retry_after_s):
             assert retry_after_s is None or 0 <= retry_after_s <= 3600
         case _:
-            assert isinstance(answer, Blocked | CallFault | CallUnanswered | TooLarge)
+            assert isinstance(answer, Blocked | Fault | Unanswered | TooLarge)
 
 
 @given(statuses, bodies, st.integers(1, 3))
 def test_nothing_is_accepted_without_an_id_and_a_200(status: int, body: bytes, count: int) -> None:
     answer = classify_call(status, {}, body, addresses(count))
     if isinstance(answer, Answered):
-        ids = [one.message_id for one in answer.messages if isinstance(one, Accepted)]
+        ids = [one.message_id for one in answer.messages if isinstance(one, Sent)]
         assert all(has_an_id(body, message_id) for message_id in ids)
         assert len(set(ids)) == len(ids)
         assert status == 200 or not ids
 
 
-def texts_of(value: Any) -> list[str]:
-    match value:
-        case Answered(messages):
-            return [text for message in messages for text in texts_of(message)]
-        case CallFault(fault):
-            return texts_of(fault)
-        case Accepted():
-            return []
-        case _:
-            return [value.reason]
+def reasons_of(result: CallResult) -> list[Reason]:
+    messages = result.messages if isinstance(result, Answered) else [result]
+    return [message.reason for message in messages if not isinstance(message, Sent)]
 
 
 @given(statuses, bodies, st.integers(1, 3))
 def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count: int) -> None:
-    for reason in texts_of(classify_call(status, {}, body, addresses(count))):
-        assert 0 < len(reason) <= MAX_TEXT_LENGTH + 200
-        assert not any(ord(character) < 32 for character in reason)
+    for reason in reasons_of(classify_call(status, {}, body, addresses(count))):
+        sentence = reason_sentence(reason)
+        assert 0 < len(sentence) <= MAX_TEXT_LENGTH + 300
+        assert not any(ord(character) < 32 for character in sentence)
 
 
 @given(statuses, headers, bodies)

@@ -8,13 +8,15 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Edition
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import claim
 from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
-from delivery.queue.start import ClaimLost, Started, start
+from delivery.queue.start import NotStarted, Started, start
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.outcomes import Next, Sent, Settlement
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, taken
@@ -37,7 +39,7 @@ def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
     stopped = Edition.objects.get(pk=edition.pk)
-    assert word in stopped.control_reason
+    assert word in reason_sentence(stopped.control_reason)
     assert newsroom.outcomes(edition) == ["waiting"] * 6
     assert {batch.tries for batch in newsroom.batches(edition)} == {0}
     assert len(newsroom.attempts(edition)) == 1
@@ -58,7 +60,9 @@ def test_a_batch_claimed_before_the_stop_starts_no_call(newsroom: Newsroom) -> N
     newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
-    assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+    assert (
+        start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == NotStarted.CLAIM_LOST
+    )
 
 
 def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(newsroom: Newsroom) -> None:
@@ -139,7 +143,7 @@ def test_a_call_that_was_put_off_is_no_judgement(newsroom: Newsroom, resumed: Ed
 def test_judged_in_a_pause_the_first_releases_nobody(newsroom: Newsroom, resumed: Edition) -> None:
     claimed, attempt, (reader,) = begun()
     assert pause(resumed.pk)
-    accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
+    accepted = Settlement(outcomes={reader: Sent("m-1", None)}, next=Next.DONE)
     assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
     assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
 
@@ -147,7 +151,9 @@ def test_judged_in_a_pause_the_first_releases_nobody(newsroom: Newsroom, resumed
 def test_in_a_pause_no_batch_takes_the_first_turn(newsroom: Newsroom, resumed: Edition) -> None:
     claimed, attempt, _ = begun()
     assert pause(resumed.pk)
-    put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
+    put_off = Settlement(
+        outcomes={}, next=Next.TRY_AGAIN, reason=because("Slower."), new_setbacks=1
+    )
     assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
     assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
 
@@ -159,7 +165,7 @@ def test_a_stop_and_a_start_do_not_wait_for_each_other(newsroom: Newsroom) -> No
     def stop_it() -> str:
         with transaction.atomic(), connection.cursor() as cursor:
             lock_edition(cursor, edition.pk)
-            stop(cursor, edition.pk, "The token is wrong.")
+            stop(cursor, edition.pk, because("The token is wrong."))
         return "stopped"
 
     # The start holds its batch and waits at its last look; the stop holds the edition and waits

@@ -9,10 +9,12 @@ from django.db import IntegrityError, OperationalError, connection
 
 from delivery.models import Alarm, Delivery, Edition
 from delivery.queue import control
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.start import ClaimLost, start
-from delivery.rules.call_results import Accepted, Answered, CallResult, NotSent, PutOff, TooLarge
+from delivery.queue.start import NotStarted, start
+from delivery.rules.call_results import Answered, CallResult, NotSent, PutOff, TooLarge
+from delivery.rules.outcomes import Sent
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import at_once
 from tests.delivery.worker_steps import WORKER, Call, accepted, changed, states, taken
@@ -35,7 +37,7 @@ def test_a_batch_claimed_before_a_cancel_does_not_start(newsroom: Newsroom) -> N
     edition = newsroom.publish(readers=2)
     held = taken()
     assert control.cancel(edition.pk) == 2
-    assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
+    assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == NotStarted.CLAIM_LOST
     assert newsroom.outcomes(edition) == ["withdrawn"] * 2
 
 
@@ -44,11 +46,14 @@ def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
     in_the_air = Call()
     assert control.cancel(edition.pk) == 1
     assert newsroom.books(edition).waiting == 2
-    in_the_air.ends(Answered([Accepted("m-1", None), Accepted("m-2", None)]))
+    in_the_air.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
     assert newsroom.outcomes(edition) == ["sent", "sent", "withdrawn"]
 
 
-@pytest.mark.parametrize("answer", [PutOff("Too fast."), NotSent("No way."), TooLarge("Half.")])
+@pytest.mark.parametrize(
+    "answer",
+    [PutOff(because("Too fast.")), NotSent(because("No way.")), TooLarge(because("Half."))],
+)
 def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallResult) -> None:
     edition = newsroom.publish(readers=2)
     in_the_air = Call()
@@ -110,7 +115,7 @@ def test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn(newsroom: Ne
     in_the_air = Call()
     control.cancel(edition.pk)
     Delivery.objects.update(sent_at=edition.published_at)
-    in_the_air.ends(PutOff("Too fast."))
+    in_the_air.ends(PutOff(because("Too fast.")))
     assert newsroom.outcomes(edition) == ["unknown"]
 
 

@@ -13,21 +13,24 @@ from django.db import connection, transaction
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue import control
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import claim, claim_lookup
 from delivery.queue.evidence import record_acceptances, settle_by_evidence, unapplied_evidence
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.short_transaction import short_transaction
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.outcomes import (
     Failed,
-    Fate,
     Next,
+    Outcome,
     Sent,
     Settlement,
     Suppressed,
     Unknown,
     Waiting,
 )
+from delivery.rules.reason import Reason, ReasonCode
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import asked, begun
@@ -54,7 +57,7 @@ def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int
     """An edition, the reader in doubt, and the one who waits beside it."""
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
-    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
+    mixed = Settlement(outcomes={one: Unknown()}, next=Next.LOOK_UP, lookup_after_s=60)
     assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
     return edition, one, two
 
@@ -69,13 +72,15 @@ def sent_to_one(newsroom: Newsroom) -> tuple[Edition, int]:
 def stopped(edition: Edition) -> None:
     with short_transaction() as cursor:
         lock_edition(cursor, edition.pk)
-        control.stop(cursor, edition.pk, "A fault.")
+        control.stop(cursor, edition.pk, because("A fault."))
 
 
 def in_doubt(newsroom: Newsroom, readers: int) -> Edition:
     edition = newsroom.publish(readers=readers)
     claimed, attempt, recipients = begun()
-    asks = Settlement(fates=dict.fromkeys(recipients, Unknown()), next=Next.ASK, lookup_after_s=60)
+    asks = Settlement(
+        outcomes=dict.fromkeys(recipients, Unknown()), next=Next.LOOK_UP, lookup_after_s=60
+    )
     assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
     return edition
 
@@ -139,7 +144,12 @@ def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsro
 
     seen(edition, (three, "m-3"), attempt=attempt.pk)
     batch = newsroom.batch(edition)
-    assert (batch.state, batch.attempt, batch.doubt_since, batch.reason) == ("done", None, None, "")
+    assert (batch.state, batch.attempt, batch.doubt_since, batch.reason) == (
+        "done",
+        None,
+        None,
+        None,
+    )
     assert newsroom.state(edition) == "succeeded"
     (attempt,) = newsroom.attempts(edition)
     assert attempt.accepted == 3
@@ -185,8 +195,8 @@ def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(newsroom: Newsroom
 @pytest.mark.parametrize(
     ("fate", "outcome"),
     [
-        (Failed("All tries are used up.", refused=False), "failed"),
-        (Suppressed("On the list."), "suppressed"),
+        (Failed(because("All tries are used up."), refused=False), "failed"),
+        (Suppressed(because("On the list.")), "suppressed"),
     ],
 )
 def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
@@ -194,7 +204,7 @@ def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
 ) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
-    given_up = Settlement(fates={recipient: fate}, next=Next.DONE)
+    given_up = Settlement(outcomes={recipient: fate}, next=Next.DONE)
     assert settle_call(claimed, attempt, given_up, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == [outcome]
     seen(edition, (recipient, "m-1"))
@@ -231,16 +241,18 @@ def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> No
     ("fate", "then"),
     [
         (Waiting(), Next.TRY_AGAIN),
-        (Failed("All tries are used up.", refused=False), Next.TRY_AGAIN),
-        (Suppressed("On the list."), Next.TRY_AGAIN),
-        (Unknown(), Next.ASK),
+        (Failed(because("All tries are used up."), refused=False), Next.TRY_AGAIN),
+        (Suppressed(because("On the list.")), Next.TRY_AGAIN),
+        (Unknown(), Next.LOOK_UP),
     ],
 )
-def test_evidence_counts_more_than_the_answer(newsroom: Newsroom, fate: Fate, then: Next) -> None:
+def test_evidence_counts_more_than_the_answer(
+    newsroom: Newsroom, fate: Outcome, then: Next
+) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-of-an-earlier-attempt"))
-    settlement = Settlement(fates={one: fate, two: Waiting()}, next=then)
+    settlement = Settlement(outcomes={one: fate, two: Waiting()}, next=then)
     assert settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == ["sent", "waiting"]
     batch = newsroom.batch(edition)
@@ -255,9 +267,9 @@ def test_evidence_counts_more_than_a_look_ups_silence(newsroom: Newsroom, last: 
     (recipient,) = newsroom.recipients(edition)
     seen(edition, (recipient, "m-1"))
     absent = (
-        Settlement(fates={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
+        Settlement(outcomes={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
         if last
-        else Settlement(fates={}, next=Next.ASK, lookup_after_s=300, said_absent=True)
+        else Settlement(outcomes={}, next=Next.LOOK_UP, lookup_after_s=300, said_absent=True)
     )
 
     assert settle_lookup(claimed, absent)
@@ -283,7 +295,7 @@ def test_an_answer_after_a_lost_claim_ends_the_doubt_at_once(newsroom: Newsroom)
     newsroom.let_time_pass(11)
     newsroom.sweep()
     assert newsroom.outcomes(edition) == ["unknown", "unknown"]
-    answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+    answered = Settlement(outcomes={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
 
     assert not settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
 
@@ -299,7 +311,7 @@ def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom:
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
     seen(edition, (recipient, "m-1"))
-    answered = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
+    answered = Settlement(outcomes={recipient: Sent("m-1", NOON)}, next=Next.DONE)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         assert Beside(
@@ -328,10 +340,10 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
 
     alarm = Alarm.objects.get()
     assert (alarm.kind, alarm.about, alarm.edition_id) == ("accepted_twice", "m-2", edition.pk)
-    assert f"reader {recipient}" in alarm.sentence
-    assert alarm.sentence in caplog.text
+    assert f"reader {recipient}" in reason_sentence(alarm.reason)
+    assert str(alarm.reason) in caplog.text
     assert control_of(edition) == "stopped"
-    assert "a second copy" in Edition.objects.get(pk=edition.pk).control_reason
+    assert Edition.objects.get(pk=edition.pk).control_reason == Reason.of(ReasonCode.ACCEPTED_TWICE)
     # The first copy stands; the second is evidence of what went wrong.
     assert Delivery.objects.get(recipient=recipient).provider_message_id != "m-2"
 
@@ -361,7 +373,7 @@ def test_a_reply_with_another_id_than_the_webhook_is_a_second_copy(newsroom: New
     claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
     assert not Alarm.objects.exists()
-    answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+    answered = Settlement(outcomes={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
     assert settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert alarms_about() == {"m-of-another-attempt"}
@@ -389,7 +401,7 @@ def test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other(newsroom: Ne
     assert alarms_about() == {"m-2"}
     control.resume(edition.pk)
 
-    found = Settlement(fates={recipient: Sent("m-2", NOON)}, next=Next.DONE)
+    found = Settlement(outcomes={recipient: Sent("m-2", NOON)}, next=Next.DONE)
     assert settle_lookup(claimed, found)
 
     assert Delivery.objects.get(recipient=recipient).provider_message_id == "m-2"
@@ -431,7 +443,7 @@ def test_an_alarm_is_raised_once_for_what_it_is_about(
     kind = Alarm.Kind.NOT_AT_PROVIDER
     with caplog.at_level(logging.CRITICAL), transaction.atomic(), connection.cursor() as cursor:
         raised = [
-            raise_alarm(cursor, edition.pk, kind, about, "Something is missing.")
+            raise_alarm(cursor, edition.pk, kind, about, because("Something is missing."))
             for about in ("one", "one", "two")
         ]
     assert raised == [True, False, True]
@@ -445,7 +457,9 @@ def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> Non
     doubtful = asked()
     (reader,) = newsroom.recipients(edition)
     found = Settlement(
-        fates={reader: Sent("m-1", NOON)}, next=Next.DONE, duplicates={reader: [Sent("m-2", NOON)]}
+        outcomes={reader: Sent("m-1", NOON)},
+        next=Next.DONE,
+        duplicates={reader: [Sent("m-2", NOON)]},
     )
     assert settle_lookup(doubtful, found)
     assert alarms_about() == {"m-2"}

@@ -10,12 +10,15 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.batches.split import lock_edition, split_off
+from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.batches.split import split_off
 from delivery.queue.claim import claim, release
 from delivery.queue.lease_reaper import AT_A_TIME
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.outcomes import Next, Settlement, Unknown
+from delivery.rules.reason import Reason, ReasonCode
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, taken
@@ -64,13 +67,12 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: New
             newsroom.let_time_pass(31)
             newsroom.sweep()
         else:
-            newsroom.dispatcher().deliver(claimed)
+            newsroom.dispatcher().send(claimed)
 
     outcomes = newsroom.outcomes(edition)
     assert outcomes == ["sent"] * 5 + ["failed"] + ["sent"] * 2
     parked = Delivery.objects.get(issue=edition.issue_id, recipient=poison)
-    assert parked.reason
-    assert "Parked" in parked.reason
+    assert parked.reason == Reason.of(ReasonCode.PARKED, crashes=2)
     assert newsroom.books(edition).missed == 1
     assert newsroom.state(edition) == "needs_attention"
 
@@ -147,7 +149,9 @@ def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroo
 def test_a_call_settled_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
-    unanswered = Settlement(fates={recipient: Unknown()}, next=Next.ASK, reason="No answer.")
+    unanswered = Settlement(
+        outcomes={recipient: Unknown()}, next=Next.LOOK_UP, reason=because("No answer.")
+    )
     newsroom.let_time_pass(11)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)

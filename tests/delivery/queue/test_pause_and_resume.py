@@ -9,9 +9,11 @@ import pytest
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Batch, Edition
 from delivery.queue import control
-from delivery.queue.start import ClaimLost, start
-from delivery.rules.call_results import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
+from delivery.queue.start import NotStarted, start
+from delivery.rules.call_results import Answered, Fault, PutOff, Unanswered
+from delivery.rules.outcomes import Sent
 from delivery.unknown.lookup import look_up
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.worker_steps import (
     WORKER,
@@ -41,7 +43,7 @@ def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> No
     edition = newsroom.publish(readers=2)
     held = taken()
     control.pause(edition.pk)
-    assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
+    assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == NotStarted.CLAIM_LOST
     assert not newsroom.attempts(edition)
 
 
@@ -49,7 +51,7 @@ def test_a_call_put_off_during_a_pause_comes_back_paused(newsroom: Newsroom) -> 
     edition = newsroom.publish(readers=2)
     in_the_air = Call()
     control.pause(edition.pk)
-    in_the_air.ends(PutOff("Too fast."))
+    in_the_air.ends(PutOff(because("Too fast.")))
     assert states(newsroom, edition) == ["paused"]
     assert newsroom.state(edition) == "paused"
 
@@ -83,9 +85,9 @@ def test_a_fault_of_a_call_in_flight_is_not_lost_in_the_pause(newsroom: Newsroom
     edition = newsroom.publish(readers=4)
     in_the_air = Call()
     control.pause(edition.pk)
-    in_the_air.ends(CallFault(Fault("The token is refused.", "Set it right.")))
+    in_the_air.ends(Fault(because("The token is refused. Set it right.")))
     assert newsroom.state(edition) == "needs_attention"
-    assert "The token is refused." in newsroom.books(edition).control_reason
+    assert newsroom.books(edition).control_reason == because("The token is refused. Set it right.")
 
 
 @pytest.mark.parametrize("stage", ["in a call", "asked about"])
@@ -93,19 +95,19 @@ def test_a_batch_in_flight_at_the_resume_passes_the_turn_on(newsroom: Newsroom, 
     edition = newsroom.publish(readers=6)
     on_its_way = Call()
     if stage == "asked about":
-        on_its_way.ends(CallUnanswered("Cut off."))
+        on_its_way.ends(Unanswered(because("Cut off.")))
         newsroom.let_time_pass(61)
         in_question = asked()
     newsroom.sandbox.set_fault("unauthorized_401")
-    newsroom.dispatcher().deliver(taken())
+    newsroom.dispatcher().send(taken())
     assert control.resume(edition.pk)
     # Everybody in the batch that goes first leaves: it is no judgement, and nobody is asked.
     first = next(batch for batch in newsroom.batches(edition) if batch.state == "ready")
     leave_all_of(first)
-    newsroom.dispatcher().deliver(taken())
+    newsroom.dispatcher().send(taken())
 
     if stage == "in a call":
-        on_its_way.ends(Answered([Accepted("m-1", None), Accepted("m-2", None)]))
+        on_its_way.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
     else:
         look_up(in_question, postmark_from_settings(), policy_from_settings(), jitter=0.5)
     for _ in range(3):
@@ -123,7 +125,7 @@ def test_an_empty_batch_claimed_before_the_stop_passes_the_turn_on(newsroom: New
     Edition.objects.filter(pk=edition.pk).update(probing=True)
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     leave_all_of(Batch.objects.get(pk=held.batch))
-    newsroom.dispatcher().deliver(held)
+    newsroom.dispatcher().send(held)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "succeeded"
 

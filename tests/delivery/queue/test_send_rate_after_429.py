@@ -118,7 +118,7 @@ def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: ob
     with ScriptedServer(*[refuse] * calls) as provider:
         settings.POSTMARK_BASE_URL = provider.url  # type: ignore[attr-defined]
         claimed = [take(1_000.0) for _ in range(calls)]
-        ends = [Beside(lambda one=one: newsroom.dispatcher().deliver(one)) for one in claimed]
+        ends = [Beside(lambda one=one: newsroom.dispatcher().send(one)) for one in claimed]
         for each in ends:
             each.end()
 

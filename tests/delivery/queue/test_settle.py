@@ -15,9 +15,10 @@ from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.queue.settle import settle_call
 from delivery.rules import retries
-from delivery.rules.call_results import Accepted, Answered, CallResult, CallUnanswered, PutOff
-from delivery.rules.outcomes import Failed, Fate, Sent, Settlement, Suppressed, Unknown
+from delivery.rules.call_results import Answered, CallResult, PutOff, Unanswered
+from delivery.rules.outcomes import Failed, Outcome, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
 from tests.delivery.worker_steps import begun
@@ -27,11 +28,11 @@ POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 
 def decision(answer: CallResult, recipients: Sequence[int]) -> Settlement:
-    return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
+    return retries.after_call(answer, recipients, retries.History(), jitter=0.5, policy=POLICY)
 
 
 def all_accepted(recipients: Sequence[int]) -> Settlement:
-    answer = Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
+    answer = Answered([Sent(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
     return decision(answer, recipients)
 
 
@@ -40,7 +41,7 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
-    refused = PutOff("Too fast.")
+    refused = PutOff(because("Too fast."))
     settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
     assert not settled
     assert newsroom.outcomes(edition) == ["unknown"] * 3
@@ -66,7 +67,7 @@ def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> Non
     first = all_accepted(recipients)
     assert settle_call(claimed, attempt, first, Attempt.Result.ANSWERED)
     ids = list(Delivery.objects.values_list("provider_message_id", flat=True))
-    again = decision(CallUnanswered("The line was cut."), recipients)
+    again = decision(Unanswered(because("The line was cut.")), recipients)
     assert not settle_call(claimed, attempt, again, Attempt.Result.UNKNOWN)
     assert list(Delivery.objects.values_list("provider_message_id", flat=True)) == ids
     assert newsroom.outcomes(edition) == ["sent"] * 3
@@ -102,8 +103,8 @@ def test_a_refused_address_fails_and_its_reader_is_marked_bounced(newsroom: News
 
     assert newsroom.outcomes(edition) == ["sent", "failed", "sent"]
     refused = Delivery.objects.get(issue=edition.issue_id, outcome="failed")
-    assert refused.reason
-    assert "300" in refused.reason
+    assert refused.reason is not None
+    assert refused.reason.params["error_code"] == 300
     assert Subscriber.objects.get(email="reader1@example.net").state == "bounced"
     # A refused address is no longer required: the edition has succeeded all the same.
     assert newsroom.state(edition) == "succeeded"
@@ -195,7 +196,7 @@ def test_an_outcome_changed_past_all_code_undoes_the_settlement(newsroom: Newsro
 def test_evidence_on_record_settles_the_doubt_at_the_next_look_up(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, recipients = begun()
-    lost = decision(CallUnanswered("The line was cut."), recipients)
+    lost = decision(Unanswered(because("The line was cut.")), recipients)
     assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
     put_on_record(Delivery.objects.get(issue=edition.issue_id), "m-1")
     newsroom.deliver_after(61)
@@ -219,9 +220,9 @@ AWKWARD = [
 ]
 
 
-def write(batch: int, fates: dict[int, Fate], *, was: str = "waiting") -> None:
+def write(batch: int, outcomes: dict[int, Outcome], *, was: str = "waiting") -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        write_outcomes(cursor, batch, fates, was=was, evidence="reply")
+        write_outcomes(cursor, batch, outcomes, was=was, evidence="reply")
 
 
 def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:
@@ -241,15 +242,15 @@ def test_awkward_ids_and_reasons(newsroom: Newsroom) -> None:
     write(
         batch,
         {who: Sent(words, None) for who, words in ids.items()}
-        | {who: Suppressed(words) for who, words in reasons.items()},
+        | {who: Suppressed(because(words)) for who, words in reasons.items()},
     )
     written = [now(copy) for copy in waiting]
     assert {
         copy.recipient_id: copy.provider_message_id for copy in written if copy.outcome == "sent"
     } == ids
-    assert {
-        copy.recipient_id: copy.reason for copy in written if copy.outcome == "suppressed"
-    } == reasons
+    assert {copy.recipient_id: copy.reason for copy in written if copy.outcome == "suppressed"} == {
+        who: because(words) for who, words in reasons.items()
+    }
 
 
 def test_a_copy_has_the_providers_time_or_else_ours(newsroom: Newsroom) -> None:
@@ -268,21 +269,21 @@ def test_a_copy_has_the_providers_time_or_else_ours(newsroom: Newsroom) -> None:
     assert (now(third).sent_at or there) > there
 
 
-def test_a_fate_of_each_kind_is_its_own_copys(newsroom: Newsroom) -> None:
+def test_each_delivery_gets_its_own_outcome(newsroom: Newsroom) -> None:
     batch, waiting = copies(newsroom, 5)
-    told: list[Fate] = [
+    told: list[Outcome] = [
         Sent("a", None),
-        Suppressed("inactive"),
-        Failed("too long", refused=False),
-        Failed("no such address", refused=True),
+        Suppressed(because("inactive")),
+        Failed(because("too long"), refused=False),
+        Failed(because("no such address"), refused=True),
         Unknown(),
     ]
-    write(batch, {copy.recipient_id: fate for copy, fate in zip(waiting, told, strict=True)})
+    write(batch, {copy.recipient_id: outcome for copy, outcome in zip(waiting, told, strict=True)})
     assert [(now(copy).outcome, now(copy).reason, now(copy).missed) for copy in waiting] == [
         ("sent", None, None),
-        ("suppressed", "inactive", None),
-        ("failed", "too long", True),
-        ("failed", "no such address", None),
+        ("suppressed", because("inactive"), None),
+        ("failed", because("too long"), True),
+        ("failed", because("no such address"), None),
         ("unknown", None, None),
     ]
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from delivery.models import Alarm, Attempt, Batch, Delivery, Evidence
 from delivery.queue.claim import claim
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.start import ClaimLost, Started, start
+from delivery.queue.start import NotStarted, Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
@@ -58,7 +58,7 @@ def test_deadline_counts_from_before_the_start_record(newsroom: Newsroom, settin
     assert claimed is not None
 
     def work() -> None:
-        newsroom.dispatcher().deliver(claimed)
+        newsroom.dispatcher().send(claimed)
         connection.close()
 
     worker = threading.Thread(target=work)
@@ -97,7 +97,7 @@ def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> No
     edition = newsroom.publish(readers=3)
     late = taken()
     newsroom.let_time_pass(31)
-    assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+    assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == NotStarted.CLAIM_LOST
     assert newsroom.attempts(edition) == []
 
 
@@ -107,7 +107,7 @@ def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Ne
     newsroom.let_time_pass(31)
     newsroom.sweep()
     assert claim(uuid.uuid4(), lease_s=30) is not None
-    assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+    assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == NotStarted.CLAIM_LOST
 
 
 def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom: Newsroom) -> None:
@@ -128,7 +128,7 @@ def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -
     Subscriber.objects.filter(email="reader1@example.net").update(
         state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
     )
-    newsroom.dispatcher().deliver(claimed)
+    newsroom.dispatcher().send(claimed)
     assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
     assert newsroom.books(edition).withdrawn == 1
     assert newsroom.sandbox.summary()["accepted"] == 2

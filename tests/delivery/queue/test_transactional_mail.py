@@ -12,12 +12,14 @@ from django.db import IntegrityError, connection, transaction
 from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
-from delivery.queue.batches.split import lock_edition, split_off
+from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.batches.split import split_off
 from delivery.queue.control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.reconcile.run import reconcile
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.worker.drain import Watch
 from subscribers.models import Subscriber
@@ -253,7 +255,7 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     newsroom.deliver_all()
     books = load_counts(edition.pk)
     assert state_of(books) is EditionState.NEEDS_ATTENTION
-    assert "approved" in reason_of(books)
+    assert "approved" in reason_sentence(reason_of(books))
     assert books.waiting == 3
     totals = Watch(io.StringIO(), is_terminal=False).totals()
     assert totals.awaits_decision

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
 from delivery.queue import control
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import claim
 from delivery.reconcile import database_identity
 from delivery.tasks import periodic_tasks

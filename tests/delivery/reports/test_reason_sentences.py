@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from delivery.reports.reason_sentences import sentence_of
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 from delivery.rules.scheduled_time import Moment
 
@@ -32,17 +32,20 @@ PARAMS = {
     "left": 1000,
     "limit": 3,
     "local": "2026-09-24T14:00",
+    "message_ids": ["m-1", "m-2"],
     "missed": 2,
     "moment": Moment(NOON, "2026-09-24T14:00", "Europe/Berlin"),
     "next_lookup_at": NOON,
     "per_s": 12.5,
     "percent": 3.04,
     "queued": 3,
+    "recipient": 7,
     "remedy": Remedy.TOKEN,
     "scheduled_for": NOON.isoformat(),
     "sent": 2,
     "started_at": NOON.isoformat(),
     "status": 502,
+    "subject": "search",
     "text": "Too many requests",
     "tries": 10,
     "unknown": 1,
@@ -54,8 +57,8 @@ PARAMS = {
 
 @pytest.mark.parametrize("code", ReasonCode)
 def test_every_code_has_a_sentence(code: ReasonCode) -> None:
-    sentence = sentence_of(Reason.of(code, **PARAMS))
-    assert sentence != sentence_of(Reason(f"new_{code}", PARAMS))
+    sentence = reason_sentence(Reason.of(code, **PARAMS))
+    assert sentence != reason_sentence(Reason(f"new_{code}", PARAMS))
     assert "{" not in sentence
     assert sentence.endswith("must be the token of a Postmark server.")
 
@@ -63,13 +66,15 @@ def test_every_code_has_a_sentence(code: ReasonCode) -> None:
 @pytest.mark.parametrize("remedy", Remedy)
 def test_every_remedy_has_a_sentence(remedy: Remedy) -> None:
     refused = Reason.of(ReasonCode.TOKEN_REFUSED)
-    assert sentence_of(refused.with_params(remedy=remedy)).startswith(f"{sentence_of(refused)} ")
+    assert reason_sentence(refused.with_params(remedy=remedy)).startswith(
+        f"{reason_sentence(refused)} "
+    )
 
 
 def test_times_are_in_the_zone_of_the_page() -> None:
     held = Reason.of(ReasonCode.HELD, until=NOON)
-    assert "at 12:00:00 UTC." in sentence_of(held)
-    assert "at 14:00:00." in sentence_of(held, ZoneInfo("Europe/Berlin"))
+    assert "at 12:00:00 UTC." in reason_sentence(held)
+    assert "at 14:00:00." in reason_sentence(held, ZoneInfo("Europe/Berlin"))
 
 
 @pytest.mark.parametrize(
@@ -92,15 +97,15 @@ def test_stored_reason_is_read_back(reason: Reason) -> None:
 def test_reason_of_a_newer_version_is_kept() -> None:
     newer = Reason("moon_in_the_way", {"phase": 0.5})
     assert Reason.loads(newer.dumps()) == newer
-    assert sentence_of(newer) == "Moon in the way."
+    assert reason_sentence(newer) == "Moon in the way."
 
 
 @pytest.mark.parametrize("text", ["Written by hand.", "[1]", "{}", "7"])
 def test_other_text_is_shown_as_it_is(text: str) -> None:
-    assert sentence_of(Reason.loads(text)) == text
+    assert reason_sentence(Reason.loads(text)) == text
 
 
 def test_empty_column_is_no_reason() -> None:
     assert Reason.loads("") is None
     assert Reason.loads(None) is None
-    assert sentence_of(None) == ""
+    assert reason_sentence(None) == ""

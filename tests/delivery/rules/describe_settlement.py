@@ -21,16 +21,16 @@ def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
     """
     Such as `sent, as it was: try again in 2.5 s, a try is used up`.
 
-    First the fate of each recipient in order, then what comes next.
+    First the outcome of each recipient in order, then what comes next.
     """
-    fates = ", ".join(_fate(settlement, recipient) for recipient in recipients)
+    outcomes = ", ".join(_outcome(settlement, recipient) for recipient in recipients)
     words = [settlement.next.value]
     if settlement.lookup_after_s and settlement.delay_s:
         words[0] += f" not before {settlement.delay_s:g} s,"
     elif settlement.delay_s:
         words[0] += f" in {settlement.delay_s:g} s"
     if settlement.lookup_after_s:
-        words[0] += f" {settlement.lookup_after_s:g} s into the doubt"
+        words[0] += f" {settlement.lookup_after_s:g} s after it became unknown"
     if settlement.counts_as_try:
         words.append("a try is used up")
     if settlement.new_setbacks:
@@ -41,13 +41,13 @@ def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
         words.append(f"{sum(map(len, settlement.duplicates.values()))} on top")
     if settlement.stop_edition:
         words.append("the edition stops")
-    return f"{fates}: {', '.join(words)}"
+    return f"{outcomes}: {', '.join(words)}"
 
 
-def _fate(settlement: Settlement, recipient: int) -> str:
-    fate = settlement.fates.get(recipient)
-    if fate is None:
+def _outcome(settlement: Settlement, recipient: int) -> str:
+    outcome = settlement.outcomes.get(recipient)
+    if outcome is None:
         return "as it was"
-    if isinstance(fate, Failed):
-        return "refused" if fate.refused else "missed"
-    return type(fate).__name__.lower()
+    if isinstance(outcome, Failed):
+        return "refused" if outcome.refused else "missed"
+    return type(outcome).__name__.lower()

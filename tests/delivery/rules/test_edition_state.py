@@ -10,9 +10,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.rules.scheduled_time import Moment
+from tests.delivery.because import because
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 COUNTS = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed")
@@ -23,12 +25,12 @@ EMPTY = EditionCounts(
     version=1,
     title="Tides",
     control="running",
-    control_reason="",
+    control_reason=None,
     control_at=None,
     unreconciled=False,
     published_at=NOW - timedelta(minutes=5),
     held_until=NOW - timedelta(minutes=4),
-    reason="",
+    reason=None,
     next_try_at=None,
     next_lookup_at=None,
     doubt_since=None,
@@ -49,7 +51,7 @@ def books(**facts: Any) -> EditionCounts:
 def test_what_a_person_paused_needs_attention_while_it_is_not_reconciled() -> None:
     paused = books(control="paused", waiting=2, unreconciled=True)
     assert state_of(paused) == "needs_attention"
-    assert f"./homing reconcile {paused.issue}" in reason_of(paused)
+    assert f"./homing reconcile {paused.issue}" in reason_sentence(reason_of(paused))
 
 
 def test_the_books_balance_when_every_reader_is_counted_once() -> None:
@@ -122,15 +124,19 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "The first copy leaves at 12:00:30 UTC. Until then nothing goes out.",
     ),
     (
-        {"control": "stopped", "control_reason": "The token is wrong. Set it right.", "missed": 3},
+        {
+            "control": "stopped",
+            "control_reason": because("The token is wrong. Set it right."),
+            "missed": 3,
+        },
         "The token is wrong. Set it right.",
     ),
     ({"missed": 1234}, "1,234 readers were missed: all tries were used up, or a copy was parked."),
     (
-        {"unknown": 2, "parked": 1, "reason": "No answer came: a person decides."},
+        {"unknown": 2, "parked": 1, "reason": because("No answer came: a person decides.")},
         "No answer came: a person decides.",
     ),
-    ({"unknown": 1, "parked": 1}, "1 copy in doubt: a person has to decide."),
+    ({"unknown": 1, "parked": 1}, "1 copy is in doubt: a person has to decide."),
     ({"waiting": 9, "in_line": 1, "slowed_to_per_s": 99.6}, "about 100 copies a second for now"),
     ({"control": "cancelled", "waiting": 2, "in_work": 1}, "2 copies were in a call"),
     (
@@ -148,11 +154,11 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"control": "paused", "waiting": 2, "in_work": 1},
-        "2 copies wait until you resume. Calls that were in the air end first.",
+        "2 copies wait until you resume. Calls that were in flight end first.",
     ),
     ({"control": "paused", "waiting": 1}, "1 copy waits until you resume."),
     (
-        {"control": "paused", "waiting": 1, "control_reason": "Too many complaints."},
+        {"control": "paused", "waiting": 1, "control_reason": because("Too many complaints.")},
         "Too many complaints.",
     ),
     ({"waiting": 1, "in_line": 1, "next_try_at": NOW}, "Sending, and nothing is stuck."),
@@ -165,7 +171,12 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "Homing is asking Postmark about them and goes on with the rest.",
     ),
     (
-        {"waiting": 1, "in_line": 1, "reason": "Maintenance (503).", "next_try_at": IN_A_MINUTE},
+        {
+            "waiting": 1,
+            "in_line": 1,
+            "reason": because("Maintenance (503)."),
+            "next_try_at": IN_A_MINUTE,
+        },
         "Maintenance (503). The next try is at 12:01:00 UTC.",
     ),
     ({"waiting": 1, "in_line": 1, "next_try_at": IN_A_MINUTE}, "The next try is at 12:01:00 UTC."),
@@ -185,24 +196,33 @@ def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -
         control="scheduled", scheduled=Moment(NOW, f"{NOW:%Y-%m-%dT%H:%M}", "UTC"), goes_to=goes_to
     )
     earlier = replace(waits, now=NOW - timedelta(hours=1))
-    assert reason_of(earlier).endswith(f", to {whom} by then.")
-    assert reason_of(waits).endswith(f" A worker starts it now, to {whom}.")
+    assert reason_sentence(reason_of(earlier)).endswith(f", to {whom} by then.")
+    assert reason_sentence(reason_of(waits)).endswith(f" A worker starts it now, to {whom}.")
 
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
 def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reason: str) -> None:
-    assert reason in reason_of(books(**facts)) if reason else not reason_of(books(**facts))
+    said = reason_sentence(reason_of(books(**facts)))
+    assert reason in said if reason else not said
 
 
 def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
     asked = books(unknown=1, in_work=1, next_lookup_at=NOW)
-    assert reason_of(asked) == "1 copy is in doubt: Homing is asking Postmark about it."
+    assert (
+        reason_sentence(reason_of(asked))
+        == "1 copy is in doubt: Homing is asking Postmark about it."
+    )
 
 
 @pytest.mark.parametrize(
     "facts",
     [
-        {"waiting": 2, "in_line": 1, "next_try_at": IN_A_MINUTE, "reason": "Postmark is down."},
+        {
+            "waiting": 2,
+            "in_line": 1,
+            "next_try_at": IN_A_MINUTE,
+            "reason": because("Postmark is down."),
+        },
         {"waiting": 2, "in_line": 1, "held_until": IN_A_MINUTE},
         {"unknown": 2, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
         {"waiting": 2, "in_line": 1, "worker_is_there": False, "worker_heard_at": IN_A_MINUTE},
@@ -211,14 +231,14 @@ def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
 def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:
     looked_at = books(**facts)
     tokyo = ZoneInfo("Asia/Tokyo")
-    assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in reason_of(looked_at)
-    said = reason_of(looked_at, tokyo)
+    assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in reason_sentence(reason_of(looked_at))
+    said = reason_sentence(reason_of(looked_at), tokyo)
     assert f"{IN_A_MINUTE.astimezone(tokyo):%H:%M:%S}" in said
     assert "UTC" not in said
 
 
 @pytest.mark.parametrize("facts", [row[1] for row in STATES], ids=[row[0] for row in STATES])
 def test_whatever_is_not_at_rest_says_what_it_waits_for(facts: dict[str, Any]) -> None:
-    looked_at = books(control_reason="Because.", **facts)
+    looked_at = books(control_reason=because(), **facts)
     at_rest = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
     assert bool(reason_of(looked_at)) == (state_of(looked_at) not in at_rest)

@@ -5,32 +5,29 @@ from __future__ import annotations
 import pytest
 
 from delivery.rules.call_results import (
-    Accepted,
     Answered,
     Blocked,
-    CallFault,
     CallResult,
-    CallUnanswered,
     Fault,
-    Inactive,
     MessageResult,
     NotNow,
     NotSent,
     PutOff,
-    Refused,
     TooLarge,
     Unanswered,
 )
-from delivery.rules.outcomes import Failed, Settlement
-from delivery.rules.retries import SHORTEST_PAUSE_S, after_call, delay_after
+from delivery.rules.outcomes import Failed, Sent, Settlement, Suppressed
+from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retries import SHORTEST_PAUSE_S, History, after_call, delay_after
+from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import POLICY, in_words
 
-SENT = Accepted("id", None)
-INACTIVE = Inactive("Inactive.")
-REFUSED = Refused("No such address.")
-LATER = NotNow("Not now.")
-OPEN = Unanswered("No answer.")
-FAULT = Fault("The sender is not confirmed.", "Confirm it.")
+SENT = Sent("id", None)
+INACTIVE = Suppressed(because("Suppressed."))
+REFUSED = Failed(because("No such address."), refused=True)
+LATER = NotNow(because("Not now."))
+OPEN = Unanswered(because("No answer."))
+FAULT = Fault(because("The sender is not confirmed. Confirm it."))
 
 
 def settle(
@@ -45,28 +42,29 @@ def settle(
     return after_call(
         answer,
         range(1, count + 1),
-        tries=tries,
-        setbacks=setbacks,
-        blocked=blocked,
+        History(tries, setbacks, blocked),
         jitter=jitter,
         policy=POLICY,
     )
 
 
 AGAIN = "try again in 2.5 s"
-FOR_A_PERSON = "wait for a person, the edition stops"
-ASK = "ask the provider 60 s into the doubt"
+FOR_A_DECISION = "wait for a decision, the edition stops"
+LOOK_UP = "look up 60 s after it became unknown"
 BY_MESSAGE: list[tuple[list[MessageResult], str]] = [
     ([SENT, SENT], "sent, sent: done"),
     ([SENT, INACTIVE, REFUSED], "sent, suppressed, refused: done"),
     ([SENT, LATER], f"sent, as it was: {AGAIN}, a try is used up, setback 1"),
     ([LATER, LATER], f"as it was, as it was: {AGAIN}, a try is used up, setback 1"),
-    ([SENT, OPEN], f"sent, unknown: {ASK}"),
-    # Who was put off in a call with doubts goes when the doubts are settled.
-    ([LATER, OPEN], f"as it was, unknown: {ASK}"),
-    ([SENT, FAULT], f"sent, as it was: {FOR_A_PERSON}"),
-    ([FAULT, LATER], f"as it was, as it was: {FOR_A_PERSON}"),
-    ([SENT, OPEN, FAULT, LATER], f"sent, unknown, as it was, as it was: {ASK}, the edition stops"),
+    ([SENT, OPEN], f"sent, unknown: {LOOK_UP}"),
+    # Who was put off beside unknown ones goes when those are settled.
+    ([LATER, OPEN], f"as it was, unknown: {LOOK_UP}"),
+    ([SENT, FAULT], f"sent, as it was: {FOR_A_DECISION}"),
+    ([FAULT, LATER], f"as it was, as it was: {FOR_A_DECISION}"),
+    (
+        [SENT, OPEN, FAULT, LATER],
+        f"sent, unknown, as it was, as it was: {LOOK_UP}, the edition stops",
+    ),
 ]
 
 
@@ -78,19 +76,19 @@ def test_messages_answered_one_by_one(answers: list[MessageResult], decision: st
 
 AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
     # answer, messages, setbacks before, decision
-    (CallUnanswered("Reset."), 2, 0, f"unknown, unknown: {ASK}"),
-    (NotSent("Refused."), 2, 0, f"as it was, as it was: {AGAIN}, setback 1"),
-    (NotSent("Refused."), 1, 3, "as it was: try again in 20 s, setback 4"),
-    (PutOff("429.", None), 1, 0, f"as it was: {AGAIN}, setback 1"),
-    (PutOff("429.", 60.0), 1, 0, "as it was: try again in 60 s, setback 1"),
+    (Unanswered(because("Reset.")), 2, 0, f"unknown, unknown: {LOOK_UP}"),
+    (NotSent(because("Failed.")), 2, 0, f"as it was, as it was: {AGAIN}, setback 1"),
+    (NotSent(because("Failed.")), 1, 3, "as it was: try again in 20 s, setback 4"),
+    (PutOff(because("429."), None), 1, 0, f"as it was: {AGAIN}, setback 1"),
+    (PutOff(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, setback 1"),
     # A shorter wish of the provider does not quicken what has failed many times.
-    (PutOff("429.", 1.0), 1, 6, "as it was: try again in 160 s, setback 7"),
+    (PutOff(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, setback 7"),
     # However long an outage lasts: no try is used up, and the pause has a ceiling.
-    (PutOff("503.", None), 1, 5_000, "as it was: try again in 450 s, setback 5001"),
-    (Blocked("403.", "Look."), 1, 1, "as it was: try again in 5 s, setback 2"),
-    (TooLarge("413."), 2, 0, "as it was, as it was: halve"),
-    (TooLarge("413."), 1, 0, f"as it was: {FOR_A_PERSON}"),
-    (CallFault(FAULT), 1, 0, f"as it was: {FOR_A_PERSON}"),
+    (PutOff(because("503."), None), 1, 5_000, "as it was: try again in 450 s, setback 5001"),
+    (Blocked(because("403. Look.")), 1, 1, "as it was: try again in 5 s, setback 2"),
+    (TooLarge(because("413.")), 2, 0, "as it was, as it was: halve"),
+    (TooLarge(because("413.")), 1, 0, f"as it was: {FOR_A_DECISION}"),
+    (FAULT, 1, 0, f"as it was: {FOR_A_DECISION}"),
 ]
 
 
@@ -105,30 +103,34 @@ def test_a_call_answered_as_a_whole(
 @pytest.mark.parametrize(("blocked", "stops"), [(0, False), (1, False), (2, True)])
 def test_three_blocked_calls_in_a_row_stop_the_edition(blocked: int, stops: bool) -> None:
     # Put-offs of other kinds before it do not count.
-    settlement = settle(Blocked("403.", "Look."), 1, setbacks=7, blocked=blocked)
+    settlement = settle(Blocked(because("403. Look.")), 1, setbacks=7, blocked=blocked)
     assert bool(settlement.stop_edition) is stops
     assert settlement.new_blocked == (0 if stops else blocked + 1)
 
 
 def test_any_other_answer_ends_the_row_of_refusals_before_the_provider() -> None:
-    assert settle(PutOff("429."), 1, blocked=2).new_blocked == 0
+    assert settle(PutOff(because("429.")), 1, blocked=2).new_blocked == 0
 
 
-def test_a_stop_tells_the_reason_and_what_to_do_of_the_first_fault() -> None:
-    assert settle(CallFault(FAULT), 1).reason == "The sender is not confirmed."
-    settlement = settle(Answered([SENT, FAULT, Fault("Another.", "Do that.")]), 3)
-    assert settlement.stop_edition == "The sender is not confirmed. Confirm it."
+def test_the_first_fault_stops_the_edition() -> None:
+    assert settle(FAULT, 1).reason == FAULT.reason
+    settlement = settle(Answered([SENT, FAULT, Fault(because("Another. Do that."))]), 3)
+    assert settlement.stop_edition == FAULT.reason
 
 
-@pytest.mark.parametrize("answer", [NotSent("Why."), PutOff("Why."), TooLarge("Why.")])
+@pytest.mark.parametrize(
+    "answer", [NotSent(because("Why.")), PutOff(because("Why.")), TooLarge(because("Why."))]
+)
 def test_what_waits_says_why(answer: CallResult) -> None:
-    assert settle(answer, 2).reason == "Why."
+    assert settle(answer, 2).reason == because("Why.")
 
 
 def test_the_last_try_that_is_put_off_is_missed_and_says_so() -> None:
     settlement = settle(Answered([SENT, LATER]), 2, tries=9)
     assert in_words(settlement, [1, 2]) == "sent, missed: done"
-    assert settlement.fates[2] == Failed("All 10 tries are used up. Last: Not now.", refused=False)
+    assert settlement.outcomes[2] == Failed(
+        Reason.of(ReasonCode.TRIES_USED_UP, tries=10, last=because("Not now."))
+    )
 
 
 def test_the_last_try_but_one_is_not_missed() -> None:
@@ -138,13 +140,18 @@ def test_the_last_try_but_one_is_not_missed() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [PutOff("429."), TooLarge("413."), Answered([OPEN, LATER]), Answered([FAULT, LATER])],
+    [
+        PutOff(because("429.")),
+        TooLarge(because("413.")),
+        Answered([OPEN, LATER]),
+        Answered([FAULT, LATER]),
+    ],
     ids=lambda answer: type(answer).__name__,
 )
 def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: CallResult) -> None:
     settlement = settle(answer, 2, tries=9_999)
     assert not settlement.counts_as_try
-    assert not any(isinstance(fate, Failed) for fate in settlement.fates.values())
+    assert not any(isinstance(outcome, Failed) for outcome in settlement.outcomes.values())
 
 
 @pytest.mark.parametrize(

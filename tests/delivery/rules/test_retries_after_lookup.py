@@ -8,12 +8,14 @@ import pytest
 
 from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
 from delivery.rules.outcomes import Failed, Sent, Settlement
-from delivery.rules.retries import AfterCrash, Policy, after_crash, after_lookup
+from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retries import AfterCrash, History, Policy, after_crash, after_lookup
+from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 
 AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
 SHORT = Policy(5, 900, 10, (0.2,), resend_when_absent=True)
-PATIENCE = NoInformation("429.", retry_after_s=60.0)
+PATIENCE = NoInformation(because("429."), retry_after_s=60.0)
 
 
 def found(*numbers: int) -> LookedUp:
@@ -35,12 +37,9 @@ def settle(
     return after_lookup(
         answer,
         {f"key.{number}": number for number in range(1, count + 1)},
+        History(tries=tries, setbacks=setbacks, crashes=crashes, lookups=lookups),
         convincing=convincing,
         forgotten=forgotten,
-        lookups=lookups,
-        tries=tries,
-        setbacks=setbacks,
-        crashes=crashes,
         jitter=0.5,
         policy=policy,
     )
@@ -52,22 +51,22 @@ def decision(answer: LookupResult, count: int, **given: object) -> str:
 
 def test_what_is_found_was_sent_with_the_providers_id_and_time() -> None:
     settlement = settle(found(1, 2), 2)
-    assert settlement.fates == {1: Sent("id-1", AT), 2: Sent("id-2", AT)}
+    assert settlement.outcomes == {1: Sent("id-1", AT), 2: Sent("id-2", AT)}
     assert in_words(settlement, [1, 2]) == "sent, sent: done"
 
 
 def test_what_belongs_to_other_deliveries_changes_nothing() -> None:
     settlement = settle(found(1, 77), 1)
-    assert settlement.fates == {1: Sent("id-1", AT)}
+    assert settlement.outcomes == {1: Sent("id-1", AT)}
     assert in_words(settlement, [1]) == "sent: done"
 
 
 def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
     assert decision(found(1), 2, lookups=0) == (
-        "sent, as it was: ask the provider not before 216 s, 300 s into the doubt, said absent"
+        "sent, as it was: look up not before 216 s, 300 s after it became unknown, said absent"
     )
     assert decision(found(), 1, lookups=1) == (
-        "as it was: ask the provider not before 540 s, 900 s into the doubt, said absent"
+        "as it was: look up not before 540 s, 900 s after it became unknown, said absent"
     )
 
 
@@ -76,8 +75,8 @@ def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
     [
         (found(1), 2, {"lookups": 2}, "sent, waiting: try again, a try is used up, said absent"),
         (found(), 1, {"policy": SHORT}, "waiting: try again, a try is used up, said absent"),
-        (PATIENCE, 1, {}, "as it was: ask the provider in 60 s, setback 1"),
-        (PATIENCE, 1, {"setbacks": 10}, "as it was: ask the provider in 450 s, setback 11"),
+        (PATIENCE, 1, {}, "as it was: look up in 60 s, setback 1"),
+        (PATIENCE, 1, {"setbacks": 10}, "as it was: look up in 450 s, setback 11"),
         (found(1, 2), 2, {"forgotten": True}, "sent, sent: done"),
     ],
 )
@@ -89,30 +88,30 @@ def test_a_look_up_leads_to_what_the_schedule_says(
 
 def test_where_a_person_decides_nothing_is_sent_again() -> None:
     settlement = settle(found(1), 2, lookups=2, policy=HOLDING)
-    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person, said absent"
-    assert "a person decides" in settlement.reason
+    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a decision, said absent"
+    assert settlement.reason == Reason.of(ReasonCode.NOT_FOUND_HELD)
 
 
 def test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent() -> None:
     settlement = settle(found(1), 2, lookups=2, tries=9)
     assert in_words(settlement, [1, 2]) == "sent, missed: done, said absent"
-    fate = settlement.fates[2]
-    assert isinstance(fate, Failed)
-    assert fate.reason.startswith("All 10 tries are used up.")
+    last = Reason.of(ReasonCode.NOT_FOUND)
+    reason = Reason.of(ReasonCode.TRIES_USED_UP, tries=10, last=last)
+    assert settlement.outcomes[2] == Failed(reason)
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
 def test_an_unconvincing_silence_counts_at_no_point_of_the_schedule(lookups: int) -> None:
     assert decision(found(1), 2, convincing=False, lookups=lookups, setbacks=1) == (
-        "sent, as it was: ask the provider in 5 s, setback 2"
+        "sent, as it was: look up in 5 s, setback 2"
     )
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
 def test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule(lookups: int) -> None:
-    failed = NoInformation("The search is down.")
+    failed = NoInformation(because("The search is down."))
     assert decision(failed, 2, lookups=lookups, tries=9, crashes=9) == (
-        "as it was, as it was: ask the provider in 2.5 s, setback 1"
+        "as it was, as it was: look up in 2.5 s, setback 1"
     )
 
 
@@ -128,17 +127,17 @@ TWICE = LookedUp(
 def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on() -> None:
     settlement = settle(TWICE, 2)
     assert in_words(settlement, [1, 2]) == "sent, sent: done, 1 on top"
-    assert settlement.fates[1] == Sent("id-1", AT)
+    assert settlement.outcomes[1] == Sent("id-1", AT)
     assert settlement.duplicates == {1: [Sent("id-1-again", AT)]}
 
 
 @pytest.mark.parametrize(
     ("given", "then"),
     [
-        ({"convincing": False}, "ask the provider in 2.5 s, setback 1, 1 on top"),
-        ({}, "ask the provider not before 216 s, 300 s into the doubt, said absent, 1 on top"),
+        ({"convincing": False}, "look up in 2.5 s, setback 1, 1 on top"),
+        ({}, "look up not before 216 s, 300 s after it became unknown, said absent, 1 on top"),
         ({"lookups": 2}, "try again, a try is used up, said absent, 1 on top"),
-        ({"lookups": 2, "policy": HOLDING}, "wait for a person, said absent, 1 on top"),
+        ({"lookups": 2, "policy": HOLDING}, "wait for a decision, said absent, 1 on top"),
     ],
 )
 def test_a_second_copy_is_handed_on_beside_doubt(given: dict[str, object], then: str) -> None:
@@ -170,13 +169,13 @@ def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_park
 @pytest.mark.parametrize("convincing", [True, False])
 def test_forgotten_doubt_waits_for_an_operator(lookups: int, convincing: bool) -> None:
     settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
-    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person"
-    assert "forgotten" in settlement.reason
+    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a decision"
+    assert settlement.reason == Reason.of(ReasonCode.PROVIDER_HAS_FORGOTTEN)
 
 
 def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
-    settlement = settle(NoInformation("Postmark is away."), 1, forgotten=True)
-    assert settlement.reason == "Postmark is away."
+    settlement = settle(NoInformation(because("Postmark is away.")), 1, forgotten=True)
+    assert settlement.reason == because("Postmark is away.")
 
 
 @pytest.mark.parametrize(

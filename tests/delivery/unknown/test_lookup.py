@@ -17,8 +17,10 @@ from delivery.queue.start import start
 from delivery.rules import retries
 from delivery.rules.call_results import Answered, NotNow, Unanswered
 from delivery.rules.outcomes import Next, Settlement
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.unknown.lookup_context import load_lookup_context
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import asked, begun, changed, taken, unheard
@@ -163,10 +165,9 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: N
     claimed, attempt, readers = begun()
     policy = retries.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
     mixed = retries.after_call(
-        Answered([Unanswered("Neither id nor error."), NotNow("Slower.")]),
+        Answered([Unanswered(because("Neither id nor error.")), NotNow(because("Slower."))]),
         readers,
-        tries=0,
-        setbacks=0,
+        retries.History(),
         jitter=0.5,
         policy=policy,
     )
@@ -195,7 +196,7 @@ def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, da
         return
     assert newsroom.batch(edition).state == "parked"
     assert newsroom.sandbox.summary()["accepted"] == 0
-    assert "forgotten" in newsroom.books(edition).reason
+    assert newsroom.books(edition).reason == Reason.of(ReasonCode.PROVIDER_HAS_FORGOTTEN)
 
 
 def all_in_doubt(edition: Edition) -> None:
@@ -234,7 +235,7 @@ def test_a_look_up_that_lost_its_claim_changes_nothing(newsroom: Newsroom) -> No
     assert stale is not None
     assert current is not None
 
-    silence = Settlement(fates={}, next=Next.ASK, said_absent=True)
+    silence = Settlement(outcomes={}, next=Next.LOOK_UP, said_absent=True)
     assert not settle_lookup(stale, silence)
 
     assert newsroom.batch(edition).state == "looking_up"

@@ -15,7 +15,7 @@ from django.db import connection
 from delivery.models import Attempt, Batch
 from delivery.postmark.client import now_s
 from delivery.queue.claim import claim
-from delivery.worker.call_slots import QUICK_S, CallSlots, Place, threads_for
+from delivery.worker.call_slots import QUICK_S, CallSlots, Slot, threads_for
 from delivery.worker.process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
@@ -32,13 +32,13 @@ def stops() -> bool:
     return True
 
 
-def comes(place: Place, *, within_s: float = LONG_S) -> bool:
-    return place.comes(until_s=now_s() + within_s, is_stopping=goes_on)
+def comes(place: Slot, *, within_s: float = LONG_S) -> bool:
+    return place.wait(until_s=now_s() + within_s, is_stopping=goes_on)
 
 
 def test_there_are_as_many_places_as_were_wanted() -> None:
     calls = CallSlots(2)
-    first, second, third = (Place(calls) for _ in range(3))
+    first, second, third = (Slot(calls) for _ in range(3))
     assert [comes(first), comes(second), comes(third, within_s=0.05)] == [True, True, False]
     first.free()
     assert comes(third)
@@ -46,7 +46,7 @@ def test_there_are_as_many_places_as_were_wanted() -> None:
 
 def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
     calls = CallSlots(1)
-    first, second, third = (Place(calls) for _ in range(3))
+    first, second, third = (Slot(calls) for _ in range(3))
     assert comes(first)
     first.free()
     first.free()
@@ -56,12 +56,12 @@ def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
 
 def test_a_place_that_is_free_is_had_however_late_it_is() -> None:
     # Whether the call may still begin is asked when it is put on record.
-    assert comes(Place(CallSlots(1)), within_s=-1.0)
+    assert comes(Slot(CallSlots(1)), within_s=-1.0)
 
 
 def test_whoever_waits_gets_the_place_that_comes_free() -> None:
     calls = CallSlots(1)
-    first, second = Place(calls), Place(calls)
+    first, second = Slot(calls), Slot(calls)
     assert comes(first)
     with waits_for(lambda is_stopping: comes_while(second, is_stopping)) as got:
         assert got == []
@@ -71,16 +71,16 @@ def test_whoever_waits_gets_the_place_that_comes_free() -> None:
 
 def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
     calls = CallSlots(2)
-    held = calls.turn(goes_on)
+    held = calls.acquire(goes_on)
     assert held is not None
-    for place in (held, Place(calls)):
-        assert not place.comes(until_s=now_s() + LONG_S, is_stopping=stops)
-    assert calls.turn(stops) is None
+    for place in (held, Slot(calls)):
+        assert not place.wait(until_s=now_s() + LONG_S, is_stopping=stops)
+    assert calls.acquire(stops) is None
 
 
 def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
     calls, stopping = CallSlots(1), threading.Event()
-    first, second = Place(calls), Place(calls)
+    first, second = Slot(calls), Slot(calls)
     assert comes(first)
     with waits_for(lambda is_stopping: comes_while(second, is_stopping), stopping) as got:
         stopping.set()
@@ -95,20 +95,20 @@ def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, thre
 
 def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
     calls = CallSlots(1)
-    first = calls.turn(goes_on)
+    first = calls.acquire(goes_on)
     assert first is not None
     assert comes(first)
     began_s = now_s()
-    assert calls.turn(goes_on) is None
+    assert calls.acquire(goes_on) is None
     assert now_s() - began_s >= QUICK_S
     first.free()
-    assert calls.turn(goes_on) is not None
+    assert calls.acquire(goes_on) is not None
 
 
 def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
     calls = CallSlots(1)
-    calls.took(QUICK_S)
-    first, second = calls.turn(goes_on), calls.turn(goes_on)
+    calls.record_call(QUICK_S)
+    first, second = calls.acquire(goes_on), calls.acquire(goes_on)
     assert first is not None
     assert second is not None
     assert comes(first)
@@ -117,40 +117,40 @@ def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
 
 def test_a_call_that_was_not_quick_ends_that() -> None:
     calls = CallSlots(1)
-    calls.took(0.1)
-    assert comes(Place(calls))
-    calls.took(QUICK_S + 0.1)
-    assert calls.turn(goes_on) is None
+    calls.record_call(0.1)
+    assert comes(Slot(calls))
+    calls.record_call(QUICK_S + 0.1)
+    assert calls.acquire(goes_on) is None
 
 
 def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() -> None:
     calls = CallSlots(1)
-    calls.took(0.1)
-    hangs = Place(calls)
+    calls.record_call(0.1)
+    hangs = Slot(calls)
     assert comes(hangs)
     began_s = now_s()
-    assert not comes(Place(calls))
+    assert not comes(Slot(calls))
     assert QUICK_S <= now_s() - began_s < LONG_S
-    assert calls.turn(goes_on) is None
+    assert calls.acquire(goes_on) is None
     hangs.free()
-    calls.took(0.1)
-    assert comes(Place(calls))
-    assert calls.turn(goes_on) is not None
+    calls.record_call(0.1)
+    assert comes(Slot(calls))
+    assert calls.acquire(goes_on) is not None
 
 
 def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None:
     calls = CallSlots(1)
-    hangs, ready = Place(calls), Place(calls)
+    hangs, ready = Slot(calls), Slot(calls)
     assert comes(hangs)
     with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
         hangs.free()
         # This thread asks before the waiting one has woken up.
-        assert calls.turn(lambda: bool(got)) is None
+        assert calls.acquire(lambda: bool(got)) is None
     assert got == [True]
 
 
-def comes_while(place: Place, is_stopping: Callable[[], bool]) -> bool:
-    return place.comes(until_s=now_s() + LONG_S, is_stopping=is_stopping)
+def comes_while(place: Slot, is_stopping: Callable[[], bool]) -> bool:
+    return place.wait(until_s=now_s() + LONG_S, is_stopping=is_stopping)
 
 
 def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:

@@ -98,7 +98,7 @@ def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
         what="an answer",
         until_s=now_s() + 1000,
         is_stopping=lambda: stops,
-        roll=lambda: 0.0,
+        jitter=lambda: 0.0,
     )
     assert written == "written"
 
@@ -112,7 +112,7 @@ def test_the_last_error_is_raised_when_the_time_is_over() -> None:
             what="an answer",
             until_s=now_s() - 1,
             is_stopping=lambda: False,
-            roll=lambda: 0.0,
+            jitter=lambda: 0.0,
         )
 
 
@@ -124,5 +124,5 @@ def test_an_error_about_data_is_raised_at_once() -> None:
             what="an answer",
             until_s=now_s() + 1000,
             is_stopping=lambda: False,
-            roll=lambda: 0.0,
+            jitter=lambda: 0.0,
         )

@@ -36,8 +36,8 @@ def dispatcher(look_ups: threading.Lock) -> Dispatcher:
         postmark_from_settings(),
         timing=Timing.from_settings(),
         policy=policy_from_settings(),
-        roll=steady_dice,
-        look_ups=look_ups,
+        jitter=steady_dice,
+        lookup_lock=look_ups,
     )
 
 
@@ -109,7 +109,7 @@ def test_the_line_of_a_call(newsroom: Newsroom, lines: Lines) -> None:
     newsroom.step()
     (line,) = [line for line in lines() if line["logger"] == "delivery.worker.step"]
     assert ids_of(newsroom, edition).items() <= line.items()
-    assert line["event"].endswith(": 2 copies, done")
+    assert line["event"].endswith(": 2 deliveries, done")
 
 
 def test_the_line_of_a_look_up_names_its_call(newsroom: Newsroom, lines: Lines) -> None:

@@ -29,6 +29,7 @@ from newsletter_site.operations.metrics.metrics_access import MetricsAccess, che
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, MetricType
 from newsletter_site.operations.metrics.prometheus_text import DATABASE
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.because import because
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.newsletter_site.every_url import every_address
@@ -191,11 +192,11 @@ def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_fo
 def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
     edition = newsroom.publish(1)
     with transaction.atomic(), connection.cursor() as cursor:
-        raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "one", "One.")
+        raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "one", because("One."))
         transaction.set_rollback(True)
     with transaction.atomic(), connection.cursor() as cursor:
-        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", "Two.")
-        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", "Two.")
+        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", because("Two."))
+        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", because("Two."))
     found = scraped()
     assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
     assert found["homing_alarms_total", (("kind", "not_at_provider"),)] == 1

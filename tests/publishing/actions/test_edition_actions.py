@@ -115,7 +115,7 @@ def names(edition):
         (60, {"control": "paused"}, {"call-back", "resume", "cancel"}),
         (0, sent, {"pause", "cancel"}),
         (0, {"control": "paused"}, {"resume", "cancel"}),
-        (0, {"control": "stopped", "control_reason": "Refused."}, {"resume", "cancel"}),
+        (0, {"control": "stopped", "control_reason": "Failed."}, {"resume", "cancel"}),
         (
             0,
             {"control": "stopped", "control_reason": "Restored.", "unreconciled_since": True},

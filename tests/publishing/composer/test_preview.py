@@ -11,7 +11,7 @@ import pytest
 
 from delivery.mail.message import Recipient
 from delivery.models import Edition
-from delivery.worker.step import renderer_of
+from delivery.worker.renderers import renderer_of
 from idempotency.key import fresh_key
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts

@@ -24,6 +24,7 @@ from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
@@ -142,7 +143,10 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     edition = publish_one()
     for number in (1, 2):
         Alarm.objects.create(
-            edition=edition, kind="accepted_twice", about=str(number), sentence=f"Copy {number}."
+            edition=edition,
+            kind="accepted_twice",
+            about=str(number),
+            reason=because(f"Copy {number}."),
         )
     page = window.get(DESK)
     need = section(page, "need")
@@ -154,7 +158,9 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     assert not looker.get(DESK).has_form_with("up_to")
     assert looker.post(form.action, **form.fields).status == 403
 
-    Alarm.objects.create(edition=edition, kind="surge", about="3", sentence="Too many bounces.")
+    Alarm.objects.create(
+        edition=edition, kind="surge", about="3", reason=because("Too many bounces.")
+    )
     assert window.post(form.action, **form.fields).answer["Location"] == DESK
     need = section(window.get(DESK), "need")
     assert "Too many bounces." in need
@@ -217,7 +223,9 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
     for title in ("Herons", "Swifts"):
         edition = publish_one(title)
         for about in "12":
-            Alarm.objects.create(edition=edition, kind="surge", about=about, sentence="Too many.")
+            Alarm.objects.create(
+                edition=edition, kind="surge", about=about, reason=because("Too many.")
+            )
 
     Newsletter.objects.the_one()
     Newsletter.objects.update(second_person=True)
@@ -386,7 +394,7 @@ def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_cal
 ) -> None:
     first = publish_one("Herons")
     waits = publish_one("Swifts", at=tomorrow())
-    assert scheduled_editions.call_off(waits.pk, "Called back by a person.")
+    assert scheduled_editions.cancel(waits.pk, called_back=True)
     # A correction to some is no number of readers either.
     sent(first, "Ada")
     publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
@@ -534,7 +542,9 @@ def test_it_takes_as_many_queries_for_many_issues_as_for_three(
         for number in range(first, last):
             edition = publish_one(f"Letter {number}")
             Draft.objects.create(title=f"Draft {number}", letter="Dear all", saved_by=window.author)
-            Alarm.objects.create(edition=edition, kind="surge", about="", sentence="Too many.")
+            Alarm.objects.create(
+                edition=edition, kind="surge", about="", reason=because("Too many.")
+            )
             if number % 3:
                 sent(edition)
             elif number % 2:

@@ -15,6 +15,7 @@ from delivery.queue.enqueue_transactional import request_mail
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import publish
+from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -35,7 +36,7 @@ def stopped():
     with transaction.atomic(), connection.cursor() as cursor:
         request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)
         edition = Edition.objects.get(issue=CONFIRMATION_ISSUE)
-        stop(cursor, edition.pk, REASON)
+        stop(cursor, edition.pk, because(REASON))
     return edition
 
 
@@ -92,7 +93,7 @@ def test_an_issue_that_stopped_is_listed_by_the_version_that_did() -> None:
     first = newsroom.publish(1, title="Swifts, {{ name|reader }}")
     assert listed() == NOTHING  # it goes out by itself
     with transaction.atomic(), connection.cursor() as cursor:
-        stop(cursor, first.pk, "No such token.")
+        stop(cursor, first.pk, because("No such token."))
     newer = Edition.objects.get(pk=first.pk)
     newer.pk, newer.version, newer.control, newer.idempotency_key = None, 2, "running", None
     newer.control_reason, newer.control_at = "", None

@@ -21,6 +21,7 @@ from publishing.activity.activity_sentences import sentence_of
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_in_zone
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import hold_is_over, written
@@ -126,7 +127,10 @@ def test_an_edition_that_succeeded_says_so_rests_and_keeps_its_alarm(window, edi
         settled(edition, number)
     settled(edition, 4, suppressed=2, withdrawn=1)
     Alarm.objects.create(
-        edition=edition, kind=Alarm.Kind.ACCEPTED_TWICE, about="m-2", sentence="Two for reader 7."
+        edition=edition,
+        kind=Alarm.Kind.ACCEPTED_TWICE,
+        about="m-2",
+        reason=because("Two for reader 7."),
     )
 
     page = window.get(address(edition))

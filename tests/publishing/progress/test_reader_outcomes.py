@@ -101,7 +101,7 @@ def test_readers_without_a_copy_are_listed_by_default(window, edition):
     ],
 )
 def test_copy_says_where_it_is_or_who_decides(outcome, state, said):
-    batch = SimpleNamespace(state=state, reason="", lookups=3)
+    batch = SimpleNamespace(state=state, reason=None, lookups=3)
     why = why_of(SimpleNamespace(outcome=outcome, reason=None, batch=batch), str)
     assert said in why
     assert "Postmark is asked" not in why

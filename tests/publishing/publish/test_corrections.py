@@ -11,10 +11,10 @@ from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Delivery, Edition, Evidence
 from delivery.queue import control
-from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.reconcile import database_identity
-from delivery.rules.call_results import CallUnanswered, NotSent
+from delivery.rules.call_results import NotSent, Unanswered
 from delivery.rules.outcomes import Sent
 from publishing.activity.activity_sentences import sentence_of
 from publishing.editions.status import load_status
@@ -33,6 +33,7 @@ from publishing.publish.publish import (
 )
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
+from tests.delivery.because import because
 from tests.delivery.worker_steps import Call
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent, written
@@ -317,7 +318,7 @@ def test_the_unreached_wait_until_no_earlier_copy_can_go(correct, first, becomes
 def test_a_call_in_flight_at_a_cancel_is_not_unreached(correct, first, evidence_comes):
     call = Call()
     control.cancel(first.pk)
-    call.ends(CallUnanswered("Silence."))
+    call.ends(Unanswered(because("Silence.")))
     if evidence_comes:
         accepted = [
             (copy.recipient_id, Sent(f"m-{copy.name}", None)) for copy in Delivery.objects.all()
@@ -417,7 +418,7 @@ def refused(edition):
     """A call of it began, nothing was accepted, and it was cancelled."""
     call = Call()
     control.cancel(edition.pk)
-    call.ends(NotSent("The connection was refused."))
+    call.ends(NotSent(because("The connection was refused.")))
     assert Edition.objects.get(pk=edition.pk).control == "cancelled"
 
 

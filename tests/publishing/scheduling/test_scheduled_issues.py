@@ -23,6 +23,7 @@ from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.drain import Watch
 from delivery.worker.process import worker_from_settings
 from postmark_sandbox.server import SandboxServer
@@ -508,7 +509,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     # Not yet noticed: the statement itself looks.
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
-    assert not scheduled_editions.call_off(edition.pk, "")
+    assert not scheduled_editions.cancel(edition.pk, called_back=False)
 
     assert database_identity.check_identity().stopped == (edition.pk,)
 
@@ -538,7 +539,7 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
     found = status(edition)
     assert found.state is EditionState.PAUSED
-    assert found.reason == start_scheduled.WENT_OUT_BEFORE
+    assert found.why == Reason.of(ReasonCode.SENT_BEFORE_RESTORE)
     assert not newsroom.step()
     assert books(edition).waiting == 3
 

@@ -90,7 +90,7 @@ def the_copy():
 def came_back(kind="HardBounce", **facts):
     """The event of the only test letter's return."""
     key = key_of(sent_as_tests().get(), TEST_RECIPIENT)
-    facts = {"Type": kind, "Email": TO, "ID": 4711, "Inactive": True, **facts}
+    facts = {"Type": kind, "Email": TO, "ID": 4711, "Suppressed": True, **facts}
     record = "SpamComplaint" if kind == "SpamComplaint" else "Bounce"
     return event(key, the_copy().provider_message_id, record_type=record, **facts)
 
@@ -562,7 +562,7 @@ def test_one_that_waits_does_not_go_to_somebody_who_was_erased(window, worker, p
     worker.deliver_all()
 
     assert not items(provider)
-    assert the_letter().sentence == "Not sent: No longer held here when it was to go."
+    assert the_letter().sentence == "Not sent: The address was deleted before this mail was sent."
     assert not find_violations([sent_as_tests().get().pk])
 
 

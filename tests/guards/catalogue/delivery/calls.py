@@ -34,16 +34,16 @@ a place that comes free by the stop begins no call
     _wait: while «not is_stopping() → True»:
     test_a_place_that_comes_free_by_the_stop_itself_begins_no_call
 a batch that is ready waits for its call no longer than a quick one takes
-    CallSlots.come: longest_s = «min(until_s, now_s() + QUICK_S) → until_s»
+    CallSlots.wait: until_s = «min(until_s, now_s() + QUICK_S) → until_s»
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
 where calls hang a batch is claimed for a free place alone
-    CallSlots.come: «self._is_quick = False → pass» finally
+    CallSlots.wait: «self._is_quick = False → pass» finally
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
 where calls are slow a batch is claimed for a free place alone
-    CallSlots.took: self._is_quick, «seconds <= QUICK_S → True»
+    CallSlots.record_call: self._is_quick, «seconds <= QUICK_S → True»
     test_a_call_that_was_not_quick_ends_that
 a batch that is ready has its place before another is claimed
-    CallSlots.turn.it_is: self._free > «self._ready → 0»
+    CallSlots.acquire: self._free > «self._ready → 0»
     test_a_batch_that_is_ready_has_its_place_before_another_is_claimed
 
 # --- The call ---
@@ -115,7 +115,7 @@ a call without an answer is asked about and not sent again
     after_call: ={«recipient: Unknown() for recipient in recipients»}, next=Next.«ASK → TRY_AGAIN»
     test_a_call_answered_as_a_whole
 a message without an answer is asked about and not sent again
-    _after_messages: «fates[recipient] = Unknown() → put_off[recipient] = reason»
+    _after_messages: «outcomes[recipient] = Unknown() → put_off[recipient] = reason»
     test_messages_answered_one_by_one
 a call that is too large goes in halves
     after_call: next=Next.«HALVE → TRY_AGAIN», reason=reason)
@@ -125,10 +125,10 @@ what the provider did not judge uses up no try
     test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many
     test_a_call_that_was_put_off_uses_up_no_try
 a message has only so many tries
-    _after_messages: if «tries + 1 >= policy.max_tries → False»: used_up = {
+    _after_messages: if «history.tries + 1 >= policy.max_tries → False»: used_up
     test_the_last_try_that_is_put_off_is_missed_and_says_so
 calls that are refused before the provider stop the edition in the end
-    after_call: if «blocked + 1 < BLOCKED_CALLS_BEFORE_STOPPING → True»:
+    after_call: if «blocked < BLOCKED_CALLS_BEFORE_STOPPING → True»:
     test_three_blocked_calls_in_a_row_stop_the_edition
 a provider that refuses is not asked in a tight loop
     delay_after: return «max(SHORTEST_PAUSE_S, jitter * span) → jitter * span»
@@ -136,13 +136,13 @@ a provider that refuses is not asked in a tight loop
 
 # --- Writing down what only this worker knows ---
 an answer is written down again while the database is away
-    Dispatcher.deliver: «retry_write → (lambda write, **_: write())»(lambda: settle_call(claimed,
+    Dispatcher._settle: «retry_write → (lambda write, **_: write())»(lambda: settle_call(call.claim,
     test_a_cut_database_line_loses_no_answer
 an error about data is not tried again
     retry_write: «if not is_transient(error): raise»
     test_an_error_about_data_is_raised_at_once
 one thread of a worker looks up, the others go on
-    Dispatcher._look_up: if not «→ (» self._look_ups.acquire(blocking=False) «→ or True)»:
+    Dispatcher._look_up: if not «→ (» self._lookup_lock.acquire(blocking=False) «→ or True)»:
     test_while_one_thread_looks_up_the_others_go_on_sending
 
 # --- Searching ---

@@ -22,11 +22,9 @@ a claim reads the first in line, however many wait
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
 a claim raises the epoch
-    _claim_next: UPDATE batch SET state = 'claimed'«, epoch = epoch + 1»,
+    _claim: UPDATE batch SET state = %s«, epoch = epoch + 1»,
     test_a_claim_that_was_lost_cannot_be_released
     test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
-a claim for a look-up raises the epoch
-    claim_lookup: UPDATE batch SET state = 'looking_up'«, epoch = epoch + 1»,
     test_a_look_up_that_lost_its_claim_changes_nothing
 of two workers that would look up the same doubt one does
     claim_lookup: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
@@ -62,15 +60,16 @@ a call holds its batch for the deadline and the lease
     _start: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
     test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
 the worker reads its deadline before it records the start of the call
-    Dispatcher._start_and_send: .over(Phase.START) «→ ¶deadline_at_s = now_s() + timing.deadline_s»
+    Dispatcher._start: Started): return None «→ ¶deadline_at_s = now_s() +
+        self._timing.deadline_s»
     test_deadline_counts_from_before_the_start_record
 the attempt is on record before the call
     _start: 0 FROM edition WHERE id = %s «→ AND false»
     test_an_attempt_is_committed_before_a_call
 the record of the attempt is committed before the first byte leaves
-    Dispatcher._start_and_send: + timing.deadline_s «→ ¶self._postmark.send(_as_array([message for
-        _, message in messages.values()]), [address for address, _ in messages.values()],
-        deadline_at_s=deadline_at_s)»
+    Dispatcher._start: + self._timing.deadline_s «→ ¶self._postmark.send(b"[" + b",".join([message
+        for _, message in rendered.messages.values()]) + b"]", [address for address, _ in
+        rendered.messages.values()], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost, so that their commit is one
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»)
@@ -96,7 +95,7 @@ whoever is no longer held here gets nothing
 
 # --- Marks of having been sent ---
 a marked copy does not go with the others
-    _waiting_in: (marked if «→ False and» bears_a_mark
+    _split_by_mark: (marked if «→ False and» has_mark
     test_a_bare_mark_is_asked_about_first
 a provider's id is a mark of having been sent
     HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
@@ -115,7 +114,7 @@ an acceptance that is on record raises no alarm about a bare mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
     test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
 what bears a provider's id is never sent again by itself
-    count_lookup: «and not doubt.bears_an_id»
+    look_up: «and not context.has_provider_id»
     test_an_id_without_a_time_is_never_sent_again_by_itself
 
 # --- The edition's lock ---

@@ -84,7 +84,7 @@ what has ended is not closed
 
 # --- Sending again ---
 of an edition that has ended nobody is sent to again
-    send_to_missed: «return None → pass» cursor.execute(f" WITH again AS (SELECT
+    send_to_missed: «return None → pass» rows
     test_closing_accepts_missed_copies_once
 a refused address is not among the missed
     _WAS_MISSED: delivery.outcome = 'failed' «AND delivery.missed»
@@ -96,7 +96,7 @@ what bears a provider's id is not among the missed
     _WAS_MISSED: AND delivery.sent_at IS NULL «AND delivery.provider_message_id IS NULL»
     test_marked_copies_are_not_sent_to_the_missed
 the missed wait while their edition is held back
-    send_to_missed: WHEN %(running)s THEN 'ready' ELSE '«paused → ready»' END, 0, clock_timestamp(),
+    send_to_missed: WHEN %(running)s THEN 'ready' ELSE '«paused → ready»' END, clock_timestamp()
     test_missed_copies_wait_in_batches_in_a_pause
 doubt about a closed edition is not asked about again
     ask_again: if lock_edition(cursor, edition) == "«closed»":

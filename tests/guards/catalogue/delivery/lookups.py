@@ -4,20 +4,20 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a look-up that failed is no information
-    after_lookup: reason=answer.reason«→ , said_absent=True»,
+    after_lookup: reason=result.reason«→ , said_absent=True»,
     test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule
     test_a_look_up_that_fails_says_nothing_and_does_not_count
 silence is believed only at the end of the schedule
-    _after_looking_up: if «lookups + 1 < len(policy.lookup_after_s) → False»:
+    after_lookup: elif «history.lookups + 1 < len(policy.lookup_after_s) → False»:
     test_each_silence_of_the_schedule_leads_to_the_next_look_up
 the next look-up of the schedule keeps to its time
-    _after_looking_up: lookup_after_s=policy.lookup_after_s[«lookups + 1 → 0»]
+    after_lookup: lookup_after_s=«after → policy.lookup_after_s[0]»,
     test_each_silence_of_the_schedule_leads_to_the_next_look_up
 silence that later mail does not confirm says nothing
-    _after_looking_up: if «not convincing → False»:
+    after_lookup: elif «not convincing → False»:
     test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
 silence is held against later mail
-    count_lookup: = «witness is None or (isinstance(witness, LookedUp) and bool(witness.found)) →
+    look_up: = «witness is None or (isinstance(witness, LookedUp) and bool(witness.found)) →
         True»
     test_silence_of_a_search_that_lags_does_not_count
 later mail is asked for first
@@ -34,28 +34,28 @@ only mail that was accepted later is later mail
     load_lookup_context: AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
     test_earlier_mail_that_is_shown_confirms_no_silence
 silence says nothing about what the provider has forgotten
-    _after_looking_up: if «forgotten → False»:
+    after_lookup: if «forgotten → False»:
     test_forgotten_doubt_waits_for_an_operator
 it is known what the provider has forgotten
-    count_lookup: forgotten=«doubt.is_forgotten → False»,
+    look_up: forgotten=«context.is_forgotten → False»,
     test_doubt_that_postmark_forgot_waits_for_an_operator
 by the policy to hold a person decides
-    _after_looking_up: if «not policy.resend_when_absent → False»:
+    after_lookup: elif «not policy.resend_when_absent → False»:
     test_where_a_person_decides_nothing_is_sent_again
 the absent have only so many tries
-    _absent: if «tries + 1 >= policy.max_tries → False»: why
+    _after_absence: if «history.tries + 1 >= policy.max_tries → False»: failed
     test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent
 a copy that cost two workers alone is parked
-    _absent: if «suspected and alone → False»:
+    _after_absence: elif «suspected and alone → False»:
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch that cost two workers during their calls is halved
-    _absent: next=Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
+    _after_absence: next=Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch is suspected after two lost workers
     after_crash: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
     test_two_lost_workers_halve_or_park
 further copies that a look-up finds are handed on
-    after_lookup: return «replace(settlement, duplicates=duplicates) → settlement»
+    after_lookup: decided.outcomes}«, duplicates=duplicates»)
     test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on
 what is found of other deliveries changes nothing
     _found: if recipient is None: «continue → recipient = -1»
@@ -66,6 +66,6 @@ doubt without an attempt is asked about by each delivery's key
 evidence is found at the next look-up
     why: Whoever gives up a lease heeds the evidence that is on record.
     _ask: «_merged(answer.found, doubt.kept) → answer» if
-    _settled: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
+    _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_on_record_settles_the_doubt_at_the_next_look_up
 """)

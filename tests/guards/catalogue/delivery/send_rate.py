@@ -7,7 +7,7 @@ refusals of calls that were in the air together halve the pace once
     slow_down: < (SELECT «started_at → clock_timestamp() + interval '1 hour'» FROM attempt WHERE id
     test_calls_in_flight_together_halve_it_once
 a 429 slows all workers down
-    Dispatcher.deliver: if «was_too_fast(answer) → False»:
+    Dispatcher._settle: if «was_too_fast(result) → False»:
     test_under_a_ceiling_half_of_it_is_left
 nobody calls right after a 429
     slow_down: clock_timestamp() + «→ 0 *» make_interval(secs => %s))", [quiet_s(retry_after_s)]

@@ -12,7 +12,7 @@ a settle repeats the batch's state
     _CHANGE_BATCH: WHERE id = %(batch)s «AND state = %(was)s» AND epoch = %(epoch)s
     test_a_stale_worker_does_not_settle_what_was_swept
 outcomes change only of deliveries that are as the decision saw them
-    write_outcomes: if «written != len(fates) → False»:
+    write_outcomes: if «written != len(outcomes) → False»:
     test_an_outcome_changed_past_all_code_undoes_the_settlement
 a delivery that was settled keeps its outcome
     _AS_THE_DECISION_SAW_IT: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
@@ -29,41 +29,41 @@ an answer that comes too late ends the doubt at once
         pass»
     test_an_answer_after_a_lost_claim_ends_the_doubt_at_once
 a settle heeds the evidence that came meanwhile
-    _settled: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
+    _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_counts_more_than_the_answer
 a second copy that a look-up finds is kept and raises its alarm
-    settle_lookup.add_what_was_found: «record_acceptances(cursor, claim.edition, claim.attempt,
+    settle_lookup.count_found: «record_acceptances(cursor, claim.edition, claim.attempt,
         again, Evidence.Source.LOOKUP) → len(again)»
     test_two_copies_that_a_look_up_finds_are_an_alarm
 what a look-up finds is credited to its attempt
-    settle_lookup.add_what_was_found: if «claim.attempt is not None → False»:
+    settle_lookup.count_found: if «claim.attempt is not None → False»:
     test_only_the_rest_of_a_call_accepted_in_part_goes_again
 what comes back into line asks under the edition's lock how it stands
-    _settled: for lock in («_needs_lock(claim, settlement, was) → False», True):
+    _settle: settle_in, lock_first=«lock_first → False»
     test_a_call_put_off_during_a_pause_comes_back_paused
 what is put off while its edition is held back waits with the rest
-    _change_batch: in_line = "ready" «if control == "running" else "paused"»
+    _change_batch: state = "ready" «if control == "running" else "paused"»
     test_a_call_put_off_during_a_pause_comes_back_paused
 what a call did not bring out of a cancelled edition is withdrawn, not tried again
-    _settle: if control == "«cancelled → never»":
+    _change_deliveries: if control == "«cancelled → never»":
     test_what_a_call_did_not_bring_out_never_goes
 a marked copy of a cancelled edition is asked about and not withdrawn
-    _settle: «quarantine_marked(cursor, claim.edition, batch=claim.batch) → pass»
+    _change_deliveries: «quarantine_marked(cursor, claim.edition, batch=claim.batch) → pass»
     test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn
 a refused address is mailed no more
-    _settle: if «refused → False»:
+    _change_deliveries: if «refused → False»:
     test_a_refused_address_fails_and_its_reader_is_marked_bounced
 a fault of the account stops the edition
-    _settle: «stop(cursor, claim.edition, settlement.stop_edition) → pass»
+    _change_edition: «stop(cursor, claim.edition, settlement.stop_edition) → pass»
     test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries
 what a look-up finds is no judgement about the account
-    _settle: probing «and not looked_up» and _was_judged(settlement):
+    _change_edition: elif claim.probing «and was == "sending"» and _was_judged(settlement):
     test_a_look_up_is_no_judgement_of_the_account
 a call that was put off is no judgement about the account
-    _settle: probing and not looked_up «and _was_judged(settlement)»:
+    _change_edition: elif claim.probing and was == "sending" «and _was_judged(settlement)»:
     test_a_call_that_was_put_off_is_no_judgement
 the next goes first where everybody in the first batch had left
-    _start: «pass_probe_on(cursor, claim.edition) → pass» return NothingToSend
+    _start: «pass_probe_on(cursor, claim.edition) → pass» return NotStarted.NOTHING_TO_SEND
     test_an_empty_first_batch_is_no_judgement
 the next goes first where the first batch was parked
     _claimed: «pass_probe_on(cursor, lost.edition) → pass»

@@ -92,11 +92,11 @@ the log says only of what was committed that it was published
     _log_once_it_stands: «transaction.on_commit(log) → log()»
     test_what_is_rolled_back_was_never_published_for_the_log_either
 a line about a call names its issue, its batch and itself
-    Dispatcher.deliver: «bind_claim(claimed) log_ids.bind(attempt=attempt)»
+    Dispatcher.send: «bind_claim(claimed, attempt)»
     test_the_line_of_a_call
     test_the_line_of_a_broken_step_names_its_call
 the line of a look-up names the call that it asks about
-    Dispatcher._look_up: «bind_claim(doubtful) log_ids.bind(attempt=doubtful.attempt)»
+    Dispatcher._look_up: «bind_claim(claimed, claimed.attempt)»
     test_the_line_of_a_look_up_names_its_call
 the sweep names the call that was lost
     sweep: «log_ids.bind(attempt=lost.attempt)»

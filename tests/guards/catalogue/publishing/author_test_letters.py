@@ -4,13 +4,13 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 an address that is shut out gets no test
-    _not_to_be_tested: if not address «or address in shut_out»
+    _unmailable_tests: if not address «or address in suppressed»
     test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so
 a test whose address was erased does not go
-    _not_to_be_tested: if «not address or» address in shut_out
+    _unmailable_tests: if «not address or» address in suppressed
     test_one_that_waits_does_not_go_to_somebody_who_was_erased
 a test waits for nobody's decision
-    Dispatcher.deliver: if «called.started.kind == Edition.Kind.TEST → False»:
+    Dispatcher._settle: if «call.started.kind == Edition.Kind.TEST → False»:
     test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody
 what is told of a test changes no reader
     _apply: isinstance(fact, Delivered) «or said.is_of_a_test»:

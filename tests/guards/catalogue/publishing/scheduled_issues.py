@@ -22,7 +22,7 @@ a database that is another starts nothing
     begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(at_once)s
     test_in_a_database_that_is_another_it_does_not_start
 a database that is another calls nothing off
-    call_off: «AND {IS_THE_KNOWN_DATABASE}» ",
+    cancel: «AND {IS_THE_KNOWN_DATABASE}» ",
     test_in_a_database_that_is_another_it_does_not_start
 what waits for its time waits for its reconciliation as well
     _stop_open_editions: «OR control = 'scheduled'» ORDER
@@ -55,10 +55,10 @@ what waits for its reconciliation keeps its time
     move: AND control = 'scheduled' «AND unreconciled_since IS NULL»
     test_a_restored_database_moves_nothing
 what was called off stays so
-    call_off: SET «control = 'cancelled',» control_reason = %s, control_at
+    cancel: SET «control = 'cancelled',» control_reason = %s, control_at
     test_it_is_called_off_before_its_time_and_stays_so[call-back]
 what has started is not called off
-    call_off: WHERE id = %s «AND control = 'scheduled'» AND unreconciled_since IS NULL
+    cancel: WHERE id = %s «AND control = 'scheduled'» AND unreconciled_since IS NULL
     test_what_was_started_meanwhile_is_not_called_off
 a key stands for its moment
     Asked.is_answered_by: «and is_for(edition, self.at)»

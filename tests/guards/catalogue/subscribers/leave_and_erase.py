@@ -38,7 +38,7 @@ a reason that quotes the address is erased with it
     _BLANK: strpos(lower(reason), address_key) > «0 → 9999»
     test_a_reason_that_quotes_the_address_goes_with_it
 a refusal does not quote the address
-    classify_message: return Refused(_quoted(code, «_ADDRESS.sub("…", text) → text»))
+    classify_message: return Failed(_quoted(code, «_ADDRESS.sub("…", text) → text»)
     test_a_refusal_of_the_address_does_not_write_it_back
 what the provider tells late of somebody who was erased is not kept
     _apply: if «reader is None and erased_among([fact.address_key]) → False»:

@@ -1,0 +1,37 @@
+"""The column type of reasons: `Reason` in Python, JSON text in the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+
+from delivery.rules.reason import Reason
+
+if TYPE_CHECKING:
+    _TextField = models.TextField[Reason | str | None, Reason | None]
+else:
+    _TextField = models.TextField
+
+
+class ReasonField(_TextField):
+    """A reason, or none: NULL where the column allows it, the empty text otherwise."""
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Reason | None:
+        """The reason of a row."""
+        return Reason.loads(value)
+
+    def to_python(self, value: Any) -> Any:
+        """The reason of a fixture or a form."""
+        return Reason.loads(value) if isinstance(value, str) else value
+
+    def get_prep_value(self, value: Any) -> Any:
+        """The text of a reason."""
+        if value is None:
+            return None if self.null else ""
+        return value.dumps() if isinstance(value, Reason) else value
+
+    def deconstruct(self) -> Any:
+        """To the database it is a text."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs

@@ -1,0 +1,10 @@
+"""A reason of any words, for tests that do not look at them."""
+
+from __future__ import annotations
+
+from delivery.rules.reason import Reason, ReasonCode
+
+
+def because(text: str = "It is so.") -> Reason:
+    """The reason whose sentence this is."""
+    return Reason.of(ReasonCode.OTHER, text=text)
