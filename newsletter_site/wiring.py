@@ -9,7 +9,7 @@ from delivery.tasks import background_tasks
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.tokens.authenticate import whose
+from newsletter_site.tokens.authenticate import find_caller
 from publishing.actions.start_scheduled import CHORE, RegisteredStarter
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
@@ -39,5 +39,5 @@ def join() -> None:
     background_tasks.register_background_task(CHORE)
     background_tasks.register_background_task(daily_prune.DAILY_PRUNE)
     start_scheduled.register(RegisteredStarter())
-    bearer.register(whose)
+    bearer.register(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

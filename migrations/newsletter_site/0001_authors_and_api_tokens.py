@@ -132,7 +132,7 @@ class Migration(migrations.Migration):
                         base_field=models.CharField(max_length=20), size=None
                     ),
                 ),
-                ("form", models.UUIDField(null=True, unique=True)),
+                ("form_key", models.UUIDField(null=True, unique=True)),
                 (
                     "created_at",
                     models.DateTimeField(db_default=Now()),
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                 ("last_used_at", models.DateTimeField(help_text="To the minute.", null=True)),
                 ("revoked_at", models.DateTimeField(null=True)),
                 (
-                    "person",
+                    "user",
                     models.ForeignKey(
                         on_delete=models.CASCADE,
                         related_name="tokens",

@@ -1,4 +1,4 @@
-"""The table of tokens."""
+"""The table of API tokens."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ LONGEST_NAME = 100
 
 class ApiToken(models.Model):
     """
-    A token of a person, known by its hash. `scopes` are what it was made for; what its person may
-    do besides is asked anew at every call.
+    A token of a user, known by its hash. A call may do what both its scopes and the user's current
+    permissions allow.
 
-    `form` is the key of the form in which it was made: the same form posted twice makes one token.
+    `form_key` is the key of the form in which it was made: the same form twice makes one token.
     """
 
     id = models.BigAutoField(primary_key=True)
-    person = models.ForeignKey(
+    user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens"
     )
     name = models.CharField(max_length=LONGEST_NAME)
     hash = models.BinaryField(unique=True)
     shown = models.CharField(max_length=16, help_text="Its first characters.")
     scopes = ArrayField(models.CharField(max_length=20))
-    form = models.UUIDField(null=True, unique=True)
+    form_key = models.UUIDField(null=True, unique=True)
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True, help_text="To the minute.")

@@ -1,6 +1,6 @@
 """
-Tokens of the API: a program's way to do what one person may, or less.
+API tokens: a program may do what one user may, or less.
 
-A token is shown once, when it is made. What is kept is its SHA-256, which is enough because the
-token holds 256 random bits that nobody can guess.
+A token is shown once, when it is made. The table has its SHA-256, which is enough because the token
+holds 256 random bits.
 """

@@ -1,8 +1,8 @@
 """
-Whose token it is: the one look-up of every call, by the hash, and by the database's clock.
+Find the caller of a token, by its hash and the database's clock.
 
-What the person may do is read with it, anew each time: who was made inactive or lost a permission
-has lost it for their tokens too.
+The user's permissions are read with it at every call: a user who was made inactive or lost a
+permission has lost it for their tokens too.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from django.db import connection
 
 from api.bearer import Caller
 from newsletter_site.permissions_backend import PermissionsBackend
-from newsletter_site.tokens.secret import hash_of, is_well_formed
+from newsletter_site.tokens.secret import hash_token, is_well_formed
 
-# A token that is used all the time is written to once in so many seconds.
-USED_EVERY_S = 60
+# The last use of a token is written at most once in so many seconds.
+USE_NOTED_EVERY_S = 60
 
 _FIND = """
-    SELECT id, person_id, scopes,
+    SELECT id, user_id, scopes,
            last_used_at IS NULL OR last_used_at < clock_timestamp() - make_interval(secs => %s)
       FROM api_token
      WHERE hash = %s AND revoked_at IS NULL
        AND (expires_at IS NULL OR expires_at > clock_timestamp())
 """
-# Of many calls at once one writes; the others neither wait nor write.
-_USED = """
+# One of many simultaneous calls writes; the others do not wait.
+_NOTE_USE = """
     UPDATE api_token SET last_used_at = clock_timestamp()
      WHERE id = (SELECT id FROM api_token
                   WHERE id = %s AND (last_used_at IS NULL
@@ -33,20 +33,20 @@ _USED = """
 """
 
 
-def whose(token: str) -> Caller | None:
-    """The caller whose token this is; None of what is no token, not accepted any more, or was."""
+def find_caller(token: str) -> Caller | None:
+    """Return None if the token is unknown, expired or revoked, or its user may not sign in."""
     if not is_well_formed(token):
         return None
     with connection.cursor() as cursor:
-        cursor.execute(_FIND, [USED_EVERY_S, hash_of(token)])
+        cursor.execute(_FIND, [USE_NOTED_EVERY_S, hash_token(token)])
         row = cursor.fetchone()
     if row is None:
         return None
-    number, person_id, scopes, is_to_be_noted = row
-    person = PermissionsBackend().get_user(person_id)
-    if person is None or not person.is_staff:
+    token_id, user_id, scopes, must_note_use = row
+    user = PermissionsBackend().get_user(user_id)
+    if user is None or not user.is_staff:
         return None
-    if is_to_be_noted:
+    if must_note_use:
         with connection.cursor() as cursor:
-            cursor.execute(_USED, [number, USED_EVERY_S])
-    return Caller(person, frozenset(scopes))
+            cursor.execute(_NOTE_USE, [token_id, USE_NOTED_EVERY_S])
+    return Caller(user, frozenset(scopes))

@@ -1,9 +1,4 @@
-"""
-Making tokens and taking them back: the only place that writes the table, but for the moment of use.
-
-Both stand in the audit trail, in the same transaction. The token itself is in nobody's hands but
-the caller's: it is neither stored nor logged.
-"""
+"""Make and revoke tokens, and record both in the activity log in the same transaction."""
 
 from __future__ import annotations
 
@@ -20,8 +15,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from newsletter_site.models.api_token import LONGEST_NAME, ApiToken
-from newsletter_site.tokens.scopes import NAMES, open_to
-from newsletter_site.tokens.secret import RANDOM_BYTES, SHOWN, hash_of, token_of
+from newsletter_site.tokens.scopes import NAMES, scopes_allowed_for
+from newsletter_site.tokens.secret import RANDOM_BYTES, SHOWN, build_token, hash_token
 from subscribers.record_activity import record_activity
 
 LONGEST_DAYS = 3650
@@ -32,7 +27,7 @@ POSTED_BEFORE = (
 
 
 class TokenRefusedError(ValueError):
-    """No token was made, or taken back; one sentence says why. `field` is what is at fault."""
+    """No token was made or revoked; one sentence says why. `field` names the wrong value."""
 
     def __init__(self, field: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -40,72 +35,63 @@ class TokenRefusedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A token that was just made: its row, and the token itself, this once."""
+class NewToken:
+    """The row of a new token, and the token itself, which is shown only now."""
 
     row: ApiToken
     token: str
 
 
-def make(
-    person: Any,
+def create_token(
+    user: Any,
     name: str,
     scopes: Iterable[str],
     *,
     expires_days: int | None = None,
-    form: uuid.UUID | None = None,
-    made_by: uuid.UUID | None = None,
+    form_key: uuid.UUID | None = None,
     from_command_line: bool = False,
-) -> Made:
+) -> NewToken:
     """
-    Make a token for `person`, who may do at least as much as it is for.
+    Make a token for a user who may do at least as much as its scopes allow.
 
-    `form` is the key of the form it was asked for in: a second post of it is refused, because the
-    first was shown its token. `made_by` stands in the audit trail, the person themselves unless
-    named. Raises `TokenRefusedError`.
+    `form_key` is the key of the posted form: a second post is refused, because the first showed
+    the token. Raises `TokenRefusedError`.
     """
     name = " ".join(name.split())
-    wanted = [scope for scope in NAMES if scope in set(scopes)]
-    _refuse(person, name, set(scopes), expires_days)
-    token = token_of(secrets.token_urlsafe(RANDOM_BYTES))
-    expires: Any = None
+    chosen = set(scopes)
+    _check(user, name, chosen, expires_days)
+    token = build_token(secrets.token_urlsafe(RANDOM_BYTES))
+    new = ApiToken(
+        user=user,
+        name=name,
+        hash=hash_token(token),
+        shown=token[:SHOWN],
+        scopes=[scope for scope in NAMES if scope in chosen],
+        form_key=form_key,
+    )
     if expires_days is not None:
-        expires = cast("Any", Now()) + timedelta(days=expires_days)
+        new.expires_at = cast("Any", Now()) + timedelta(days=expires_days)
     with transaction.atomic():
-        # A second post is passed over and not refused by the database: its server would write
-        # the row into its log.
-        ApiToken.objects.bulk_create(
-            [
-                ApiToken(
-                    person=person,
-                    name=name,
-                    hash=hash_of(token),
-                    shown=token[:SHOWN],
-                    scopes=wanted,
-                    form=form,
-                    expires_at=expires,
-                )
-            ],
-            ignore_conflicts=True,
-        )
-        row = ApiToken.objects.filter(hash=hash_of(token)).first()
+        # A second post is ignored and not an error: the server would write the row into its log.
+        ApiToken.objects.bulk_create([new], ignore_conflicts=True)
+        row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:
             raise TokenRefusedError("form", POSTED_BEFORE)
         _record(
             "make_token",
-            made_by or person.pk,
+            user.pk,
             row,
             flag=ADDITION,
-            scopes=list(wanted),
+            scopes=row.scopes,
             days=expires_days,
             from_command_line=from_command_line,
         )
-    return Made(row, token)
+    return NewToken(row, token)
 
 
-def refuse_a_second_post(form: uuid.UUID) -> None:
-    """Raises `TokenRefusedError` where this form has made its token, before anything is asked."""
-    if ApiToken.objects.filter(form=form).exists():
+def refuse_second_post(form_key: uuid.UUID) -> None:
+    """Raise `TokenRefusedError` if this form has made its token."""
+    if ApiToken.objects.filter(form_key=form_key).exists():
         raise TokenRefusedError("form", POSTED_BEFORE)
 
 
@@ -113,7 +99,7 @@ def revoke(
     token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], from_command_line: bool = False
 ) -> ApiToken:
     """
-    Take a token of `among` back, for good and at once; doing it again changes nothing.
+    Revoke a token of `among` for good and at once; a second time changes nothing.
 
     Raises `TokenRefusedError` if there is none of this number.
     """
@@ -128,39 +114,35 @@ def revoke(
         return row
 
 
-def tokens_of(person: Any) -> QuerySet[ApiToken]:
-    """The tokens that somebody sees and may take back: their own, or everybody's."""
-    tokens = ApiToken.objects.select_related("person").order_by("-pk")
-    return tokens if person.is_superuser else tokens.filter(person=person)
+def visible_tokens(user: Any) -> QuerySet[ApiToken]:
+    """Return the tokens that a user sees and may revoke: their own, or all for a superuser."""
+    tokens = ApiToken.objects.select_related("user").order_by("-pk")
+    return tokens if user.is_superuser else tokens.filter(user=user)
 
 
-def _refuse(person: Any, name: str, scopes: set[str], expires_days: int | None) -> None:
+def _check(user: Any, name: str, scopes: set[str], expires_days: int | None) -> None:
     if not name:
         raise TokenRefusedError("name", "Give it a name, such as the program that will use it.")
-    if len(name) > LONGEST_NAME or not name.isprintable():
-        raise TokenRefusedError(
-            "name",
-            f"The name has {len(name)} characters; at most {LONGEST_NAME} are possible."
-            if len(name) > LONGEST_NAME
-            else "The name holds a character that cannot be printed; take it out.",
-        )
+    if len(name) > LONGEST_NAME:
+        sentence = f"The name has {len(name)} characters; at most {LONGEST_NAME} are possible."
+        raise TokenRefusedError("name", sentence)
+    if not name.isprintable():
+        sentence = "The name holds a character that cannot be printed; take it out."
+        raise TokenRefusedError("name", sentence)
     if not scopes:
         raise TokenRefusedError("scopes", "Choose what the token is for, one thing at least.")
-    unknown = scopes - set(NAMES)
-    if unknown:
+    if unknown := scopes - set(NAMES):
         raise TokenRefusedError(
             "scopes",
             f"“{min(unknown)[:40]}” is nothing that a token is for; known are {', '.join(NAMES)}.",
         )
-    if not (person.is_active and person.is_staff):
+    if not (user.is_active and user.is_staff):
         raise TokenRefusedError(
-            "person", f"{person.get_username()} may not sign in, so no token would be accepted."
+            "person", f"{user.get_username()} may not sign in, so no token would be accepted."
         )
-    too_much = scopes - {scope.name for scope in open_to(person)}
-    if too_much:
+    if too_much := scopes - {scope.name for scope in scopes_allowed_for(user)}:
         raise TokenRefusedError(
-            "scopes",
-            f"“{min(too_much)}” takes a permission that {person.get_username()} lacks.",
+            "scopes", f"“{min(too_much)}” takes a permission that {user.get_username()} lacks."
         )
     if expires_days is not None and not 1 <= expires_days <= LONGEST_DAYS:
         raise TokenRefusedError(
@@ -169,4 +151,4 @@ def _refuse(person: Any, name: str, scopes: set[str], expires_days: int | None) 
 
 
 def _record(code: str, by: uuid.UUID, row: ApiToken, **params: Any) -> None:
-    record_activity(code, by, row, name=f"{row} of {row.person.get_username()}", **params)
+    record_activity(code, by, row, name=f"{row} of {row.user.get_username()}", **params)

@@ -1,17 +1,17 @@
-"""Everything that a token can be made for, in the order in which it is offered."""
+"""All scopes of tokens, in the order in which they are offered."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from api.bearer import Scope
-from publishing.api import scopes as of_issues
-from subscribers.api import scopes as of_readers
+from publishing.api import scopes as issue_scopes
+from subscribers.api import scopes as reader_scopes
 
-SCOPES: tuple[Scope, ...] = (*of_issues.SCOPES, *of_readers.SCOPES)
+SCOPES: tuple[Scope, ...] = (*issue_scopes.SCOPES, *reader_scopes.SCOPES)
 NAMES = tuple(scope.name for scope in SCOPES)
 
 
-def open_to(person: Any) -> list[Scope]:
-    """What somebody may make a token for: no more than they may do themselves."""
-    return [scope for scope in SCOPES if scope.is_allowed_for(person)]
+def scopes_allowed_for(user: Any) -> list[Scope]:
+    """Return the scopes of which the user has a permission."""
+    return [scope for scope in SCOPES if scope.is_allowed_for(user)]

@@ -1,8 +1,8 @@
 """
-The token itself: how it is made, what it looks like, and the hash that is kept of it. Pure.
+The token itself: how it is made, what it looks like, and its hash.
 
-It begins with a word by which programs that look for leaked secrets know it, and ends with a check
-sum: what was mistyped, cut off or guessed is told apart without asking the database.
+The prefix lets scanners for leaked secrets recognise it. The check sum at its end shows a mistyped
+or cut token without a query.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import zlib
 
 PREFIX = "homing_"
 RANDOM_BYTES = 32
-# Of a token so much is kept to be shown, so that its owner knows which one it is.
+# The first characters are shown, so that its owner recognises a token.
 SHOWN = len(PREFIX) + 4
 
 _FORM = re.compile(r"homing_([A-Za-z0-9_-]{43})([0-9a-f]{8})")
 
 
-def token_of(random: str) -> str:
-    """The token around 43 random characters (`secrets.token_urlsafe(RANDOM_BYTES)`)."""
+def build_token(random: str) -> str:
+    """Build the token around 43 random characters (`secrets.token_urlsafe(RANDOM_BYTES)`)."""
     return f"{PREFIX}{random}{_check_sum(random)}"
 
 
@@ -30,8 +30,8 @@ def is_well_formed(token: str) -> bool:
     return found is not None and found[2] == _check_sum(found[1])
 
 
-def hash_of(token: str) -> bytes:
-    """What is kept of a token: 32 bytes."""
+def hash_token(token: str) -> bytes:
+    """Return the 32 bytes that the table has of a token."""
     return hashlib.sha256(token.encode()).digest()
 
 

@@ -21,7 +21,7 @@ from newsletter_site.middleware.service_unavailable import RETRY_AFTER_S
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.operations.health import checks
 from newsletter_site.operations.health.query_timeout import TIMEOUT_S
-from newsletter_site.tokens.secret import token_of
+from newsletter_site.tokens.secret import build_token
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
@@ -30,7 +30,7 @@ from tests.faults.servers.postgres_server import OwnServer
 from tests.faults.wait_until import eventually
 
 # Well formed, and nobody's: whether it is anybody's only the database knows.
-TOKEN = token_of("a" * 43)
+TOKEN = build_token("a" * 43)
 AWAY = {"status": "unavailable", "reasons": ["The database does not answer."]}
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,8 +9,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.tokens.manage import make
-from newsletter_site.tokens.scopes import open_to
+from newsletter_site.tokens.manage import create_token
+from newsletter_site.tokens.scopes import scopes_allowed_for
 
 API = "/api/v1"
 
@@ -20,8 +20,8 @@ class Program:
 
     def __init__(self, person: Any, *scopes: str) -> None:
         self.person = person
-        wanted = scopes or [scope.name for scope in open_to(person)]
-        made = make(person, "a program", wanted)
+        wanted = scopes or [scope.name for scope in scopes_allowed_for(person)]
+        made = create_token(person, "a program", wanted)
         self.row, self.token = made.row, made.token
         self.client = Client(raise_request_exception=False)
 

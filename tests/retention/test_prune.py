@@ -57,7 +57,7 @@ def one_of_each(newsroom: Newsroom) -> None:
     register_worker(uuid.uuid4(), host="here", pid=1)
     for name, after in (("ended", 1), ("lives", 4000)):
         ApiToken.objects.create(
-            person=author,
+            user=author,
             name=name,
             hash=name.encode(),
             shown="",

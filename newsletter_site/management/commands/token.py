@@ -9,14 +9,15 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
+from delivery.interface import database_time
 from newsletter_site.models.api_token import ApiToken
-from newsletter_site.tokens.manage import TokenRefusedError, make, revoke
+from newsletter_site.tokens.manage import TokenRefusedError, create_token, revoke
 from newsletter_site.tokens.scopes import NAMES
-from newsletter_site.tokens.token_state import standing_of
+from newsletter_site.tokens.token_state import describe_state
 
 
 class Command(BaseCommand):
-    """Makes, lists or revokes."""
+    """Make, list or revoke tokens."""
 
     help = (
         "Tokens of the API. `create` prints the new token as its last line, this once; `list` "
@@ -53,8 +54,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _create(self, options: dict[str, Any]) -> None:
-        made = make(
-            _person(options["person"]),
+        new = create_token(
+            _user(options["person"]),
             options["name"],
             options["scope"],
             expires_days=options["expires_days"],
@@ -63,34 +64,35 @@ class Command(BaseCommand):
         # News, not an error: the last line of the output is for programs alone.
         self.stderr.style_func = str
         self.stderr.write(
-            f"Token {made.row.pk} of {made.row.person.get_username()}, for "
-            f"{', '.join(made.row.scopes)}. It is shown this once; keep it as a password."
+            f"Token {new.row.pk} of {new.row.user.get_username()}, for "
+            f"{', '.join(new.row.scopes)}. It is shown this once; keep it as a password."
         )
-        self.stdout.write(made.token)
+        self.stdout.write(new.token)
         sys.stdout.flush()
 
     def _list(self, options: dict[str, Any]) -> None:
-        tokens = ApiToken.objects.select_related("person").order_by("-pk")
+        tokens = ApiToken.objects.select_related("user").order_by("-pk")
         if options["person"]:
-            tokens = tokens.filter(person=_person(options["person"]))
+            tokens = tokens.filter(user=_user(options["person"]))
+        now = database_time()
         for token in tokens:
             self.stdout.write(
-                f"{token.pk}  {token.shown}…  {token.person.get_username()}  “{token.name}”  "
-                f"{','.join(token.scopes)}  {standing_of(token).words}"
+                f"{token.pk}  {token.shown}…  {token.user.get_username()}  “{token.name}”  "
+                f"{','.join(token.scopes)}  {describe_state(token, now)}"
             )
 
     def _revoke(self, options: dict[str, Any]) -> None:
         number = options["token"]
-        owner = ApiToken.objects.filter(pk=number).values_list("person", flat=True).first()
+        owner = ApiToken.objects.filter(pk=number).values_list("user", flat=True).first()
         if owner is None:
             raise CommandError(f"There is no token {number}.")
-        # Nobody is signed in here: it stands in the log under the name of its person.
+        # Nobody is signed in here, so the log names the token's user.
         row = revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
         self.stdout.write(f"Token {row.pk} is not accepted any more.")
 
 
-def _person(username: str) -> Any:
-    person = get_user_model().objects.filter(username=username).first()
-    if person is None:
+def _user(username: str) -> Any:
+    user = get_user_model().objects.filter(username=username).first()
+    if user is None:
         raise CommandError(f"There is nobody called {username!r}.")
-    return person
+    return user

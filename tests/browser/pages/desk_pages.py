@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
-from newsletter_site.tokens.manage import make
+from newsletter_site.tokens.manage import create_token
 from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
 from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields
@@ -375,7 +375,7 @@ def receipts(author: Any) -> Pages:
 
 def tokens(author: Any) -> Pages:
     """The page of tokens, with a fresh one on it, and the page that asks before revoking."""
-    make(author, "an older program with a rather long name", ["status", "readers"])
+    create_token(author, "an older program with a rather long name", ["status", "readers"])
 
     def ask_to_revoke(page: Page) -> None:
         page.get_by_role("link", name="Revoke “an older program").click()

@@ -20,10 +20,11 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
+from delivery.interface import database_time
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens.manage import TokenRefusedError, make, revoke, tokens_of
-from newsletter_site.tokens.secret import hash_of, is_well_formed, token_of
-from newsletter_site.tokens.token_state import standing_of
+from newsletter_site.tokens.manage import TokenRefusedError, create_token, revoke, visible_tokens
+from newsletter_site.tokens.secret import build_token, hash_token, is_well_formed
+from newsletter_site.tokens.token_state import is_accepted
 from publishing.activity.activity_sentences import sentence_of
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
@@ -52,14 +53,14 @@ def load_status(program: Program) -> int:
 
 
 def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: Any) -> None:
-    made = make(edith, "the press", ["status"])
+    made = create_token(edith, "the press", ["status"])
     assert re.fullmatch(r"homing_[A-Za-z0-9_-]{43}[0-9a-f]{8}", made.token)
     row = ApiToken.objects.values().get()
-    assert bytes(row["hash"]) == hash_of(made.token)
+    assert bytes(row["hash"]) == hash_token(made.token)
     rest = " ".join(str(value) for name, value in row.items() if name != "hash")
     assert made.token[len("homing_") + 4 :] not in rest
     assert made.token not in str(list(LogEntry.objects.values()))
-    assert make(edith, "the press", ["status"]).token != made.token
+    assert create_token(edith, "the press", ["status"]).token != made.token
 
 
 def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
@@ -72,7 +73,7 @@ def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
         with CaptureQueriesContext(connection) as queries:
             assert load_status(program) == 401
         assert len(queries) == 0
-    program.token = token_of("a" * 43)  # One that nobody made costs one look, by its hash.
+    program.token = build_token("a" * 43)  # One that nobody made costs one look, by its hash.
     with CaptureQueriesContext(connection) as queries:
         assert load_status(program) == 401
     assert len(queries) == 1
@@ -93,7 +94,7 @@ def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
 def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
     program = Program(edith)
     assert load_status(program) == 200
-    revoke(program.row.pk, edith.pk, among=tokens_of(edith))
+    revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
     assert load_status(program) == 401
 
 
@@ -101,7 +102,7 @@ def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable
     program = Program(edith)
     other = somebody("basil", "publish_edition")
     with pytest.raises(TokenRefusedError):
-        revoke(program.row.pk, other.pk, among=tokens_of(other))
+        revoke(program.row.pk, other.pk, among=visible_tokens(other))
     assert load_status(program) == 200
 
 
@@ -143,18 +144,18 @@ def test_a_token_does_what_it_was_made_for_and_nothing_else(edith: Any) -> None:
 
 def test_nobody_makes_a_token_for_more_than_they_may(edith: Any) -> None:
     with pytest.raises(TokenRefusedError, match="takes a permission that edith lacks"):
-        make(edith, "a", ["readers"])
+        create_token(edith, "a", ["readers"])
     with pytest.raises(TokenRefusedError, match="nothing that a token is for"):
-        make(edith, "a", ["everything"])
+        create_token(edith, "a", ["everything"])
     with pytest.raises(TokenRefusedError, match="Choose what the token is for"):
-        make(edith, "a", [])
+        create_token(edith, "a", [])
 
 
 def test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database(edith: Any) -> None:
     form = uuid.uuid4()
-    made = make(edith, "the press", ["status"], form=form)
+    made = create_token(edith, "the press", ["status"], form_key=form)
     with failed_statements() as failed, pytest.raises(TokenRefusedError, match="before"):
-        make(edith, "the press", ["status"], form=form)
+        create_token(edith, "the press", ["status"], form_key=form)
     assert ApiToken.objects.get() == made.row
     assert LogEntry.objects.count() == 1
     assert failed == []
@@ -170,13 +171,13 @@ def test_use_is_noted_to_the_minute(edith: Any) -> None:
     ApiToken.objects.update(last_used_at=F("last_used_at") - timedelta(seconds=61))
     load_status(program)
     assert ApiToken.objects.get().last_used_at > noted
-    assert standing_of(ApiToken.objects.get()).is_good
+    assert is_accepted(ApiToken.objects.get(), database_time())
 
 
 def test_making_and_revoking_stand_in_the_audit_trail(edith: Any) -> None:
     program = Program(edith, "status", "publish")
-    revoke(program.row.pk, edith.pk, among=tokens_of(edith))
-    revoke(program.row.pk, edith.pk, among=tokens_of(edith))
+    revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
+    revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
     assert [str(sentence_of(line)) for line in LogEntry.objects.order_by("pk")] == [
         "Made for publish, status.",
         "Revoked.",

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens.manage import make
+from newsletter_site.tokens.manage import create_token
 from newsletter_site.tokens.secret import is_well_formed
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
@@ -118,7 +118,7 @@ def test_a_token_is_revoked_by_whose_it_is(window: WindowOf, edith: Any) -> None
 
 
 def test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser(edith: Any) -> None:
-    made = make(edith, "the press", ["status"])
+    made = create_token(edith, "the press", ["status"])
     address = f"{PAGE}{made.row.pk}/revoke/"
     basil = WindowOf(get_user_model().objects.create_user("basil", is_staff=True))
     assert "the press" not in basil.get(PAGE).words

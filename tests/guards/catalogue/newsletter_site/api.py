@@ -10,7 +10,7 @@ an expired token is not accepted
     _FIND: OR «expires_at > clock_timestamp() → true»)
     test_an_expired_token_is_not_accepted_any_more
 the tokens of who may not sign in any more are not accepted
-    whose: if person is None «or not person.is_staff»:
+    find_caller: if user is None «or not user.is_staff»:
     test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once[is_staff]
 a token does what it was made for and nothing else
     Bearer.__call__: if «scope.name not in caller.scopes → False»:
@@ -19,7 +19,7 @@ a permission that was lost is lost for tokens too
     Bearer.__call__: if «not scope.is_allowed_for(caller.user) → False»:
     test_who_lost_a_permission_lost_it_for_their_tokens_at_once
 what is no token costs no look into the database
-    whose: if «not is_well_formed(token) → False»:
+    find_caller: if «not is_well_formed(token) → False»:
     test_what_is_mistyped_costs_no_look_into_the_database
 users without staff status see and revoke no tokens
     _for_staff: return «staff_member_required(view, login_url="admin:login") → view»
@@ -28,7 +28,7 @@ revoking refuses a token outside the given ones
     revoke: row = «among → ApiToken.objects».select_for_update(
     test_nobody_revokes_a_token_of_another_person
 nobody makes a token for more than they may
-    _refuse: if «too_much → False»:
+    _check: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
     test_nobody_makes_a_token_for_more_than_they_may
 the answer that shows a token is stored by nobody
     _page: : «page.headers["Cache-Control"] = "no-store" → pass»
