@@ -1,8 +1,5 @@
 """
-The calls about issues: publishing, how an issue stands, what is done to it, and its copies. What
-every call stands on is in `api/`.
+API calls about issues: publish, status, actions, deliveries, receipt.
 
-Calls only translate: JSON becomes what the forms' functions take, and what they say becomes JSON.
-There is no SQL here, and no decision about an edition. `newsletter_site/api/api.py` joins the
-routers.
+Calls translate between JSON and functions; they run no SQL and decide nothing about an edition.
 """

@@ -1,4 +1,4 @@
-"""The archive that everybody may read: its list, its letters, its feed."""
+"""The public archive: list, issues, feed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from subscribers.signup.signup_view import cacheable_form_context
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-    from publishing.archive.archived_editions import OnTheShelf
+    from publishing.archive.archived_editions import ArchiveColumns
 
 PAGE = 50
 INSTEAD = 3
-# A correction should be seen within minutes; a crowd should not ask the database.
+# A correction is seen within minutes, and a crowd does not reach the database.
 FRESH_S = 60
-# These pages show an author's words. They are sanitised, and only our own form may be sent.
+# These pages show sanitised words of authors; only our own form may be sent.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -48,19 +48,19 @@ P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-def for_everybody(view: View[P]) -> View[P]:
+def cached_page(view: View[P]) -> View[P]:
     """
-    A page that caches may keep for a minute and then ask whether it is still so, by its `ETag`.
+    Let caches keep a page for a minute and revalidate it by its `ETag`.
 
-    Not by a time: what is taken out of a list leaves an older time behind, and a letter that was
-    held is older than the day it can be read. A view that sets `Cache-Control` itself keeps it.
+    A time would not do: removing an issue from a list leaves an older time behind. A view may set
+    its own `Cache-Control`.
     """
-    asked_again = conditional_page(view)
+    conditional = conditional_page(view)
 
     @require_safe
     @wraps(view)
     def page(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        answer: HttpResponse = asked_again(request, *args, **kwargs)
+        answer: HttpResponse = conditional(request, *args, **kwargs)
         answer.headers["Content-Security-Policy"] = POLICY
         if "Cache-Control" not in answer.headers:
             patch_cache_control(answer, public=True, max_age=FRESH_S)
@@ -69,9 +69,9 @@ def for_everybody(view: View[P]) -> View[P]:
     return page
 
 
-@for_everybody
+@cached_page
 def index(request: HttpRequest) -> HttpResponse:
-    """What was published, newest first."""
+    """List the listed issues, newest first."""
     editions = listed_editions()
     page = Paginator(editions, PAGE).get_page(request.GET.get("page"))
     address = f"{settings.SITE_URL}{reverse('archive:index')}"
@@ -86,14 +86,14 @@ def index(request: HttpRequest) -> HttpResponse:
     )
 
 
-@for_everybody
+@cached_page
 def issue(request: HttpRequest, slug: str) -> HttpResponse:
-    """The newest public edition of one issue."""
+    """Show the newest public edition of an issue."""
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
         return _not_there(request)
     unlisted = edition.issue.unlisted
-    letter = letter_of(edition)
+    letter = render_edition(edition)
     page = _public_page(
         request,
         "archive/issue.html",
@@ -114,22 +114,22 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     return page
 
 
-@for_everybody
+@cached_page
 def not_there(request: HttpRequest, rest: str) -> HttpResponse:
-    """No letter can have such an address."""
+    """Answer an address that no issue can have."""
     return _not_there(request)
 
 
-@for_everybody
+@cached_page
 def feed(request: HttpRequest) -> HttpResponse:
-    """The latest letters as Atom, each whole."""
-    answer: HttpResponse = LetterFeed(letter_of)(request)
+    """Return the latest issues as Atom, with their content."""
+    answer: HttpResponse = LetterFeed(render_edition)(request)
     del answer.headers["Last-Modified"]
     return answer
 
 
-def letter_of(edition: Edition) -> PublicIssue:
-    """An edition as everybody may read it."""
+def render_edition(edition: Edition) -> PublicIssue:
+    """Render an edition for the public."""
     return render_public_issue(
         plain_title(edition),
         edition.html_content,
@@ -139,13 +139,13 @@ def letter_of(edition: Edition) -> PublicIssue:
     )
 
 
-def _before(edition: WithAnnotations[Edition, OnTheShelf]) -> Edition | None:
+def _before(edition: WithAnnotations[Edition, ArchiveColumns]) -> Edition | None:
     earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
     return earlier.defer(*LARGE_COLUMNS).first()
 
 
 def _not_there(request: HttpRequest) -> HttpResponse:
-    """404, in the dress of the newsletter. The letter may be there in a moment: nobody keeps it."""
+    """404 in the newsletter's style, uncached: the issue may be there in a moment."""
     page = _public_page(
         request, "archive/not_there.html", {"letters": latest_letters(INSTEAD)}, status=404
     )

@@ -1,10 +1,8 @@
 """
-What was published: the only place that says which editions everybody may read.
+Which editions the public may read.
 
-An edition is in the archive once its hold is over: until then it can still be called back, and
-nobody should have read it. A scheduled one is not there before it has started. One that was
-cancelled stays there if it reached somebody, whose mail names the address; if it reached nobody it
-is never shown. Of an issue the newest of these counts.
+An edition is public once its hold has ended and, if scheduled, once it has started. A cancelled one
+is public only if it reached somebody, whose mail links to it. An issue's newest edition is shown.
 """
 
 from __future__ import annotations
@@ -26,20 +24,20 @@ from publishing.editions.versions import is_correction
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-# What a summary is made from; whole bodies may have a million characters each.
+# Characters that a summary is made from; a body may have a million.
 BEGINNING = 8000
 
 
-class OnTheShelf(TypedDict):
-    """What the archive knows of an edition beside its own columns."""
+class ArchiveColumns(TypedDict):
+    """The annotations of `published_editions`."""
 
     first_public_at: datetime
     is_correction: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """One letter as a list shows it."""
+class ListedIssue:
+    """An issue as a list shows it."""
 
     title: str
     summary: str
@@ -49,15 +47,15 @@ class Letter:
     corrected_at: datetime | None
 
 
-def latest_letters(most: int) -> list[Letter]:
-    """The latest letters that everybody may read, at most so many, the newest first."""
+def latest_letters(most: int) -> list[ListedIssue]:
+    """Return the latest listed issues, newest first."""
     return letters_of(listed_editions(), 0, most)
 
 
 def letters_of(
-    editions: QuerySet[WithAnnotations[Edition, OnTheShelf]], start: int, stop: int
-) -> list[Letter]:
-    """Some of the editions of `listed_editions()` as a list shows them, in one query."""
+    editions: QuerySet[WithAnnotations[Edition, ArchiveColumns]], start: int, stop: int
+) -> list[ListedIssue]:
+    """Return a slice of `listed_editions()` as a list shows it, in one query."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
     found = editions.defer(*LARGE_COLUMNS).annotate(
         html_beginning=Substr("html_content", body, BEGINNING),
@@ -66,10 +64,10 @@ def letters_of(
     return list(_letters(found[start:stop]))
 
 
-def _letters(editions: Iterable[Edition]) -> Iterable[Letter]:
+def _letters(editions: Iterable[Edition]) -> Iterable[ListedIssue]:
     for edition in editions:
         facts = vars(edition)
-        yield Letter(
+        yield ListedIssue(
             title=Content(edition.title, "", "").plain_title,
             summary=summarise(facts["html_beginning"], facts["text_beginning"], edition.preheader),
             slug=edition.issue.slug,
@@ -78,17 +76,16 @@ def _letters(editions: Iterable[Edition]) -> Iterable[Letter]:
         )
 
 
-def listed_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:
-    """Of `published_editions()` those that lists, the feed and other letters lead to."""
+def listed_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:
+    """Return the `published_editions()` that are not unlisted."""
     return published_editions().filter(issue__unlisted=False)
 
 
-def published_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:
+def published_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:
     """
-    The newest public edition of every newsletter issue, with its issue, the newest letter first.
+    Return the newest public edition of every issue, in the order of the issues' first publication.
 
-    Each has `first_public_at`, when the letter was first published: a correction does not move it
-    to the top of the shelf. And `is_correction`: whether it is a correction.
+    Each is annotated with `first_public_at` and `is_correction`.
     """
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
@@ -102,11 +99,10 @@ def published_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:
 
 
 def public_editions() -> QuerySet[Edition]:
-    """Every edition that everybody may read, older versions among them."""
+    """Return every public edition, older versions included."""
     reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
     return Edition.objects.filter(
         ~Q(control=Edition.Control.CANCELLED) | Exists(reached),
-        # One whose time has come is public once a worker has started it.
         ~Q(control=Edition.Control.SCHEDULED),
         kind=Edition.Kind.NEWSLETTER,
         held_until__lte=Now(),

@@ -1,4 +1,4 @@
-"""The feed of letters, as Atom (RFC 4287): each letter whole, under an id that never changes."""
+"""The feed of issues as Atom (RFC 4287): each with its content and a permanent id."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ else:
 IN_FEED = 20
 
 
-class WholeLetters(Atom1Feed):
-    """Atom with the letter as `content`, in its own language; the summary is plain text."""
+class AtomWithContent(Atom1Feed):
+    """Atom with the issue as `content`; the summary is plain text."""
 
     def root_attributes(self) -> dict[str, str]:
         return {**super().root_attributes(), "xml:lang": self.feed["letters_language"]}
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
-        """An entry: what every feed has, and the letter below it."""
+        """Add the usual elements, the summary and the content."""
         super().add_item_elements(handler, {**item, "description": None})
         if item["summary"]:
             handler.addQuickElement("summary", item["summary"], {"type": "text"})
-        # A picture of ours is named as it is on the letter's page.
+        # Images have addresses relative to the issue's page.
         attributes = {"type": "html", "xml:base": item["link"]}
         handler.addQuickElement("content", item["letter"], attributes)
 
 
 class LetterFeed(EditionFeed):
-    """The latest letters. Made with what shows an edition as everybody may read it."""
+    """The latest issues; `render` renders an edition for the public."""
 
-    feed_type = WholeLetters
+    feed_type = AtomWithContent
 
-    def __init__(self, letter_of: Callable[[Edition], PublicIssue]) -> None:
-        self._letter_of = letter_of
+    def __init__(self, render: Callable[[Edition], PublicIssue]) -> None:
+        self._render = render
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
-        """The newsletter, which names the feed."""
+        """Return the newsletter, which names the feed."""
         return Newsletter.objects.the_one()
 
     def title(self, newsletter: Newsletter) -> str:
@@ -77,7 +77,7 @@ class LetterFeed(EditionFeed):
         return {"letters_language": newsletter.language}
 
     def items(self, newsletter: Newsletter) -> Any:
-        # By the day of the version that is shown: a correction of an old letter is news.
+        # By the time of the shown version: a correction of an old issue is news.
         return list(listed_editions().order_by("-published_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:
@@ -88,7 +88,7 @@ class LetterFeed(EditionFeed):
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preheader)
-        body = str(self._letter_of(item).body)
+        body = str(self._render(item).body)
         if item.is_correction:
             with timezone.override(Newsletter.objects.the_one().zone):
                 body = render_to_string("archive/corrected.html", {"edition": item}) + body

@@ -1,4 +1,4 @@
-"""The form of a test letter: the words of the plain form or of the composer, and an address."""
+"""The form of a test letter: the fields of either form, and an address."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from subscribers.refusal import Refusal
 from subscribers.refusal_sentences import sentence_of
 
 EMAIL = "test_email"
-# All that makes two test letters the same.
+# These make two test letters the same.
 FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_content", EMAIL)
 
 
 class SendTestForm(forms.Form):
-    """Words as either form of the desk posts them; once it is valid, `content` and `to` stand."""
+    """The posted words and address; a valid form has `content` and `to`."""
 
     title = forms.CharField(required=False, strip=False, label="Title and subject")
     preheader = forms.CharField(required=False, strip=False, label="Preheader")
@@ -33,32 +33,34 @@ class SendTestForm(forms.Form):
     to: str = ""
 
     def clean(self) -> dict[str, Any]:
-        """Every flaw stands at its field, in the words of the publishing form."""
-        said = {name: self.data.get(name, "") for name in FIELDS}
-        plain = is_html_form(self.data)
-        kind = HTML if plain else said["format"] or MARKDOWN
+        """Add each problem at its field."""
+        posted = {name: self.data.get(name, "") for name in FIELDS}
+        from_html_form = is_html_form(self.data)
+        kind = HTML if from_html_form else posted["format"] or MARKDOWN
         if kind not in (MARKDOWN, HTML):
             self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
             kind = HTML
-        too_long = [name for name, words in said.items() if len(words) > longest(name, kind)]
+        too_long = [name for name, words in posted.items() if len(words) > longest(name, kind)]
         for name in too_long:
             self.add_error(
                 name,
-                f"This part has {len(said[name]):,} characters; "
+                f"This part has {len(posted[name]):,} characters; "
                 f"at most {longest(name, kind):,} are possible.",
             )
         if too_long:
-            # Rendering it would take minutes, and no such letter can be published.
+            # Rendering it would take minutes.
             return self.cleaned_data
-        letter = said["html_content" if plain else "letter"]
-        written = DraftContent(said["title"], said["preheader"], kind, letter, said["text_content"])
+        letter = posted["html_content" if from_html_form else "letter"]
+        written = DraftContent(
+            posted["title"], posted["preheader"], kind, letter, posted["text_content"]
+        )
         self.content = build_content(written)
         for flaw in find_problems(self.content):
-            of_the_letter = flaw.field == "html_content" and not plain
+            of_the_letter = flaw.field == "html_content" and not from_html_form
             name = "letter" if of_the_letter else flaw.field
             if name not in self.errors or name in self.cleaned_data:
                 self.add_error(name, flaw.sentence)
-        address = read_address(said[EMAIL])
+        address = read_address(posted[EMAIL])
         if isinstance(address, Refusal):
             self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
         else:

@@ -1,8 +1,7 @@
 """
-Sending a test letter from either form of the desk, and the page that tells how it stands.
+Send a test letter from either form, and show its state.
 
-A script asks for JSON and stays where it is. A browser is led back to where it came from, or to the
-test letter's own page.
+A script gets JSON. A browser is redirected to where it came from, or to the test letter's page.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from publishing.test_letters.test_letters import (
 from subscribers.links.see_other import see_other
 
 NEXT, DRAFT = "next", "draft"
-# What no test letter says, and is kept with its words where its author was signed out meanwhile.
-BESIDE = ("issue", "version", "goes_to", "unlisted")
+# Fields that a test does not use, posted again for a draft that is kept when signed out.
+OTHER_FIELDS = ("issue", "version", "goes_to", "unlisted")
 ON_ITS_WAY = "The test letter is on its way."
 
 
@@ -45,26 +44,19 @@ ON_ITS_WAY = "The test letter is on its way."
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_test_letter(request: HttpRequest) -> HttpResponse:
-    """
-    POST sends what is in the form as one marked mail. Pressing twice sends one.
-
-    GET is what is left of a post after signing in anew; there is nothing to show.
-    """
+    """POST sends the form as one marked mail, once; GET, after a new sign-in, shows the form."""
     if request.method != "POST":
         return see_other(reverse("desk:publish"))
     try:
-        answer = _posted(request)
+        return _post(request)
     except TooManyTestsError as error:
-        form = SendTestForm(request.POST)
-        form.add_error(None, str(error))
-        return _refused(request, form, status=429)
-    return answer
+        return form_again(request, str(error), status=429)
 
 
 @may_write
 @require_safe
 def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
-    """How a test letter stands, as a page or as JSON."""
+    """Show a test letter's state, as a page or as JSON."""
     letter = load_sent_test(number)
     if letter is None:
         raise Http404(f"There is no test letter number {number}.")
@@ -77,15 +69,13 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
         "publishing/test_letter.html",
         {
             "letter": letter,
-            "draft": _draft_it_is_of(request),
-            # With the draft that it goes back to.
+            "draft": _draft_named(request),
             "again": request.get_full_path(),
         },
     )
 
 
-def _draft_it_is_of(request: HttpRequest) -> Draft | None:
-    """The draft that the address names, if it is still there."""
+def _draft_named(request: HttpRequest) -> Draft | None:
     try:
         return drafts.load_draft(uuid.UUID(request.GET.get(DRAFT, "")))
     except ValueError:
@@ -104,11 +94,7 @@ def _facts_of(letter: SentTest) -> dict[str, Any]:
 
 
 def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> HttpResponse:
-    """
-    What is wrong, at its field. The words are on the page, in a form that can be posted.
-
-    Its key is that of the form that was posted: perhaps a test of these words went under it.
-    """
+    """Show the errors, and the words in a form with the key of the posted one."""
     if wants_json(request):
         return JsonResponse({"errors": form.errors}, status=status)
     key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
@@ -124,7 +110,7 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
             ],
             "words": [
                 (name, request.POST[name])
-                for name in (*FIELDS, *BESIDE)
+                for name in (*FIELDS, *OTHER_FIELDS)
                 if name in request.POST and name != EMAIL
             ],
             "to": request.POST.get(EMAIL, ""),
@@ -137,7 +123,7 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
 
 
 def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
-    """The posted words and the address again, after something kept them from being looked at."""
+    """Show the posted words and address again, with one sentence."""
     form = SendTestForm(request.POST)
     form.add_error(None, sentence)
     return _refused(request, form, status=status)
@@ -148,25 +134,24 @@ def _flawed(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
 
 
 def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    form.add_error(None, "An earlier press of the same button is still at work; press again.")
-    return _refused(request, form)
+    sentence = "An earlier press of the same button is still at work; press again."
+    return form_again(request, sentence, status=200)
 
 
 def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    # The key is made of the words, so another letter has another key.
+    # The key is made from the words.
     raise AssertionError("two letters under one key of a test")
 
 
 def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
-    form = SendTestForm(request.POST)
-    form.add_error(None, f"{reason} Nothing was sent.")
-    return _refused(request, form)
+    return form_again(request, f"{reason} Nothing was sent.", status=200)
 
 
 def _key_of_test(key: str, fingerprint: bytes) -> str:
     """
-    Of the form's key and of what is in it: the form's own stands for its publication, and the same
-    form may send a test of each of its versions. The fingerprint is one that nobody can guess.
+    Return a key made from the form's key and its content.
+
+    The form's own key is for its publication, and one form may send many tests.
     """
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
 
@@ -180,12 +165,12 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     invalid_key=_without_a_key,
     key_of=_key_of_test,
 )
-def _posted(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
+def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     number = send_test(author_of(request), form.content, form.to)
     back = _where_from(request)
     draft = _draft_at(back)
     address = page_of_test(number, draft)
-    # Not the address it goes to: the answer is kept for a while, and whoever has it may be erased.
+    # Without the recipient: the answer is stored for a while, and the reader may be erased.
     if wants_json(request):
         return JsonResponse({"test": number, "address": address, "sentence": ON_ITS_WAY})
     if back:
@@ -194,7 +179,7 @@ def _posted(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
 
 
 def _draft_at(page: str) -> uuid.UUID | None:
-    """The draft whose composer that page of the desk is, if it is one."""
+    """Return the draft whose composer has this address."""
     try:
         found = resolve(urlsplit(page).path)
     except Resolver404:
@@ -203,7 +188,7 @@ def _draft_at(page: str) -> uuid.UUID | None:
 
 
 def _where_from(request: HttpRequest) -> str:
-    """The page of the desk that the form names as its own; nothing else is gone to."""
+    """Return the page of the desk that the form names as its own."""
     named = request.POST.get(NEXT, "")
     is_ours = url_has_allowed_host_and_scheme(named, allowed_hosts=None)
     return named if is_ours and named.startswith(reverse("desk:publish")) else ""

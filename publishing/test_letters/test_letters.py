@@ -1,8 +1,7 @@
 """
-Test letters: the letter as it stands in a form, as one marked mail to any address.
+Send the letter in a form as one marked test to any address.
 
-It goes the way of the real one: the same content, the same mail, an edition, a batch, a call, an
-answer on record. What it shows is what the readers' mails will do.
+It takes the same path as an issue: content, mail, edition, batch, call.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from delivery.humanise import clock
+from delivery.humanise import clock, counted
 from delivery.interface import (
     ReasonCode,
     TestLetter,
@@ -39,12 +38,12 @@ from subscribers.models import Subscriber
 
 
 class TooManyTestsError(Exception):
-    """The author has sent as many test letters as an hour may have; one sentence says so."""
+    """The author has used up the test letters of an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentTest:
-    """A test letter and how it stands, in one sentence; `is_settled` if nothing more is awaited."""
+    """A test letter and its state; `is_settled` once nothing more is awaited."""
 
     number: int
     subject: str
@@ -57,7 +56,7 @@ class SentTest:
 
     @property
     def tone(self) -> str:
-        """How a page shows it."""
+        """The tone of the note about it."""
         if self.outcome == Outcome.SENT:
             return "doubt" if self.came_back else "sent"
         if not self.is_settled:
@@ -66,7 +65,7 @@ class SentTest:
 
     @property
     def glyph(self) -> str:
-        """The sign that stands beside the sentence."""
+        """The glyph of the note about it."""
         if self.outcome == Outcome.SENT:
             return "attention" if self.came_back else "sent"
         return "failed" if self.is_settled else "held"
@@ -74,13 +73,13 @@ class SentTest:
 
 def send_test(author: uuid.UUID, content: Content, to: str) -> int:
     """
-    Have `content` sent to the address `to`, marked as a test; the number of the test letter.
+    Enqueue `content` as a test to the address `to`; return the number of the test letter.
 
-    Merge fields are filled for the reader with that address, if there is one and the author may
-    see readers. Raises `TooManyTestsError`.
+    Merge fields are those of the reader with that address, if the author may see readers. Raises
+    `TooManyTestsError`.
     """
     with transaction.atomic():
-        _keep_to_the_limit(author)
+        _check_limit(author)
         edition = Edition.objects.create(
             issue_id=TEST_ISSUE,
             version=next_number(),
@@ -94,19 +93,15 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
         return edition.version
 
 
-def _keep_to_the_limit(author: uuid.UUID) -> None:
-    # Their row is held, so that two at once do not both find room for one.
+def _check_limit(author: uuid.UUID) -> None:
+    # The lock keeps two concurrent posts from both finding room for one.
     get_user_model().objects.select_for_update(no_key=True).get(pk=author)
     within_the_hour = cast("Any", Now()) - timedelta(hours=1)
     sent = Edition.objects.filter(
         issue_id=TEST_ISSUE, author_id=author, published_at__gt=within_the_hour
     )
     if sent.count() >= settings.TESTS_PER_HOUR:
-        letters = (
-            "1 test letter"
-            if settings.TESTS_PER_HOUR == 1
-            else (f"{settings.TESTS_PER_HOUR:,} test letters")
-        )
+        letters = counted(settings.TESTS_PER_HOUR, "test letter")
         raise TooManyTestsError(
             f"You have sent {letters} within the hour, which is as many as go (TESTS_PER_HOUR); "
             "wait a while and send it again."
@@ -114,11 +109,7 @@ def _keep_to_the_limit(author: uuid.UUID) -> None:
 
 
 def _reader_of(address: str, author: uuid.UUID) -> tuple[str, ...]:
-    """
-    Address and fields as a reader's copy has them; without a reader the fields are empty.
-
-    An author who may not see readers does not learn that there is one with this address.
-    """
+    """Return address and fields of the reader with this address, if the author may see readers."""
     without_reader = (address, *[""] * len(FIELD_NAMES))
     if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
         return without_reader
@@ -127,7 +118,7 @@ def _reader_of(address: str, author: uuid.UUID) -> tuple[str, ...]:
 
 
 def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
-    """The address of the author's last test letter while that is kept, or their own."""
+    """Return the address of the author's last test letter, or their own."""
     own: str = getattr(author, "email", "")
     last = Edition.objects.filter(issue_id=TEST_ISSUE, author_id=author.pk)
     version = last.order_by("-version").values_list("version", flat=True).first()
@@ -138,7 +129,7 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
 
 
 def load_sent_test(number: int) -> SentTest | None:
-    """The test letter of this number and how it stands; None if there is none."""
+    """Return the test letter of this number."""
     letter = load_test_letter(number)
     if letter is None:
         return None
@@ -159,7 +150,7 @@ _GAVE_UP = frozenset({ReasonCode.TRIES_USED_UP, ReasonCode.PARKED})
 
 
 def letter_sentence(letter: TestLetter, zone: Any) -> str:
-    """How a test letter stands, in one sentence; its times are of this zone."""
+    """Return the state of a test letter as a sentence, with times in this zone."""
 
     def at(moment: datetime | None) -> str:
         return clock(moment, zone) if moment else ""

@@ -1,20 +1,20 @@
-"""`manage.py alarms`: the alarms that nobody has looked at yet, from a shell."""
+"""`manage.py alarms`: list unseen alarms, or mark those of an issue as seen."""
 
 from __future__ import annotations
 
-import uuid
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from delivery.interface import reason_sentence
 from delivery.monitoring.alarms import load_unseen, mark_seen
 from publishing.activity.record_activity import record_action_from_the_command_line
+from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    """Lists them, or notes that those of one issue were looked at; that stands in the log."""
+    """Lists the alarms, or marks those of one issue as seen, with a record in the log."""
 
     help = (
         "List the alarms that nobody has looked at yet. With --looked-at ISSUE those of that issue "
@@ -27,9 +27,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         alarms = load_unseen()
         if options["looked_at"]:
-            issue = _issue(options["looked_at"])
+            issue = parse_issue(options["looked_at"])
             its = [alarm for alarm in alarms if alarm.edition.issue_id == issue]
-            # The last of each edition stands for those before it.
+            # Marking the last alarm of an edition marks those before it.
             for last in {alarm.edition_id: alarm for alarm in its}.values():
                 mark_seen(last.edition_id, last.pk, None)
                 record_action_from_the_command_line(last.edition, "look_at_alarms")
@@ -43,12 +43,3 @@ class Command(BaseCommand):
             )
         if not alarms:
             self.stdout.write("No alarm waits to be looked at.")
-
-
-def _issue(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise CommandError(
-            f"--looked-at is {text!r}; expected the id of an issue, as `alarms` lists it."
-        ) from None

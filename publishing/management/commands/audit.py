@@ -1,4 +1,4 @@
-"""`manage.py audit`: checks the books."""
+"""`manage.py audit`: check the counts of editions against their rows."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from delivery.humanise import counted
 from delivery.models import Edition
 from delivery.reports.audit import find_violations
 from delivery.reports.audit_sentences import violation_sentence
-from publishing.editions.parse_edition_name import parse_issue_id
+from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    """Prints each violation; exit 1 if there is any."""
+    """Prints each violation; exits 1 if there is any."""
 
     help = "Check the books of one issue, or of all, against the rows they stand for."
 
@@ -24,14 +24,10 @@ class Command(BaseCommand):
         parser.add_argument("issue", nargs="?", help="the issue's id (default: all)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        issue = parse_issue(options["issue"])
         editions = Edition.objects.order_by("pk")
-        if options["issue"] is not None:
-            try:
-                editions = editions.filter(issue_id=parse_issue_id(options["issue"]))
-            except ValueError as error:
-                raise CommandError(str(error)) from None
-            if not editions:
-                raise CommandError(f"There is no issue {options['issue']}.")
+        if issue:
+            editions = editions.filter(issue_id=issue)
         checked = list(editions.values_list("pk", flat=True))
         violations = find_violations(checked)
         for violation in violations:

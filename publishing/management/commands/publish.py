@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
@@ -22,6 +22,8 @@ from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.versions import EVERYONE, NOBODY, VersionRefusedError, overlap_warnings
+from publishing.flash_messages import to_nobody
+from publishing.management.edition_command import VersionedCommand
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     PublishResult,
@@ -35,17 +37,13 @@ from publishing.scheduling.local_time import InvalidMomentError, Moment, read_mo
 LARGEST_FILE = 4 * LONGEST_PART
 
 
-class Command(BaseCommand):
-    """Reads options and files, calls `publish` once, prints what came of it."""
+class Command(VersionedCommand):
+    """Reads options and files, publishes once, and prints the result."""
 
     help = (
         "Publish an issue to everyone who is confirmed; with --issue and --version, the next "
         "version of one. The last line is JSON."
     )
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Django's own --version tells Django's version; here it names the edition's.
-        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--title", required=True, help="becomes the subject")
@@ -110,9 +108,9 @@ class Command(BaseCommand):
             _read(options["text_file"]),
             _utf8("--preheader", options["preheader"]),
         )
-        flaws = find_problems(content)
-        if flaws:
-            raise CommandError(" ".join(flaw.sentence for flaw in flaws))
+        problems = find_problems(content)
+        if problems:
+            raise CommandError(" ".join(problem.sentence for problem in problems))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
         goes_to = options["goes_to"]
         author, key = _author(options["author"]), _key(options["idempotency_key"])
@@ -131,7 +129,7 @@ class Command(BaseCommand):
         except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
         edition = published.edition
-        for sentence in _worth_knowing(published, content, goes_to, unlisted=options["unlisted"]):
+        for sentence in _remarks(published, content, goes_to, unlisted=options["unlisted"]):
             self.stderr.write(sentence)
         self.stdout.write(
             json.dumps(
@@ -146,10 +144,10 @@ class Command(BaseCommand):
         sys.stdout.flush()
 
 
-def _worth_knowing(
+def _remarks(
     published: PublishResult, content: Content, goes_to: str | None, *, unlisted: bool
 ) -> list[str]:
-    """What the numbers alone do not say, a sentence each."""
+    """Return what the numbers alone do not say, a sentence each."""
     edition = published.edition
     sentences = []
     if not published.created and not has_content(edition, content):
@@ -165,22 +163,10 @@ def _worth_knowing(
     if edition.control == Edition.Control.SCHEDULED:
         sentences.append(waits_for_its_time(edition))
     elif not edition.audience:
-        sentences.append(_to_nobody(edition))
+        sentences.append(ARCHIVE_ONLY if edition.goes_to == NOBODY else to_nobody(edition))
     if published.created and edition.version > 1:
         sentences += overlap_warnings(edition.issue_id, edition.version, edition.goes_to)
     return sentences
-
-
-def _to_nobody(edition: Edition) -> str:
-    match edition.goes_to:
-        case "nobody":
-            return ARCHIVE_ONLY
-        case "reached":
-            return "This version goes to nobody: no reader of an earlier one is confirmed any more."
-        case "unreached":
-            return "This version goes to nobody: an earlier one reached every confirmed reader."
-        case _:
-            return "This issue goes to nobody: there is no confirmed reader yet."
 
 
 def _version(
@@ -201,7 +187,7 @@ def _read(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        # Not by the size it claims: a device claims none and never ends.
+        # A device has no size and never ends.
         with path.open("rb") as file:
             found = file.read(LARGEST_FILE + 1)
         if len(found) > LARGEST_FILE:
@@ -214,7 +200,7 @@ def _read(path: Path | None) -> str:
 
 
 def _utf8(option: str, given: str) -> str:
-    """What was given, if it can be stored; bytes that are no UTF-8 arrive as lone surrogates."""
+    """Return an option's text. Bytes that are not UTF-8 arrive as lone surrogates."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -242,7 +228,7 @@ def _seconds(given: str) -> float:
 
 
 def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
-    """When it goes out; None for now. What stands under its key already is not judged again."""
+    """Return when it goes out; None for now. A known key accepts a time in the past."""
     local = options["at"]
     if local is None:
         for name in ("zone", "first", "second"):

@@ -1,4 +1,4 @@
-"""`manage.py reconcile`: brings what Postmark has into our record, and says what it has not."""
+"""`manage.py reconcile`: record what Postmark has, and report what it does not have."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ from delivery.interface import (
 from delivery.models import Edition
 from delivery.rules.edition_state import EditionState
 from publishing.editions.dropped_sentence import dropped_sentence
-from publishing.editions.parse_edition_name import parse_issue_id
 from publishing.editions.status import load_status
+from publishing.management.edition_command import parse_issue
 
-NEEDS_A_PERSON = 3
-# Often enough to be watched, seldom enough to be read in a log.
+NEEDS_DECISION = 3
 LINE_EVERY_S = 5.0
 CLOCK = "%Y-%m-%d %H:%M:%S"
-_GOES_ON = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
+_RUNNING = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
 
 
 class Command(BaseCommand):
-    """Reads options, runs once, prints what was found."""
+    """Runs once and prints what was found."""
 
     help = (
         "Compare our record with Postmark's: of one issue, or of all that are open, not "
@@ -58,20 +57,21 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Django shows all of stderr as errors; most of this is news.
+        # Most of stderr is progress, and not an error.
         self.stderr.style_func = str
-        self._said_at = -LINE_EVERY_S
-        issue = self._issue(options["issue"])
+        self._written_at = -LINE_EVERY_S
+        issue = parse_issue(options["issue"])
+        self._report_dropped(issue)
         if options["restored"]:
             database_identity.declare_restored()
         else:
             database_identity.check_identity()
         unreconciled = _unreconciled(issue)
         try:
-            outcome = reconcile(issue, waits=not options["no_wait"], tell=self._tell)
+            outcome = reconcile(issue, waits=not options["no_wait"], tell=self._report_progress)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
-            # What was reconciled until then goes on, and the next run does not know it any more.
-            self._say_what_goes_on(unreconciled)
+            # The next run no longer knows what was reconciled until now.
+            self._report_running(unreconciled)
             if isinstance(end, KeyboardInterrupt):
                 raise
             raise CommandError(
@@ -80,56 +80,45 @@ class Command(BaseCommand):
             ) from None
         if self.stderr.isatty():
             self.stderr.write("")
-        self._say_what_is_odd(outcome)
-        self._say_what_goes_on(unreconciled)
+        self._report_differences(outcome)
+        self._report_running(unreconciled)
         if outcome.again_at is not None:
             command = " ".join(filter(None, ("./homing reconcile", options["issue"])))
             self.stderr.write(f"Run {command} again after {outcome.again_at:{CLOCK}} UTC.")
-        self.stdout.write(
-            json.dumps(
-                {
-                    "editions": outcome.editions,
-                    "found": sum(report.found for report in outcome.reports),
-                    "recorded": outcome.recorded,
-                    "missing": sum(report.missing for report in outcome.reports),
-                    "twice": sum(report.twice for report in outcome.reports),
-                    "reconciled": outcome.reconciled,
-                    "of_unknown_versions": sum(count for _, _, count in outcome.unknown),
-                    "too_fresh": sum(report.too_fresh for report in outcome.reports),
-                    "again_at": outcome.again_at and outcome.again_at.isoformat(),
-                }
-            )
-        )
+        totals = {
+            name: sum(getattr(report, name) for report in outcome.reports)
+            for name in ("found", "missing", "twice", "too_fresh")
+        }
+        result = {
+            "editions": outcome.editions,
+            "recorded": outcome.recorded,
+            "reconciled": outcome.reconciled,
+            **totals,
+            "of_unknown_versions": sum(count for _, _, count in outcome.unknown),
+            "again_at": outcome.again_at and outcome.again_at.isoformat(),
+        }
+        self.stdout.write(json.dumps(result))
         self.stdout.flush()
-        odd = any(report.missing or report.twice for report in outcome.reports)
-        if odd or outcome.obstacles or outcome.unknown or outcome.again_at:
-            sys.exit(NEEDS_A_PERSON)
+        differs = totals["missing"] or totals["twice"]
+        if differs or outcome.obstacles or outcome.unknown or outcome.again_at:
+            sys.exit(NEEDS_DECISION)
 
-    def _issue(self, text: str | None) -> uuid.UUID | None:
-        if text is None:
-            return None
-        try:
-            issue = parse_issue_id(text)
-        except ValueError as error:
-            raise CommandError(str(error)) from None
-        editions = Edition.objects.filter(issue_id=issue).order_by("version")
-        if not editions.exists():
-            raise CommandError(f"There is no issue {text}.")
-        for edition in editions.filter(copies_dropped_at__isnull=False):
-            self.stderr.write(
-                f"Version {edition.version} is left out. "
-                f"{dropped_sentence(edition.copies_dropped_at)}"
-            )
-        return issue
+    def _report_dropped(self, issue: uuid.UUID | None) -> None:
+        if issue is None:
+            return
+        dropped = Edition.objects.filter(issue_id=issue, copies_dropped_at__isnull=False)
+        for edition in dropped.order_by("version"):
+            sentence = dropped_sentence(edition.copies_dropped_at)
+            self.stderr.write(f"Version {edition.version} is left out. {sentence}")
 
-    def _tell(self, line: str) -> None:
+    def _report_progress(self, line: str) -> None:
         if self.stderr.isatty():
             self.stderr.write(f"\r\x1b[K{line}", ending="")
-        elif time.monotonic() - self._said_at >= LINE_EVERY_S:
-            self._said_at = time.monotonic()
+        elif time.monotonic() - self._written_at >= LINE_EVERY_S:
+            self._written_at = time.monotonic()
             self.stderr.write(line)
 
-    def _say_what_is_odd(self, outcome: ReconcileResult) -> None:
+    def _report_differences(self, outcome: ReconcileResult) -> None:
         missing, too_fresh, not_asked, strangers, aside, twice = (
             sum(getattr(report, name) for report in outcome.reports)
             for name in ("missing", "too_fresh", "not_asked", "strangers", "aside", "twice")
@@ -159,23 +148,23 @@ class Command(BaseCommand):
                 f"{obstacle_sentence(obstacle)}"
             )
 
-    def _say_what_goes_on(self, were_unreconciled: Sequence[int]) -> None:
-        """A person may have held it back after the backup was taken, which nobody else knows."""
+    def _report_running(self, were_unreconciled: Sequence[int]) -> None:
+        """Name what runs again: an operator may have stopped it after the backup was taken."""
         reconciled = Edition.objects.filter(
             pk__in=were_unreconciled, unreconciled_since__isnull=True
         ).order_by("pk")
-        goes_on = [
+        running = [
             status
             for status in map(load_status, reconciled.values_list("pk", flat=True))
-            if status.state in _GOES_ON and not status.books.is_transactional
+            if status.state in _RUNNING and not status.books.is_transactional
         ]
-        for status in goes_on:
+        for status in running:
             books = status.books
             self.stderr.write(
                 f"Goes on: “{books.title}”, version {books.version} of issue {books.issue}: "
                 f"{status.words}. {status.reason}".rstrip()
             )
-        if goes_on:
+        if running:
             self.stderr.write(
                 "Was one of them paused, called back or cancelled after the backup was taken? The "
                 "database does not know it: do it again, before workers start."

@@ -221,5 +221,6 @@ def test_a_letter_that_was_stored_with_such_a_character_does_not_end_the_feed_ei
 
     page = anybody.get("/archive/feed.xml")
 
-    assert entries_of(page) == ["<p>They\nwait.</p>"]
+    assert entries_of(page) == ["<p>They wait.</p>"]
+    assert "They\nwait." in page.answer.content.decode()
     assert "<title>On herons</title>" in page.html
