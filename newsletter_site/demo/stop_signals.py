@@ -29,7 +29,7 @@ class StopSignals:
         """Note signals from now on."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # nohup ignores SIGHUP, and that stays.
-            if signal.getsignal(number) != signal.SIG_IGN:
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:

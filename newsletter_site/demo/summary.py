@@ -53,8 +53,7 @@ def _about_readers(readers: ImportedReaders) -> Iterator[str]:
     for row in readers.rejected[:REJECTED_SHOWN]:
         yield f"{INDENT * 4}line {row.line}: {row.email} ({reason_sentence(row)})"
     if readers.mailable != readers.total:
-        states = ", ".join(f"{number:,} {state}" for state, number in readers.states.most_common())
-        yield f"{INDENT}On the list now: {states}."
+        yield f"{INDENT}{readers.mailable:>10,}  to mail now, of {readers.total:,} on the list"
 
 
 def _about_the_form(observed: Observed) -> Iterator[str]:

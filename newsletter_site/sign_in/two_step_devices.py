@@ -13,11 +13,11 @@ import math
 import re
 import secrets
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import Enum
 from typing import Any, cast
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
@@ -114,7 +114,7 @@ def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode 
             return checked
         TOTPDevice.objects.filter(user=author).exclude(pk=device.pk).delete()
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
-        _end_sessions(author, _now())
+        _set_since(author, Now())
         record("set_up_two_step", author)
         return _make_recovery_codes(author)
 
@@ -167,7 +167,7 @@ def remove(author: Any, *, by_operator: bool = False) -> bool:
         TOTPDevice.objects.filter(user=author).delete()
         StaticDevice.objects.filter(user=author).delete()
         if was_on:
-            _end_sessions(author, None)
+            _set_since(author, None)
             if by_operator:
                 record_operator("remove_two_step_by_operator", author)
             else:
@@ -214,14 +214,8 @@ def _lock(author: Any) -> None:
     User.objects.select_for_update().get(pk=author.pk)
 
 
-def _end_sessions(author: Any, since: datetime | None) -> None:
-    """Change a part of the hash that every session is compared with (`User`)."""
+def _set_since(author: Any, since: Now | None) -> None:
+    """End all sessions: they are compared with a hash that contains this time (`User`)."""
     author.two_step_since = since
     author.save(update_fields=["two_step_since"])
-
-
-def _now() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        now: datetime = cursor.fetchone()[0]
-        return now
+    author.refresh_from_db(fields=["two_step_since"])

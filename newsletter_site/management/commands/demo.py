@@ -1,4 +1,4 @@
-"""`manage.py demo`: the main job end to end, with nothing installed beforehand."""
+"""`manage.py demo`: publish and deliver a sample issue on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from newsletter_site.embedded_postgres import EmbeddedPostgresError
 
 
 class Command(BaseCommand):
-    """Reads one option, runs the demo, ends with its exit code."""
+    """Runs the demo; its exit code says whether every promise was kept."""
 
     help = (
         "Show the main job: start a database, a sandbox, a site and workers, import sample "
@@ -42,7 +42,7 @@ class Command(BaseCommand):
                 "unset DATABASE_URL, SECRET_KEY and POSTMARK_SERVER_TOKEN, or set DEBUG=on."
             )
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # Terminals that know no curly quotes.
+            sys.stdout.reconfigure(errors="replace")  # A terminal may have no curly quotes.
         stop = StopSignals()
         stop.listen()
         try:
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         except StoppedError:
             sys.exit(128 + stop.number)
         except BrokenPipeError:
-            # Nobody reads any more; Python would complain when it flushes the rest at its end.
+            # Python would fail again when it flushes the rest at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OperationalError as error:
