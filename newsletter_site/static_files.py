@@ -1,10 +1,7 @@
 """
-How the site names its static files: with a hash of their content once they were collected.
+The storage of static files: after `collectstatic` with a hash in their names, otherwise without.
 
-`manage.py collectstatic` writes them to STATIC_ROOT under such names, and beside each a compressed
-one; a browser may keep what has such a name for ever. Before that, and for a file that came
-later, a page names the file as it stands in the checkout. A page without a style sheet is worse
-than one whose style sheet is asked for again every minute.
+Browsers keep files with a hash for ever. A page without collected files still has its style sheet.
 """
 
 from __future__ import annotations
@@ -13,13 +10,13 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
-    """The collected files by their hashed names, every other file by its own."""
+    """Collected files have hashed names, all others their own."""
 
-    # Scripts import one another: an old part must not meet a new whole.
+    # A script must not import an old version of another one.
     support_js_module_import_aggregation = True
 
     def stored_name(self, name: str) -> str:
-        """The name that a page asks for."""
+        """The name in a page."""
         try:
             return super().stored_name(name)
         except ValueError:
@@ -27,5 +24,5 @@ class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
 
     @property
     def is_collected(self) -> bool:
-        """Whether anything was collected at all."""
+        """Whether files were collected."""
         return bool(self.hashed_files)

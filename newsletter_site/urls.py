@@ -1,11 +1,13 @@
-"""Which address leads where."""
+"""The URLs of the site."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
+from django.views.decorators.cache import cache_control
+from django.views.generic import RedirectView
 
 from newsletter_site.api.api import addresses
 from newsletter_site.api.openapi_document import openapi
-from newsletter_site.favicon import favicon
 from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import let_in, sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
@@ -15,6 +17,11 @@ from publishing.images.images_view import serve_image
 
 handler400 = "newsletter_site.middleware.unknown_host.bad_request"
 handler500 = "newsletter_site.middleware.database_unavailable.server_error"
+
+# Browsers ask for it by this name, whatever a page says.
+favicon = cache_control(public=True, max_age=86_400)(
+    RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")
+)
 
 urlpatterns = [
     path("", include("newsletter_site.operations.urls")),
