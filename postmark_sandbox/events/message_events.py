@@ -110,7 +110,7 @@ class MessageEvents:
         complaint = kind is SPAM_COMPLAINT
         outcome = EventType.COMPLAINED if complaint else EventType.BOUNCED
         self._note(message, outcome, kind.name, address, bounce=bounce, instead=instead)
-        self._webhooks.send([_bounce_webhook(bounce)], times)
+        self._webhooks.send([bounce_webhook(bounce)], times)
         if kind.inactive:
             reason = "SpamComplaint" if complaint else "HardBounce"
             self.suppress(message.stream, address, reason, "Recipient", message)
@@ -130,7 +130,7 @@ class MessageEvents:
         """Put an address on the list of a stream; tell the webhooks if that changes it."""
         entry = Suppression(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
-            event = _subscription_webhook(stream, entry.address, origin, entry.at_ns)
+            event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
             event |= {"SuppressSending": True, "SuppressionReason": reason}
             if message is not None and origin == "Recipient":
                 event |= {"MessageID": message.id, "Metadata": message.metadata}
@@ -142,7 +142,7 @@ class MessageEvents:
         webhooks."""
         if self._suppressions.lift(stream, address):
             self._bounces.activate(stream, address)
-            event = _subscription_webhook(stream, address.lower(), origin, now_ns())
+            event = subscription_webhook(stream, address.lower(), origin, now_ns())
             self._webhooks.send([event])
 
     def reactivate(self, message: Message, address: str) -> None:
@@ -219,7 +219,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
     }
 
 
-def _bounce_webhook(bounce: Bounce) -> dict[str, Any]:
+def bounce_webhook(bounce: Bounce) -> dict[str, Any]:
     """`Bounce` or `SpamComplaint`. `Content` is posted only where it is wanted."""
     return {
         **bounce.as_json(),
@@ -229,7 +229,7 @@ def _bounce_webhook(bounce: Bounce) -> dict[str, Any]:
     }
 
 
-def _subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> dict[str, Any]:
+def subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> dict[str, Any]:
     """`SubscriptionChange` for an address that came off the list, by the account."""
     return {
         "RecordType": "SubscriptionChange",

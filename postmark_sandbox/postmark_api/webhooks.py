@@ -6,11 +6,14 @@ from uuid import uuid4
 
 import orjson
 
+from postmark_sandbox.events.message_events import bounce_webhook, subscription_webhook
+from postmark_sandbox.faults.webhook_faults import delivery_fields
 from postmark_sandbox.http.post import Poster, PostResult
 from postmark_sandbox.http.response import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
 from postmark_sandbox.rules.streams import SERVER_ID
+from postmark_sandbox.state.bounces import Bounce
 from postmark_sandbox.state.webhooks import INVALID, NOT_VERIFIED, Webhook
 from postmark_sandbox.times import now_ns, utc_text
 
@@ -118,46 +121,36 @@ def _failure(results: list[dict[str, Any]]) -> str | None:
 
 def _test_event(trigger: str, stream: str) -> dict[str, Any]:
     """An event about no message. Postmark's test events are not documented."""
-    at, details = utc_text(now_ns()), "A test event."
-    event: dict[str, Any] = {
+    at_ns = now_ns()
+    if trigger in ("Bounce", "SpamComplaint"):
+        bounce = Bounce(
+            id=1,
+            type=HARD_BOUNCE if trigger == "Bounce" else SPAM_COMPLAINT,
+            message_id=NO_MESSAGE,
+            address=NOBODY,
+            sender=NOBODY,
+            stream=stream,
+            tag="verification",
+            subject="A test event",
+            metadata={},
+            at_ns=at_ns,
+            source="",
+        )
+        return bounce_webhook(bounce)
+    seen = {"ReceivedAt": utc_text(at_ns), "Platform": "Unknown", "Geo": {}}
+    own: dict[str, dict[str, Any]] = {
+        "SubscriptionChange": subscription_webhook(stream, NOBODY, "Recipient", at_ns)
+        | {"SuppressSending": True, "SuppressionReason": "ManualSuppression"},
+        "Delivery": delivery_fields(NOBODY),
+        "Open": {**seen, "FirstOpen": True, "ReadSeconds": 0},
+        "Click": {**seen, "ClickLocation": "HTML", "OriginalLink": "https://unknown.example/"},
+    }
+    return own[trigger] | {
         "RecordType": trigger,
         "MessageStream": stream,
         "ServerID": SERVER_ID,
         "MessageID": NO_MESSAGE,
+        "Recipient": NOBODY,
         "Tag": "verification",
         "Metadata": {},
     }
-    if trigger in ("Bounce", "SpamComplaint"):
-        kind = HARD_BOUNCE if trigger == "Bounce" else SPAM_COMPLAINT
-        return event | {
-            "ID": 1,
-            "Type": kind.type,
-            "TypeCode": kind.code,
-            "Name": kind.name,
-            "Description": details,
-            "Details": details,
-            "Email": NOBODY,
-            "From": NOBODY,
-            "BouncedAt": at,
-            "DumpAvailable": False,
-            "Inactive": True,
-            "CanActivate": kind.can_activate,
-            "Subject": "A test event",
-        }
-    seen = {"ReceivedAt": at, "Platform": "Unknown", "Geo": {}}
-    own: dict[str, dict[str, Any]] = {
-        "SubscriptionChange": {
-            "ChangedAt": at,
-            "Origin": "Recipient",
-            "SuppressSending": True,
-            "SuppressionReason": "ManualSuppression",
-        },
-        "Delivery": {"DeliveredAt": at, "Details": details},
-        "Open": {**seen, "FirstOpen": True, "ReadSeconds": 0},
-        "Click": {
-            **seen,
-            "ClickLocation": "HTML",
-            "OriginalLink": "https://unknown.example/",
-        },
-    }
-    return event | {"Recipient": NOBODY} | own[trigger]
