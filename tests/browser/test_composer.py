@@ -86,10 +86,10 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
 
     is_saved(composer)
     expect(composer.locator(".saved")).to_have_text(
-        re.compile(r"Saved \d\d:\d\d:\d\d by itself; also kept on this device")
+        re.compile(r"Saved\s+\d\d:\d\d:\d\d\s+by itself; also kept on this device")
     )
     expect(shown(composer).get_by_text("they have gone.")).to_be_visible()
-    expect(composer.locator("[data-beside=subject]")).to_have_text(TITLE)
+    expect(composer.locator("[data-stat=subject]")).to_have_text(TITLE)
     expect(composer.locator("[data-count]")).to_have_text(re.compile(r"\d words, \d+ kB as mail."))
     draft = Draft.objects.get()
     assert (draft.title, draft.letter) == (TITLE, LETTER)
@@ -409,7 +409,7 @@ def test_return_in_the_title_saves_and_does_nothing_else(writing):
     writing.get_by_label("Title and subject").fill("Another title")
     writing.get_by_label("Title and subject").press("Enter")
 
-    expect(writing.locator("[data-beside=subject]")).to_have_text("Another title")
+    expect(writing.locator("[data-stat=subject]")).to_have_text("Another title")
     assert Draft.objects.get().format == MARKDOWN
     assert writing.get_by_label("Title and subject").input_value() == "Another title"
 
