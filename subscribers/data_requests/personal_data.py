@@ -8,8 +8,9 @@ can leave out what another shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
 import orjson
 from django.db.models import Q
@@ -41,79 +42,7 @@ _KEYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentEntry:
-    """One record of consent."""
-
-    at: datetime
-    act: str
-    how: str
-    network: str
-    values: Mapping[str, str]
-    wording: str
-    file: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class MailEntry:
-    """One mail that was made for them: a letter, or one that they asked for."""
-
-    title: str
-    version: int
-    kind: str
-    published_at: datetime
-    outcome: str
-    sent_at: datetime | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class BounceEntry:
-    """Mail that came back, or that they called spam."""
-
-    at: datetime
-    type: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressionEntry:
-    """Why the address is not mailed, whoever it belongs to."""
-
-    reason: str
-    origin: str
-    at: datetime
-    lifted_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderEvent:
-    """An event that the mail provider reported about the address, as it came."""
-
-    at: datetime
-    kind: str
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderRequest:
-    """A change that the mail provider was asked for, and what it answered."""
-
-    at: datetime
-    change: str
-    state: str
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderSuppression:
-    """What the provider's own list of a stream says of the address."""
-
-    stream: str
-    refuses: bool
-    reason: str
-    at: datetime
+Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +50,9 @@ class PersonalData:
     """
     Everything that is held about one reader. Lists are in the order of time, oldest first.
 
-    `mails_not_known` counts letters since they came whose recipients are not kept any more.
+    `mails`: letters, and mails that they asked for. `mails_not_known` counts letters since they
+    came whose recipients are not kept any more. `provider_…`: what the provider's own lists say of
+    the address, what it was asked to change, and what it reported.
     """
 
     id: int
@@ -132,21 +63,24 @@ class PersonalData:
     known_since: datetime
     source: str
     file: str
-    consent: Sequence[ConsentEntry]
-    mails: Sequence[MailEntry]
+    consent: Sequence[Entry]
+    mails: Sequence[Entry]
     mails_not_known: int
-    bounces: Sequence[BounceEntry]
-    suppression: SuppressionEntry | None
-    provider_suppressions: Sequence[ProviderSuppression]
-    provider_requests: Sequence[ProviderRequest]
-    provider_events: Sequence[ProviderEvent]
+    bounces: Sequence[Entry]
+    suppression: Entry | None
+    provider_suppressions: Sequence[Entry]
+    provider_requests: Sequence[Entry]
+    provider_events: Sequence[Entry]
 
     def as_json(self) -> bytes:
         """The same for another program or for keeping, indented for human readers."""
-        facts = asdict(self)
-        del facts["id"]
-        facts["consent"] = list(map(_with_fields, facts["consent"]))
-        facts = {_KEYS.get(key, key): value for key, value in _with_fields(facts).items()}
+        facts: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "values":
+                facts.update(value)
+            elif field.name != "id":
+                facts[_KEYS.get(field.name, field.name)] = value
         return orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def as_file(self) -> HttpResponse:
@@ -161,6 +95,11 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
     reader = Subscriber.objects.select_related("subscriber_import").filter(id=subscriber_id).first()
     if reader is None:
         return None
+    suppressions = Suppression.objects.filter(address_key=reader.email_key)
+    bounces = Bounce.objects.filter(subscriber=reader).order_by("at", "id")
+    dropped = Edition.objects.filter(
+        copies_dropped_at__isnull=False, published_at__gte=reader.created_at
+    )
     return PersonalData(
         id=reader.pk,
         address=reader.email,
@@ -172,69 +111,39 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
         file=reader.subscriber_import.filename if reader.subscriber_import else "",
         consent=_load_consent(reader),
         mails=_load_mails(reader),
-        mails_not_known=Edition.objects.filter(
-            copies_dropped_at__isnull=False, published_at__gte=reader.created_at
-        ).count(),
-        bounces=[
-            BounceEntry(bounce.at, bounce.type, bounce.description)
-            for bounce in Bounce.objects.filter(subscriber=reader).order_by("at", "id")
-        ],
-        suppression=_load_suppression(reader),
+        mails_not_known=dropped.count(),
+        bounces=list(bounces.values("at", "type", "description")),
+        suppression=suppressions.values("reason", "origin", "at", "lifted_at").first(),
         provider_suppressions=[
-            ProviderSuppression(entry.stream, entry.refuses, entry.reason, entry.at)
-            for entry in load_provider_suppressions(reader.email)
+            {"stream": one.stream, "refuses": one.refuses, "reason": one.reason, "at": one.at}
+            for one in load_provider_suppressions(reader.email)
         ],
         provider_requests=[
-            ProviderRequest(change.asked_at, change.change, change.state, change.said)
-            for change in reversed(load_suppression_changes(reader.email))
+            {"at": one.asked_at, "change": one.change, "state": one.state, "said": one.said}
+            for one in reversed(load_suppression_changes(reader.email))
         ],
         provider_events=[
-            ProviderEvent(event["received_at"], event["kind"], event["body"])
+            {"at": event["received_at"], "kind": event["kind"], "body": event["body"]}
             for event in load_events_about(reader.email)
         ],
     )
 
 
-def _load_suppression(reader: Subscriber) -> SuppressionEntry | None:
-    found = Suppression.objects.filter(address_key=reader.email_key).first()
-    if found is None:
-        return None
-    return SuppressionEntry(found.reason, found.origin, found.at, found.lifted_at)
-
-
-def _with_fields(facts: Mapping[str, object]) -> dict[str, object]:
-    """The reader's fields beside the other keys, and not below one of their own."""
-    flat: dict[str, object] = {}
-    for key, value in facts.items():
-        if key == "values" and isinstance(value, Mapping):
-            flat.update(value)
-        else:
-            flat[key] = value
-    return flat
-
-
-def _load_consent(reader: Subscriber) -> list[ConsentEntry]:
-    records = (
-        ConsentRecord.objects.filter(subscriber=reader)
-        .select_related("wording", "subscriber_import")
-        .order_by("id")
-    )
+def _load_consent(reader: Subscriber) -> list[Entry]:
+    records = ConsentRecord.objects.filter(subscriber=reader).order_by("id")
     return [
-        ConsentEntry(
-            at=record.at,
-            act=record.act,
-            how=record.how,
-            network=record.network,
-            values=record.values_of_fields,
-            wording=record.wording.text if record.wording else "",
-            file=record.subscriber_import.filename if record.subscriber_import else "",
-            detail=record.detail,
-        )
-        for record in records
+        {
+            **{key: getattr(record, key) for key in ("at", "act", "how", "network")},
+            **record.values_of_fields,
+            "wording": record.wording.text if record.wording else "",
+            "file": record.subscriber_import.filename if record.subscriber_import else "",
+            "detail": record.detail,
+        }
+        for record in records.select_related("wording", "subscriber_import")
     ]
 
 
-def _load_mails(reader: Subscriber) -> list[MailEntry]:
+def _load_mails(reader: Subscriber) -> list[Entry]:
     """By the primary key, one look for each issue: deliveries are not indexed by reader."""
     editions = {
         (edition.issue_id, edition.version): edition
@@ -253,14 +162,14 @@ def _load_mails(reader: Subscriber) -> list[MailEntry]:
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
         mails.append(
-            MailEntry(
-                title=FieldTemplate(title, html=False).fill(values),
-                version=edition.version,
-                kind=edition.kind,
-                published_at=edition.published_at,
-                outcome=delivery.outcome,
-                sent_at=delivery.sent_at,
-                reason=reason_sentence(delivery.reason),
-            )
+            {
+                "title": FieldTemplate(title, html=False).fill(values),
+                "version": edition.version,
+                "kind": edition.kind,
+                "published_at": edition.published_at,
+                "outcome": delivery.outcome,
+                "sent_at": delivery.sent_at,
+                "reason": reason_sentence(delivery.reason),
+            }
         )
-    return sorted(mails, key=lambda mail: (mail.published_at, mail.version))
+    return sorted(mails, key=lambda mail: (mail["published_at"], mail["version"]))

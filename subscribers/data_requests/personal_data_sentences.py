@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from types import MappingProxyType
 
 from delivery.reader_fields import READER_FIELDS
-from subscribers.data_requests.personal_data import (
-    ConsentEntry,
-    MailEntry,
-    PersonalData,
-    ProviderEvent,
-)
+from subscribers.data_requests.personal_data import Entry, PersonalData
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import why_suppressed
@@ -51,28 +45,6 @@ MAILS_SHOWN = 50  # the latest; the file has them all
 
 
 @dataclass(frozen=True, slots=True)
-class ConsentLine:
-    """One record of consent as a sentence, with its details."""
-
-    at: datetime
-    sentence: str
-    details: Sequence[str]
-    wording: str
-
-
-@dataclass(frozen=True, slots=True)
-class MailLine:
-    """One mail that was made for them."""
-
-    title: str
-    version: int
-    is_letter: bool
-    published_at: datetime
-    outcome: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class PersonalDataText:
     """What a page shows of personal data. The latest mail comes first."""
 
@@ -81,9 +53,9 @@ class PersonalDataText:
     source: str
     suppression: str
     provider: Sequence[str]
-    consent: Sequence[ConsentLine]
-    mails: Sequence[MailLine]
-    events: Sequence[ProviderEvent]
+    consent: Sequence[Entry]
+    mails: Sequence[Entry]
+    events: Sequence[Entry]
 
 
 # On a reader's own page.
@@ -99,7 +71,7 @@ _TO_THE_READER: Mapping[str, str] = MappingProxyType(
 def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText:
     """Personal data in words; `to_reader` if its owner reads them."""
     suppression = data.suppression
-    is_suppressed = suppression is not None and not suppression.lifted_at
+    is_suppressed = suppression is not None and not suppression["lifted_at"]
     return PersonalDataText(
         fields=[
             ("Address", data.address),
@@ -109,13 +81,13 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText
         source=_source(data),
         suppression=(
             "The address may not be mailed: "
-            f"{why_suppressed(suppression.reason, suppression.origin)}."
+            f"{why_suppressed(suppression['reason'], suppression['origin'])}."
         )
         if suppression and is_suppressed
         else "",
         provider=_provider(data),
         consent=[_consent(entry, _TO_THE_READER if to_reader else {}) for entry in data.consent],
-        mails=[_mail(mail, to_reader) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
+        mails=[_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
         events=list(reversed(data.provider_events))[:MAILS_SHOWN],
     )
 
@@ -126,40 +98,34 @@ def _source(data: PersonalData) -> str:
     return How.API.label if data.source == Subscriber.Source.API else "by a sign-up"
 
 
-def _mail(mail: MailEntry, to_reader: bool) -> MailLine:
-    return MailLine(
-        mail.title,
-        mail.version,
-        mail.kind == "newsletter",
-        mail.published_at,
-        OUTCOMES[mail.outcome],
-        mail.reason,
-    )
+def _mail(mail: Entry) -> Entry:
+    is_letter = mail["kind"] == "newsletter"
+    return {**mail, "is_letter": is_letter, "outcome": OUTCOMES[mail["outcome"]]}
 
 
 def _provider(data: PersonalData) -> list[str]:
     """What the provider's own lists say, and where it refused what it was asked for."""
     sentences = [
-        f"Refuses the address on the stream “{entry.stream}” ({entry.reason})."
+        f"Refuses the address on the stream “{entry['stream']}” ({entry['reason']})."
         for entry in data.provider_suppressions
-        if entry.refuses
+        if entry["refuses"]
     ]
-    if data.provider_requests and (last := data.provider_requests[-1]).state == "refused":
-        sentences.append(f"Was asked to {last.change} the address and would not: {last.said}")
+    if data.provider_requests and (last := data.provider_requests[-1])["state"] == "refused":
+        sentences.append(f"Was asked to {last['change']} the address and would not: {last['said']}")
     return sentences
 
 
-def _consent(entry: ConsentEntry, instead: Mapping[str, str]) -> ConsentLine:
-    act = instead.get(entry.act, Act(entry.act).label)
-    how = instead.get(entry.how, How(entry.how).label)
-    details = [f"from the network {entry.network}"] if entry.network else []
+def _consent(entry: Entry, instead: Mapping[str, str]) -> Entry:
+    act = instead.get(entry["act"], Act(entry["act"]).label)
+    how = instead.get(entry["how"], How(entry["how"]).label)
+    details = [f"from the network {entry['network']}"] if entry["network"] else []
     details += [
         f"with the {field.label.lower()} {value}"
         for field in READER_FIELDS
-        if (value := entry.values.get(field.name))
+        if (value := entry[field.name])
     ]
-    details += [f"file {entry.file}"] if entry.file else []
-    details += [entry.detail] if entry.detail else []
+    details += [f"file {entry['file']}"] if entry["file"] else []
+    details += [entry["detail"]] if entry["detail"] else []
     # “Came with an import, by an import” says it twice.
-    sentence = act.capitalize() if entry.act == Act.IMPORTED else f"{act.capitalize()}, {how}"
-    return ConsentLine(entry.at, sentence, details, entry.wording)
+    sentence = act.capitalize() if entry["act"] == Act.IMPORTED else f"{act.capitalize()}, {how}"
+    return {**entry, "sentence": sentence, "details": details}

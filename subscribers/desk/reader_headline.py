@@ -38,20 +38,20 @@ class ReaderHeadline:
 def reader_headline(data: PersonalData) -> ReaderHeadline:
     """A confirmed reader who is suppressed here or by the provider gets nothing: say that first."""
     suppression = data.suppression
-    if suppression and suppression.lifted_at:
+    if suppression and suppression["lifted_at"]:
         suppression = None
-    if suppression and suppression.origin == Suppression.Origin.OPERATOR:
+    if suppression and suppression["origin"] == Suppression.Origin.OPERATOR:
         before = "" if data.state == State.CONFIRMED else f"{_SENTENCES[data.state]} "
         return _refused(f"{before}{BLOCKED}")
     if data.state == State.CONFIRMED:
         if suppression:
-            why = why_suppressed(suppression.reason, suppression.origin)
+            why = why_suppressed(suppression["reason"], suppression["origin"])
             return _refused(f"Confirmed, and yet no letter goes there: {why}.")
         for entry in data.provider_suppressions:
-            if entry.refuses:
+            if entry["refuses"]:
                 return _refused(
                     "Confirmed, and yet the mail provider refuses the address on the stream "
-                    f"“{entry.stream}”."
+                    f"“{entry['stream']}”."
                 )
     label = STATES[data.state]
     return ReaderHeadline(_SENTENCES[data.state], label.glyph, label.tone)

@@ -65,7 +65,6 @@ class ImportStatus:
     glyph: str
     tone: str
     sentence: str
-    summary: str
     is_running: bool
     percent: int
     lines: list[ResultLine]
@@ -84,7 +83,6 @@ def load_status(record: SubscriberImport) -> ImportStatus:
         glyph=glyph,
         tone=tone,
         sentence=_sentence(record),
-        summary=_summary(record),
         is_running=record.state in RUNNING,
         percent=Progress(record.rows, record.bytes_read, record.size).percent,
         lines=_result_lines(record),
@@ -133,26 +131,6 @@ def _sentence(record: SubscriberImport) -> str:
             )
     already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
     return f"It was refused. {refusal_sentence(record)}{already}"
-
-
-def _summary(record: SubscriberImport) -> str:
-    """Beside its name in the list of imports."""
-    rows = counted(record.rows, "row")
-    rejected = f", {record.rejected:,} rejected" if record.rejected else ""
-    match record.state:
-        case State.CHECKING | State.WAITING if not record.rows:
-            return "not begun yet"
-        case State.CHECKING:
-            return f"{rows} so far"
-        case State.CHECKED:
-            return f"{record.added:,} of {rows} would be added{rejected}"
-        case State.WAITING | State.RUNNING:
-            return f"{record.added:,} of {rows} added so far{rejected}"
-        case State.FINISHED:
-            return f"{record.added:,} of {rows} added{rejected}"
-        case State.REFUSED:
-            return refusal_sentence(record)
-    return _sentence(record)
 
 
 def _waiting(record: SubscriberImport) -> str:
@@ -212,11 +190,12 @@ def _skipped_note(record: SubscriberImport) -> str:
 
 
 def _rejected_note(record: SubscriberImport) -> str:
-    if record.state in RUNNING:
-        return "the others go in regardless"
-    if record.state == State.CHECKED:
-        return "see below; the others go in regardless"
-    return "see below; the others went in" if record.state == State.FINISHED else "see below"
+    below = "" if record.state in RUNNING else "see below"
+    others = {
+        State.FINISHED: "the others went in",
+        State.REFUSED: "",
+    }.get(State(record.state), "the others go in regardless")
+    return "; ".join(filter(None, (below, others)))
 
 
 def _days_kept(record: SubscriberImport) -> str:

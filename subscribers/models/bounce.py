@@ -41,6 +41,3 @@ class Bounce(models.Model):
                 condition=Q(provider_id__isnull=False),
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.pk}"

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from delivery.models.reader_columns import ReaderColumns
+from subscribers.models.checks import checks
 
 
 class Act(models.TextChoices):
@@ -79,24 +80,16 @@ class ConsentRecord(ReaderColumns):
         db_table = "consent_record"
         default_permissions = ()
         constraints = [
-            models.CheckConstraint(
-                name="consent_act_is_known", condition=Q(act__in=list(Act.values))
-            ),
-            models.CheckConstraint(
-                name="consent_way_is_known", condition=Q(how__in=list(How.values))
-            ),
-            models.CheckConstraint(
-                name="who_asked_or_confirmed_has_a_number",
-                condition=~Q(act__in=["asked", "confirmed", "record asked"])
+            *checks(
+                consent_act_is_known=Q(act__in=list(Act.values)),
+                consent_way_is_known=Q(how__in=list(How.values)),
+                who_asked_or_confirmed_has_a_number=~Q(
+                    act__in=["asked", "confirmed", "record asked"]
+                )
                 | Q(request__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="an_imported_consent_names_the_import",
-                condition=~Q(act="imported") | Q(subscriber_import__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="only_the_person_confirms",
-                condition=~Q(act="confirmed") | Q(how="link"),
+                an_imported_consent_names_the_import=~Q(act="imported")
+                | Q(subscriber_import__isnull=False),
+                only_the_person_confirms=~Q(act="confirmed") | Q(how="link"),
             ),
         ]
         indexes = [
@@ -107,6 +100,3 @@ class ConsentRecord(ReaderColumns):
                 condition=Q(act__in=["asked", "record asked"]) & ~Q(network=""),
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.act}, {self.how}"

@@ -22,6 +22,3 @@ class ConsentWording(models.Model):
         db_table = "consent_wording"
         default_permissions = ()
         constraints = [models.UniqueConstraint(name="a_wording_is_kept_once", fields=["text_hash"])]
-
-    def __str__(self) -> str:
-        return f"wording {self.pk}"

@@ -28,6 +28,3 @@ class DataRequest(models.Model):
         db_table = "data_request"
         default_permissions = ()
         indexes = [models.Index(name="data_request_asked_from", fields=["network", "asked_at"])]
-
-    def __str__(self) -> str:
-        return f"data request {self.pk}"

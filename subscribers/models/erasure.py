@@ -26,6 +26,3 @@ class Erasure(models.Model):
         constraints = [
             models.UniqueConstraint(name="an_address_is_erased_once", fields=["address_hash"])
         ]
-
-    def __str__(self) -> str:
-        return f"erasure {self.pk}"

@@ -29,6 +29,3 @@ class ImportPiece(models.Model):
     class Meta:
         db_table = "import_piece"
         default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"piece {self.number}"

@@ -30,6 +30,3 @@ class ImportSeenAddress(models.Model):
     class Meta:
         db_table = "import_seen_address"
         default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"line {self.line}"

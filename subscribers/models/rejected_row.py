@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from subscribers.models.checks import checks
+
 # Enough to recognise the row; the file itself stays with its importer.
 LONGEST_EXCERPT = 320
 
@@ -45,11 +47,7 @@ class RejectedRow(models.Model):
             models.UniqueConstraint(
                 name="a_row_is_rejected_once", fields=["subscriber_import", "line"]
             ),
-            models.CheckConstraint(
-                name="a_row_was_rejected_or_skipped",
-                condition=Q(result__in=["rejected", "skipped"]),
+            *checks(
+                a_row_was_rejected_or_skipped=Q(result__in=["rejected", "skipped"]),
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"line {self.line}, {self.result}"

@@ -11,14 +11,8 @@ from django.db.models.functions import Lower, Now
 from delivery.control_characters import POSTGRESQL_PATTERN
 from delivery.models.reader_columns import ReaderColumns
 from delivery.reader_fields import FIELD_NAMES
+from subscribers.models.checks import checks
 from subscribers.models.suppression import LONGEST_ADDRESS
-
-
-def _without_control_characters(field: str) -> models.CheckConstraint:
-    return models.CheckConstraint(
-        name=f"a_{field}_is_free_of_control_characters",
-        condition=~Q(**{f"{field}__regex": POSTGRESQL_PATTERN}),
-    )
 
 
 class Subscriber(ReaderColumns):
@@ -111,37 +105,31 @@ class Subscriber(ReaderColumns):
         ]
         constraints = [
             models.UniqueConstraint(name="one_subscriber_per_address", fields=["email_key"]),
-            models.CheckConstraint(
-                name="an_address_is_printable_ascii_around_one_at_sign",
-                condition=Q(email__regex=r"^[!-?A-~]+@[!-?A-~]+$"),
-            ),
-            *map(_without_control_characters, FIELD_NAMES),
-            models.CheckConstraint(
-                name="subscriber_state_is_known",
-                condition=Q(
+            *checks(
+                an_address_is_printable_ascii_around_one_at_sign=Q(
+                    email__regex=r"^[!-?A-~]+@[!-?A-~]+$"
+                ),
+                **{
+                    f"a_{name}_is_free_of_control_characters": ~Q(
+                        **{f"{name}__regex": POSTGRESQL_PATTERN}
+                    )
+                    for name in FIELD_NAMES
+                },
+                subscriber_state_is_known=Q(
                     state__in=["pending", "confirmed", "unsubscribed", "bounced", "complained"]
                 ),
-            ),
-            models.CheckConstraint(
-                name="an_imported_subscriber_names_the_import",
-                condition=Q(source="import", subscriber_import__isnull=False)
+                an_imported_subscriber_names_the_import=Q(
+                    source="import", subscriber_import__isnull=False
+                )
                 | Q(source__in=["sign-up", "api"], subscriber_import__isnull=True),
-            ),
-            models.CheckConstraint(
-                name="a_confirmed_subscriber_says_since_when",
-                condition=~Q(state="confirmed") | Q(confirmed_at__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="a_pending_subscriber_never_confirmed",
-                condition=~Q(state="pending") | Q(confirmed_at__isnull=True),
-            ),
-            models.CheckConstraint(
-                name="an_unsubscribed_subscriber_says_since_when",
-                condition=~Q(state="unsubscribed") | Q(unsubscribed_at__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="who_left_is_neither_pending_nor_confirmed",
-                condition=Q(unsubscribed_at__isnull=True) | ~Q(state__in=["pending", "confirmed"]),
+                a_confirmed_subscriber_says_since_when=~Q(state="confirmed")
+                | Q(confirmed_at__isnull=False),
+                a_pending_subscriber_never_confirmed=~Q(state="pending")
+                | Q(confirmed_at__isnull=True),
+                an_unsubscribed_subscriber_says_since_when=~Q(state="unsubscribed")
+                | Q(unsubscribed_at__isnull=False),
+                who_left_is_neither_pending_nor_confirmed=Q(unsubscribed_at__isnull=True)
+                | ~Q(state__in=["pending", "confirmed"]),
             ),
         ]
 

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from subscribers.models.checks import checks
+
 LONGEST_STATEMENT = 300
 
 
@@ -99,39 +101,23 @@ class SubscriberImport(models.Model):
                 fields=["content_hash"],
                 condition=~Q(state="expired"),
             ),
-            models.CheckConstraint(
-                name="the_rows_of_an_import_add_up",
-                condition=Q(
+            *checks(
+                the_rows_of_an_import_add_up=Q(
                     rows=F("added") + F("known") + F("duplicates") + F("skipped") + F("rejected")
                 ),
-            ),
-            models.CheckConstraint(
-                name="an_import_does_not_end_before_it_starts",
-                condition=Q(finished_at__isnull=True) | Q(finished_at__gte=F("started_at")),
-            ),
-            models.CheckConstraint(
-                name="import_state_is_known",
-                condition=Q(state__in=list(State.values)),
-            ),
-            models.CheckConstraint(
-                name="an_import_that_has_ended_says_when",
-                condition=Q(state__in=["finished", "refused", "expired"], finished_at__isnull=False)
+                an_import_does_not_end_before_it_starts=Q(finished_at__isnull=True)
+                | Q(finished_at__gte=F("started_at")),
+                import_state_is_known=Q(state__in=list(State.values)),
+                an_import_that_has_ended_says_when=Q(
+                    state__in=["finished", "refused", "expired"], finished_at__isnull=False
+                )
                 | Q(
                     state__in=["checking", "checked", "waiting", "running"],
                     finished_at__isnull=True,
                 ),
-            ),
-            models.CheckConstraint(
-                name="a_refused_import_says_why",
-                condition=~Q(state="refused") | Q(refusal__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="a_checked_import_says_since_when",
-                condition=~Q(state="checked") | Q(checked_at__isnull=False),
-            ),
-            models.CheckConstraint(
-                name="an_expired_import_brought_nobody",
-                condition=~Q(state="expired") | Q(rows=0, confirmed=False),
+                a_refused_import_says_why=~Q(state="refused") | Q(refusal__isnull=False),
+                a_checked_import_says_since_when=~Q(state="checked") | Q(checked_at__isnull=False),
+                an_expired_import_brought_nobody=~Q(state="expired") | Q(rows=0, confirmed=False),
             ),
         ]
 

@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower, Now
 
+from subscribers.models.checks import checks
+
 # RFC 5321 4.5.3.1.3: a path has 256 octets, of which two are its angle brackets.
 LONGEST_ADDRESS = 254
 
@@ -62,22 +64,14 @@ class Suppression(models.Model):
         db_table = "suppression"
         constraints = [
             models.UniqueConstraint(name="one_suppression_per_address", fields=["address_key"]),
-            models.CheckConstraint(
-                name="a_suppressed_address_is_case_folded",
-                condition=Q(address_key=Lower(F("address_key"))),
-            ),
-            models.CheckConstraint(
-                name="suppression_reason_is_known",
-                condition=Q(reason__in=["bounce", "complaint", "unsubscribe", "manual"]),
-            ),
-            models.CheckConstraint(
-                name="suppression_origin_is_known",
-                condition=Q(origin__in=["provider", "operator", "import"]),
+            *checks(
+                a_suppressed_address_is_case_folded=Q(address_key=Lower(F("address_key"))),
+                suppression_reason_is_known=Q(
+                    reason__in=["bounce", "complaint", "unsubscribe", "manual"]
+                ),
+                suppression_origin_is_known=Q(origin__in=["provider", "operator", "import"]),
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"suppression {self.pk} ({self.reason})"
 
 
 def why_suppressed(reason: str, origin: str) -> str:

@@ -570,7 +570,7 @@ class TestWhatIsShown:
         drop(old)
         record = load_personal_data(Subscriber.objects.order_by("pk")[0].pk)
         assert record is not None
-        assert [copy.title for copy in record.mails] == ["Lately"]
+        assert [mail["title"] for mail in record.mails] == ["Lately"]
         assert record.letters_not_known == 1
 
     def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(

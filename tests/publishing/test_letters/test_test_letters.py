@@ -543,8 +543,8 @@ def test_a_record_tells_of_it_and_an_erasure_takes_the_address_off(window, worke
     window.post(TEST, **form(test_email="otto@elsewhere.example"))
     worker.deliver_all()
 
-    copies = load_personal_data(reader.pk).mails
-    assert [copy.title for copy in copies] == ["[Test] Swifts leave without saying goodbye"]
+    mails = load_personal_data(reader.pk).mails
+    assert [mail["title"] for mail in mails] == ["[Test] Swifts leave without saying goodbye"]
     assert erase(reader.pk)
 
     left = Delivery.objects.filter(issue=TEST_ISSUE).values_list("address", "name")

@@ -370,7 +370,7 @@ def test_an_unknown_event_goes_with_its_reader(
     event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
     assert event_inbox.store(event) is not None
     event_inbox.apply_pending()
-    assert load_personal_data(reader.pk).provider_events[0].body == event.decode()  # type: ignore[union-attr]
+    assert load_personal_data(reader.pk).provider_events[0]["body"] == event.decode()  # type: ignore[union-attr]
     erase(reader.pk)
     assert tables_that_hold(reader.email) == []
 

@@ -6,20 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from subscribers.data_requests.personal_data import (
-    PersonalData,
-    ProviderSuppression,
-    SuppressionEntry,
-    load_personal_data,
-)
+from subscribers.data_requests.personal_data import PersonalData, load_personal_data
 from subscribers.desk.reader_headline import BLOCKED, reader_headline
 from subscribers.models import Subscriber
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
 pytestmark = pytest.mark.django_db
-AT_THE_DESK = SuppressionEntry("manual", "operator", SOME_DAY, None)
-BY_THE_PROVIDER = SuppressionEntry("bounce", "provider", SOME_DAY, None)
-REFUSES = ProviderSuppression("broadcast", refuses=True, reason="ManualSuppression", at=SOME_DAY)
+AT_THE_DESK = {"reason": "manual", "origin": "operator", "at": SOME_DAY, "lifted_at": None}
+BY_THE_PROVIDER = {"reason": "bounce", "origin": "provider", "at": SOME_DAY, "lifted_at": None}
+REFUSES = {"stream": "broadcast", "refuses": True}
 
 
 @pytest.fixture
@@ -52,7 +47,7 @@ def test_blocked_reader_is_shown_as_blocked_in_every_state(
 
 
 def test_what_was_lifted_is_not_said_any_more(reader: PersonalData) -> None:
-    lifted = replace(AT_THE_DESK, lifted_at=SOME_DAY)
+    lifted = AT_THE_DESK | {"lifted_at": SOME_DAY}
     assert reader_headline(replace(reader, suppression=lifted)) == reader_headline(reader)
 
 
@@ -61,9 +56,7 @@ def test_a_confirmed_reader_whom_the_provider_refuses_gets_nothing_and_that_is_s
 ) -> None:
     shut = reader_headline(replace(reader, suppression=BY_THE_PROVIDER))
     refused = reader_headline(replace(reader, provider_suppressions=[REFUSES]))
-    taken = reader_headline(
-        replace(reader, provider_suppressions=[replace(REFUSES, refuses=False)])
-    )
+    taken = reader_headline(replace(reader, provider_suppressions=[REFUSES | {"refuses": False}]))
     assert shut.sentence == "Confirmed, and yet no letter goes there: mail to it bounces."
     assert "refuses the address on the stream “broadcast”" in refused.sentence
     assert (shut.tone, refused.tone) == ("fault", "fault")
