@@ -6,7 +6,7 @@ from django.urls import include, path
 from django.views.decorators.cache import cache_control
 from django.views.generic import RedirectView
 
-from newsletter_site.api.api import addresses
+from newsletter_site.api.api import url_patterns
 from newsletter_site.api.openapi_document import openapi
 from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import let_in, sign_in
@@ -37,7 +37,7 @@ urlpatterns = [
     path("admin/second-factor/code.svg", two_step_qr_code, name="two_step_qr_code"),
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
-    path("api/v1/", addresses()),
+    path("api/v1/", url_patterns()),
     path("pictures/<uuid:picture>.<slug:extension>", serve_image, name="picture"),
     path("archive/", include("publishing.archive.urls")),
     path("", include("subscribers.urls")),

@@ -1,8 +1,8 @@
 """
-The API below /api/v1/: the routers of the apps joined, and one answer for every way of failing.
+The API below /api/v1/: the routers of the apps joined, and a problem for every failure.
 
-Nothing is done here. The pages with which ninja shows an API load things from other sites, and are
-not served; `openapi.json` is, to anybody: it says what stands in docs/api.md.
+ninja's own pages load scripts from other sites, so they are not served. `openapi.json` is served to
+everyone.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-# In this order: what is named by a word comes before what stands for any word.
+# In this order: a fixed word in a path comes before a parameter.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
-from api.json_body import StrictParser, shorten_name
 from api.problem import FieldError, Problem, ProblemError, ProblemType, problem_response
-from api.queries import refuse_unknown_queries
+from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.api.router import router as issues
 from subscribers.api import import_calls, reader_calls
 
@@ -43,98 +42,84 @@ api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
 
+_PROBLEMS: dict[type[Exception], Problem] = {
+    Http404: Problem(ProblemType.NOT_FOUND, "There is nothing at this address."),
+    RequestDataTooBig: Problem(ProblemType.TOO_LARGE, "The body is larger than any call may be."),
+    UnreadablePostError: Problem(
+        ProblemType.NOT_READABLE,
+        "The body broke off on its way; nothing was kept. Send it again, with the same key.",
+    ),
+    MultiPartParserError: Problem(
+        ProblemType.NOT_READABLE, "The body could not be read to its end."
+    ),
+    TooManyFieldsSent: Problem(ProblemType.NOT_READABLE, "The body could not be read to its end."),
+}
 
-def addresses() -> tuple[list[Any], str, str]:
+
+def url_patterns() -> tuple[list[Any], str, str]:
     """
-    Where each call is. One without its last slash is not there: Django would redirect it, which
-    loses what was posted, and in debug fails instead.
+    Return the URLs of the calls.
+
+    An address without its last slash gets 404: a redirect would lose the posted body.
     """
-    found: tuple[list[Any], str, str] = api.urls
-    for address in found[0]:
-        address.callback.should_append_slash = False
-    return found
-
-
-def _problem(error: ProblemError) -> HttpResponse:
-    return problem_response(error.problem)
+    patterns: tuple[list[Any], str, str] = api.urls
+    for pattern in patterns[0]:
+        pattern.callback.should_append_slash = False
+    return patterns
 
 
 @api.exception_handler(ProblemError)
-def _told(request: HttpRequest, error: ProblemError) -> HttpResponse:
-    return _problem(error)
+def _problem_error(request: HttpRequest, error: ProblemError) -> HttpResponse:
+    return problem_response(error.problem)
 
 
 @api.exception_handler(ValidationError)
-def _not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """What does not have the shape that is asked for, field by field."""
-    in_the_address = [one for one in error.errors if one["loc"][0] == "path"]
-    if in_the_address:
-        return problem_response(Problem(ProblemType.NOT_FOUND, _not_an_address(in_the_address[0])))
-    errors = [FieldError(_name_of(one["loc"]), _sentence(one)) for one in error.errors[:50]]
-    return problem_response(
-        Problem(ProblemType.NOT_VALID, f"“{errors[0].field}”: {errors[0].sentence}", errors)
-    )
+def _validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    in_path = [each for each in error.errors if each["loc"][0] == "path"]
+    if in_path:
+        return problem_response(Problem(ProblemType.NOT_FOUND, _path_sentence(in_path[0])))
+    errors = [FieldError(_field_name(each["loc"]), _sentence(each)) for each in error.errors[:50]]
+    detail = f"“{errors[0].field}”: {errors[0].sentence}"
+    return problem_response(Problem(ProblemType.NOT_VALID, detail, errors))
 
 
 @api.exception_handler(HttpError)
-def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """What ninja refuses itself; a body that could not be read says why."""
+def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """Answer what ninja refuses itself; its cause says why a body could not be read."""
     if isinstance(error.__cause__, ProblemError):
-        return _problem(error.__cause__)
+        return problem_response(error.__cause__.problem)
     if isinstance(error.__cause__, UnreadablePostError):
-        return _broke_off(request, error.__cause__)
+        return problem_response(_PROBLEMS[UnreadablePostError])
     return problem_response(Problem(ProblemType.NOT_READABLE, "The call cannot be read."))
 
 
-@api.exception_handler(Http404)
-def _not_there(request: HttpRequest, error: Http404) -> HttpResponse:
-    return problem_response(Problem(ProblemType.NOT_FOUND, "There is nothing at this address."))
+def _known_error(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
+    problem = next(_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS)
+    return problem_response(problem)
 
 
-@api.exception_handler(RequestDataTooBig)
-def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return problem_response(
-        Problem(ProblemType.TOO_LARGE, "The body is larger than any call may be.")
-    )
+for _kind in _PROBLEMS:
+    api.add_exception_handler(_kind, _known_error)
 
 
-@api.exception_handler(UnreadablePostError)
-def _broke_off(request: HttpRequest, error: UnreadablePostError) -> HttpResponse:
-    sentence = "The body broke off on its way; nothing was kept. Send it again, with the same key."
-    return problem_response(Problem(ProblemType.NOT_READABLE, sentence))
-
-
-def _unreadable(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
-    return problem_response(
-        Problem(ProblemType.NOT_READABLE, "The body could not be read to its end.")
-    )
-
-
-for _kind in (MultiPartParserError, TooManyFieldsSent):
-    api.add_exception_handler(_kind, _unreadable)
-
-
-def _to_the_site(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
-    """Unexpected errors are logged and answered by newsletter_site/api/api_middleware.py."""
+@api.exception_handler(Exception)
+def _unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Leave an unexpected error to the site, which logs it, and to ApiBoundary, which answers."""
     raise error
 
 
-api.add_exception_handler(Exception, _to_the_site)
-
-
-def _name_of(loc: tuple[Any, ...]) -> str:
-    """The field as it was posted: `title`, or `html.0`; the whole body where it is that."""
-    place = [str(part) for part in loc[1:]]
+def _field_name(loc: tuple[Any, ...]) -> str:
+    """Return the field as it was posted: `title`, or `html.0`; `body` for the whole body."""
+    path = [str(part) for part in loc[1:]]
     if loc[0] == "body":
-        place = place[1:]
-    return shorten_name(".".join(place)) or "body"
+        path = path[1:]
+    return shorten_name(".".join(path)) or "body"
 
 
-def _not_an_address(error: dict[str, Any]) -> str:
-    """Of a word that is one of a few it says which; of anything else that there is nothing."""
+def _path_sentence(error: dict[str, Any]) -> str:
     if error["type"] != "literal_error":
         return "There is nothing at this address."
-    return f"There is no such {_name_of(error['loc'])}; expected {error['ctx']['expected']}."
+    return f"There is no such {_field_name(error['loc'])}; expected {error['ctx']['expected']}."
 
 
 def _sentence(error: dict[str, Any]) -> str:
@@ -143,5 +128,5 @@ def _sentence(error: dict[str, Any]) -> str:
             return "It is not known here; take it out."
         case "missing":
             return "It is missing."
-    said = str(error["msg"]).removeprefix("Value error, ")
-    return said if said.endswith(".") else f"{said}."
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message if message.endswith(".") else f"{message}."

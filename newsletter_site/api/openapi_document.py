@@ -1,8 +1,8 @@
 """
-The document of the API, OpenAPI 3.1: what ninja says of the operations, made whole.
+The OpenAPI 3.1 document of the API.
 
-Ninja knows bodies, queries and answers. Added here is what is the same for all: the kind of every
-problem, the headers of answers, which scope an operation takes.
+ninja describes bodies, queries and responses. Added here is what all operations share: the media
+type of problems, the headers of responses, and links between operations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from api.problem import MEDIA_TYPE
 from newsletter_site.api.api import api
 
-_WORDS = {
+_DESCRIPTIONS = {
     "200": "Done, or found.",
     "201": "Made.",
     "400": "The call cannot be read, or something in it has to be put right.",
@@ -33,9 +33,9 @@ _WORDS = {
     "503": "It cannot be done at this moment.",
 }
 
-
-# Where what was made is to be found: what a call answers, and whom it names.
-_LEADS_TO = {
+# For an operation that creates something: the parameter and value that name it, and the operations
+# that take them.
+_LINKS = {
     "publishIssue": (
         "issue",
         "$response.body#/issue",
@@ -50,46 +50,44 @@ _LEADS_TO = {
 }
 
 
-# It takes no form: what is no GET is told so, and not that a token of forms is missing.
+# Without the exemption a POST would get 403 for a missing CSRF token, and not 405.
 @csrf_exempt
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """The document; it says nothing about anybody, so that no token is needed."""
+    """Serve the document, without a token."""
     return HttpResponse(orjson.dumps(document()), content_type="application/json")
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The document as a value."""
-    found: dict[str, Any] = orjson.loads(
+    """Return the document as a value."""
+    result: dict[str, Any] = orjson.loads(
         orjson.dumps(dict(api.get_openapi_schema()), option=orjson.OPT_NON_STR_KEYS)
     )
-    for path in found["paths"].values():
+    for path in result["paths"].values():
         for operation in path.values():
             _complete(operation)
-    return found
+    return result
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    answered_as = operation.pop("x-answers", "")
-    if answered_as:
-        answer = operation["responses"]["200"]
-        answer["content"] = {answered_as: answer["content"]["application/json"]}
-    for status, answer in operation["responses"].items():
-        answer["description"] = _WORDS[status]
-        headers = _headers(status, operation)
-        if headers:
-            answer["headers"] = headers
-        if status == "201" and operation["operationId"] in _LEADS_TO:
-            place, named, leads_to = _LEADS_TO[operation["operationId"]]
-            answer["links"] = {
-                name: {"operationId": name, "parameters": {place: named}} for name in leads_to
+    if media_type := operation.pop("x-answers", ""):
+        response = operation["responses"]["200"]
+        response["content"] = {media_type: response["content"]["application/json"]}
+    for status, response in operation["responses"].items():
+        response["description"] = _DESCRIPTIONS[status]
+        if headers := _headers(status):
+            response["headers"] = headers
+        if status == "201" and operation["operationId"] in _LINKS:
+            parameter, value, targets = _LINKS[operation["operationId"]]
+            response["links"] = {
+                name: {"operationId": name, "parameters": {parameter: value}} for name in targets
             }
         if int(status) >= 400:
-            answer["content"] = {MEDIA_TYPE: answer["content"]["application/json"]}
+            response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
 
 
-def _headers(status: str, operation: dict[str, Any]) -> dict[str, Any]:
+def _headers(status: str) -> dict[str, Any]:
     text = {"type": "string"}
     match status:
         case "401":

@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from api.problem import Problem, ProblemType, problem_response
-from newsletter_site.api.api_middleware import BELOW
+from newsletter_site.api.api_middleware import API_ROOT
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not isinstance(exception, DisallowedHost):
         return defaults.bad_request(request, exception)
     logger.warning("a request was for a name that is not among ALLOWED_HOSTS")
-    if request.path_info.startswith(BELOW):
+    if request.path_info.startswith(API_ROOT):
         return problem_response(
             Problem(
                 ProblemType.UNKNOWN_HOST,

@@ -17,9 +17,9 @@ from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, require_key, run_call
-from api.json_body import shorten_name
 from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
 from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, DecimalInt, json_response
+from api.strict_parser import shorten_name
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement

@@ -37,10 +37,10 @@ no cookie of a call is read
     ApiBoundary.__call__: «request.META.pop("HTTP_COOKIE", None)»
     test_a_cookie_is_seen_by_nobody
 a token that came in the clear is told so and not redirected
-    ApiBoundary._answer: if «settings.SECURE_SSL_REDIRECT and not request.is_secure() → False»:
+    ApiBoundary._respond: if «settings.SECURE_SSL_REDIRECT and not request.is_secure() → False»:
     test_plain_http_is_refused_and_never_redirected
 no call is kept by anybody on the way
-    ApiBoundary.__call__: request) «answer.headers["Cache-Control"] = "no-store"»
+    ApiBoundary.__call__: request) «response.headers["Cache-Control"] = "no-store"»
     test_the_document_is_openapi_3_1_and_anybody_may_read_it
 what is wrong with a call claims nothing
     run_once: and (refusal := «check() → None»)
@@ -75,7 +75,7 @@ who was added by a program is not said to have signed up
     _insert: state, Subscriber.Source.«API → SIGN_UP», is_confirmed
     test_a_reader_added_by_a_program_did_not_sign_up
 what answers GET answers HEAD
-    _as_get: if «asked_by == "HEAD" → False»:
+    _as_get: if «method == "HEAD" → False»:
     test_what_answers_get_answers_head_the_same_without_a_body
 a NUL character in JSON is named and breaks nothing
     _check_text: if «"\0" in text → False»:
@@ -100,7 +100,7 @@ the document of the API asks nobody for the token of a form
     openapi: «@csrf_exempt» @require_safe
     test_the_document_is_read_and_nothing_else
 of a file of untold length no beginning is taken for the whole
-    ApiBoundary._answer: if «_has_untold_length(request) → False»:
+    ApiBoundary._respond: if «_lacks_length(request) → False»:
     test_a_file_without_its_length_is_refused
     test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces
 what a program does to an edition it does to the version that it names
@@ -110,13 +110,13 @@ a call that takes no body refuses one
     run_call: and «request.body.strip() not in (b"", b"{}") → False»:
     test_what_is_said_in_a_body_that_nobody_reads_is_refused
 an action that there is not is told which there are
-    _not_an_address: if «error["type"] != "literal_error" → True»:
+    _path_sentence: if «error["type"] != "literal_error" → True»:
     test_what_is_not_there_is_said_in_json
 a call without its last slash is not redirected, and in debug no fault
-    addresses: «address.callback.should_append_slash = False → pass»
+    url_patterns: «pattern.callback.should_append_slash = False → pass»
     test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
 a call without its last slash is told of it
-    ApiBoundary._answer: «kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/") →
+    ApiBoundary._respond: «kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/") →
         False»:
     test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
 """)

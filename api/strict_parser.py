@@ -1,5 +1,5 @@
 """
-Read JSON bodies strictly; refuse a bad one with one sentence.
+Read bodies and queries strictly; refuse a bad one with one sentence.
 
 Refused are texts that a database or a mail cannot hold (NUL characters, lone surrogates), what
 programs read differently (a name twice in one object, NaN) and deep nesting.
@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, NoReturn
 
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils.datastructures import MultiValueDict
+from ninja.operation import Operation
 from ninja.parser import Parser
 
 from api.problem import FieldError, ProblemError, ProblemType
@@ -25,6 +29,8 @@ LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Integers up to here are the same in every program that reads JSON.
 LARGEST_SAFE_INTEGER = 2**53 - 1
+
+Run = Callable[..., HttpResponseBase]
 
 
 class StrictParser(Parser):
@@ -49,6 +55,32 @@ class StrictParser(Parser):
             if any(CONTROL_CHARACTERS.search(value) for value in values):
                 _not_valid(name, "It holds a control character or a line break; take it out.")
         return super().parse_querydict(data, list_fields, request)
+
+
+def refuse_unknown_queries(run: Run) -> Run:
+    """Decorate how ninja runs an operation (`add_decorator(…, mode="view")`)."""
+    operation: Operation = run.__self__  # type: ignore[attr-defined]  # a bound method of it
+    known = {
+        name
+        for model in operation.models
+        if model.__ninja_param_source__ == "query"
+        for name in model.__ninja_flatten_map__
+    }
+
+    @wraps(run)
+    def checked(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        unknown = sorted(map(shorten_name, set(request.GET) - known))
+        if not unknown:
+            return run(request, **kwargs)
+        expected = f"known are {', '.join(sorted(known))}" if known else "none is known here"
+        problem = ProblemError(
+            ProblemType.NOT_VALID,
+            f"“{unknown[0]}” in the query is not known; {expected}.",
+            errors=[FieldError(name, "It is not known here.") for name in unknown[:20]],
+        )
+        return operation.api.on_exception(request, problem)
+
+    return checked
 
 
 def read_json(body: bytes) -> Any:
