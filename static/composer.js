@@ -73,22 +73,11 @@ function saved(facts) {
   document.title = document.title.replace(/^.*(?= · )/, title ? `Writing: ${title}` : "Write an issue");
 }
 
-// Renders hints as templates/publishing/hints.html does.
-function showHints(place, hints) {
-  const rows = hints.map((hint) => {
-    const row = document.createElement("span");
-    if (hint.place) row.append(Object.assign(document.createElement("b"), { textContent: `${hint.place}:` }), " ");
-    row.append(hint.sentence, " ");
-    if (hint.code) {
-      const show = Object.assign(document.createElement("button"),
-        { type: "button", className: "plain", textContent: "Show it" });
-      show.dataset.find = hint.code;
-      row.append(show, " ");
-    }
-    return row;
-  });
-  // Unchanged hints stay as they are, because somebody may be on a button.
-  if (place.textContent.trim() !== rows.map((row) => row.textContent).join("").trim()) place.replaceChildren(...rows);
+// Shows the problems of a field, rendered by the server. Unchanged ones stay: a button may have the focus.
+function showHints(place, html) {
+  const rendered = document.createElement("template");
+  rendered.innerHTML = html;
+  if (place.textContent.trim() !== rendered.content.textContent.trim()) place.replaceChildren(rendered.content);
 }
 
 // Selects the words that a hint is about, and scrolls the field to them.

@@ -34,9 +34,9 @@ class ComposerStats:
     automatic_text: str
     hints: dict[str, list[Hint]]
 
-    def as_json(self) -> dict[str, object]:
-        """Return the facts by the names that the script uses."""
-        return asdict(self)
+    def facts(self) -> dict[str, str]:
+        """Return the facts without the hints, by the names that the script uses."""
+        return {name: value for name, value in asdict(self).items() if name != "hints"}
 
 
 def composer_stats(

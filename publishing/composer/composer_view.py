@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -21,7 +22,7 @@ from delivery.humanise import clock
 from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from idempotency.key import FIELD, InvalidKey, fresh_key, read_key
-from publishing.composer.composer_stats import composer_stats
+from publishing.composer.composer_stats import Hint, composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
@@ -280,7 +281,8 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
             revision=draft.revision,
             address=address,
             saved_at=_clock(draft),
-            **stats.as_json(),
+            **stats.facts(),
+            hints={name: _render_hints(hints) for name, hints in stats.hints.items()},
         )
     match request.POST.get("then", ""), draft.format:
         case "html", "markdown":
@@ -296,6 +298,10 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
         case then, _ if then in PREVIEWS:
             return see_other(f"{address}?show={then}#preview")
     return see_other(address)
+
+
+def _render_hints(hints: list[Hint]) -> str:
+    return render_to_string("publishing/hints.html", {"hints": hints})
 
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:

@@ -290,6 +290,17 @@ def test_what_differs_is_named_with_both_sides():
     assert diff_receipts(one, other) == [("message ids", 2, 3), ("sent", 2, 3), ("unknown", 1, 0)]
 
 
+def test_receipt_of_a_newer_version_is_shown(window, done):
+    newer = sign_receipt({"format": 2, "state": "archived", "rate": 7, "counts": {"sent": 3}})
+    Receipt.objects.create(edition=done, text=newer.text, signature=newer.signature)
+
+    page = window.get(address(done))
+
+    assert page.status == 200
+    assert "3 of 3 sent" in page.words
+    assert "Archived" in page.words
+
+
 def test_two_who_ask_at_once_get_the_same_one(done):
     first = receipt_of(done)
     with connection.cursor() as cursor:  # what another process would do that saw none either
