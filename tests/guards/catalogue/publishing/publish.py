@@ -31,7 +31,7 @@ only what is done together joins a transaction
 
 # --- Drafts ---
 a draft is published once, whoever presses
-    publish_draft: if «made is not None → False»:
+    publish_draft: if «locked.edition is not None → False»:
     test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom
 an issue that may have reached a reader is no draft again
     restore_draft: if «not reached_nobody(edition.pk) → False»:
