@@ -1,4 +1,4 @@
-"""What the desk says after a publication, and the way from there to its progress."""
+"""The messages after a publication, each with a link to what it is about."""
 
 from __future__ import annotations
 
@@ -21,39 +21,35 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
 NONE_LEFT = "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
 ALL_REACHED = "This version goes to nobody: every confirmed reader was reached by an earlier one."
-# A message remembers its issue in a tag, so that a replay leads to the same page as the first.
-_TAG = "issue-"
-_TEST_TAG = "test-letter-"
+# What a message is about is in its tags, so that a replay leads to the same page as the first.
+# `until` is when its words are out of date: copies have `left`, or all is `at_rest`.
+UNTIL_LEFT, UNTIL_AT_REST = "until:left", "until:at_rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """One message as the desk shows it: glyph, tone, text, and a link with its words, if any."""
+class FlashMessage:
+    """One message as the desk shows it; `link` is what its address leads to: issue or test."""
 
     glyph: str
     tone: str
     text: str
-    leads_to: str
-    words: str
-
-    @property
-    def passes_when(self) -> str:
-        """When its words are out of date: copies have `left`, all is `at_rest`, or never."""
-        return {COPIES_LEAVE: "left", ACCEPTED: "at_rest"}.get(self.text, "")
+    url: str
+    link: str
+    until: str
 
 
 def tag_of(edition: Edition) -> str:
     """The tag of a message that is about this edition's issue."""
-    return f"{_TAG}{edition.issue_id.hex}"
+    return f"issue:{edition.issue_id}"
 
 
 def tag_of_test(number: int, draft: uuid.UUID | None = None) -> str:
     """The tag of a message that is about this test letter, of that draft."""
-    return f"{_TEST_TAG}{number}{f'-{draft.hex}' if draft else ''}"
+    return f"test:{number}{f' draft:{draft}' if draft else ''}"
 
 
-def page_of_test(number: int, draft: uuid.UUID | None = None) -> str:
-    """Where it is told how a test letter stands; from there it goes back to that draft."""
+def page_of_test(number: int, draft: uuid.UUID | str | None = None) -> str:
+    """The page of a test letter, which leads back to that draft."""
     address = reverse("desk:test_letter", args=[number])
     return f"{address}?draft={draft}" if draft else address
 
@@ -84,27 +80,24 @@ def there_already(edition: Edition) -> str:
     )
 
 
-def notes_of(request: HttpRequest) -> list[Note]:
+_LOOKS = {
+    messages.SUCCESS: ("sent", "sent"),
+    messages.WARNING: ("attention", "doubt"),
+    messages.ERROR: ("attention", "fault"),
+}
+
+
+def notes_of(request: HttpRequest) -> list[FlashMessage]:
     """The messages that wait for this author. They are shown once."""
-    return [_note(message) for message in messages.get_messages(request)]
+    return [_shown(message) for message in messages.get_messages(request)]
 
 
-def _note(message: Message) -> Note:
-    glyph, tone = {
-        messages.SUCCESS: ("sent", "sent"),
-        messages.WARNING: ("attention", "doubt"),
-        messages.ERROR: ("attention", "fault"),
-    }.get(message.level, ("done", ""))
-    leads_to = words = ""
-    for tag in (message.extra_tags or "").split():
-        if tag.startswith(_TAG):
-            leads_to = reverse("desk:progress", args=[uuid.UUID(tag.removeprefix(_TAG))])
-            words = "See it go out" if message.message == ACCEPTED else "See the issue"
-        elif tag.startswith(_TEST_TAG):
-            number, _, draft = tag.removeprefix(_TEST_TAG).partition("-")
-            leads_to = page_of_test(int(number), uuid.UUID(draft) if draft else None)
-            words = "See how it stands"
-    return Note(glyph, tone, str(message.message), leads_to, words)
-
-
-COPIES_LEAVE = "The hold has ended; the first copies leave now."
+def _shown(message: Message) -> FlashMessage:
+    tags = dict(tag.partition(":")[::2] for tag in (message.extra_tags or "").split())
+    url, link = "", ""
+    if "issue" in tags:
+        url, link = reverse("desk:progress", args=[tags["issue"]]), "issue"
+    elif "test" in tags:
+        url, link = page_of_test(int(tags["test"]), tags.get("draft")), "test"
+    glyph, tone = _LOOKS.get(message.level, ("done", ""))
+    return FlashMessage(glyph, tone, str(message.message), url, link, tags.get("until", ""))

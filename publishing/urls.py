@@ -12,7 +12,7 @@ from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import issues, look_at_alarms
 from publishing.images.images_view import upload_image
 from publishing.preflight.preflight_view import check_draft, run_external_checks
-from publishing.progress.outcomes_csv_view import readers_csv
+from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form

@@ -10,7 +10,6 @@ from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
 from publishing.actions.edition_actions import CannotDoThatError, Done, Refusal
 from publishing.editions.status import EditionStatus
-from publishing.flash_messages import COPIES_LEAVE
 
 LABELS: Mapping[str, str] = {
     "resume": "Resume",
@@ -195,7 +194,7 @@ def done_sentence(done: Done) -> str:
         case "send-now" if "started_for" in numbers:
             return f"It goes out now, to {counted_readers(numbers['started_for'])}."
         case "send-now":
-            return COPIES_LEAVE
+            return "The hold has ended; the first copies leave now."
         case "call-back" if "withdrawn" in numbers:
             return f"Called back. Nobody got it; {withdrawn} withdrawn. Its text stays."
         case "call-back":

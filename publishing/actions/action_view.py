@@ -30,6 +30,7 @@ from publishing.desk_access import NO_OPERATOR, PUBLISH, author_of, desk_page, m
 from publishing.editions.edition_from_url import edition_from_url
 from publishing.editions.listing import set_unlisted
 from publishing.editions.status import load_status
+from publishing.flash_messages import UNTIL_LEFT
 from subscribers.links.see_other import see_other
 
 
@@ -86,7 +87,8 @@ def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpR
     except CannotDoThatError as error:
         messages.warning(request, refusal_sentence(error))
     else:
-        messages.success(request, done_sentence(done))
+        until = UNTIL_LEFT if name == "send-now" and "started_for" not in done.numbers else ""
+        messages.success(request, done_sentence(done), extra_tags=until)
     return see_other(back)
 
 

@@ -34,7 +34,7 @@ from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_status, load_status_by_name
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
-from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page, place
+from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page, parse_cursor
 from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt
 
 ActionName = Literal[
@@ -124,7 +124,7 @@ def list_copies(
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
     edition = edition_named(issue, version)
     try:
-        page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
+        page = outcome_page(edition.pk, outcome, parse_cursor(after or ""), most=limit)
     except CopiesDroppedError as gone:
         raise ProblemError(ProblemType.GONE, str(gone)) from None
     held_until = load_status(edition.pk).held_until

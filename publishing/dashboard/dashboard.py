@@ -57,7 +57,7 @@ from publishing.editions.versions import EVERYONE
 from publishing.external_checks.domain_records import DomainRecords, domain_of
 from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
-from publishing.progress.issue_list import Row, rows_of
+from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.scheduling.local_time import scheduled_moment
 from subscribers.audience import confirmed
 from subscribers.importing.import_page import load_status
@@ -105,7 +105,7 @@ class Viewer:
 class ScheduledRow:
     """An edition that waits for its time, that time in words, and how many would get it now."""
 
-    row: Row
+    row: IssueRow
     goes_out: str
     readers: int
 
@@ -252,7 +252,7 @@ def _draft_row(draft: Draft, *, is_approved: bool) -> dict[str, Any]:
     }
 
 
-def _scheduled_row(row: Row, now_confirmed: int) -> ScheduledRow:
+def _scheduled_row(row: IssueRow, now_confirmed: int) -> ScheduledRow:
     edition, readers = row.edition, now_confirmed
     if edition.goes_to != EVERYONE:
         readers = start_scheduled.confirmed_now(edition.issue_id, edition.version, edition.goes_to)

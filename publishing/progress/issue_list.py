@@ -13,22 +13,22 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
 from publishing.editions.versions import is_correction
-from publishing.progress.progress import GLYPHS, TONES, counts_of
+from publishing.progress.progress import Progress, progress_of
 from publishing.progress.progress_sentences import how_far
-from publishing.progress_bar import Part, label_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One issue as a list shows it."""
+class IssueRow:
+    """One issue, or one version of it, as a list shows it."""
 
     edition: Edition
     title: str
-    status: EditionStatus
-    glyph: str
-    tone: str
-    bar: list[Part]
-    label: str
+    progress: Progress
+
+    @property
+    def status(self) -> EditionStatus:
+        """Its state and counts."""
+        return self.progress.status
 
     @property
     def how_far(self) -> str:
@@ -64,20 +64,12 @@ def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int 
 
 def rows_of(
     editions: Iterable[Edition], books: Mapping[int, EditionCounts] | None = None
-) -> list[Row]:
-    """Their rows, in the same order; one query for the books of them all, unless they are given."""
+) -> list[IssueRow]:
+    """Their rows, in the same order; one query for all counts, unless they are given."""
     wanted = list(editions)
     if books is None:
         books = {read.edition: read for read in load_all_counts(among=[one.pk for one in wanted])}
     return [
-        Row(
-            edition=edition,
-            title=plain_title(edition),
-            status=(status := status_from_counts(books[edition.pk])),
-            glyph=GLYPHS[status.state],
-            tone=TONES.get(status.state, ""),
-            bar=parts_of(counts_of(status.books)),
-            label=label_of(counts_of(status.books), status.books.audience),
-        )
-        for edition in wanted
+        IssueRow(one, plain_title(one), progress_of(status_from_counts(books[one.pk])))
+        for one in wanted
     ]

@@ -1,6 +1,5 @@
 """
-How many progress pages are looked at, as far as this process was asked by them, and the reading
-that they share: what many pages ask within a second is read once.
+Counts the open progress pages of this process, and shares one reading among them.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ T = TypeVar("T")
 
 
 class OpenPages:
-    """Pages by the name that each gave itself. One that asks no more is forgotten."""
+    """Pages by the names they gave themselves. One that has not asked `within_s` is forgotten."""
 
     def __init__(
         self, *, within_s: float, most: int, clock: Callable[[], float] = time.monotonic
@@ -25,10 +24,10 @@ class OpenPages:
         self._lock = Lock()
 
     def seen(self, name: str, *, hidden: bool = False) -> int:
-        """A page has asked; how many are looked at, this one included unless it is hidden."""
+        """Note that a page asked; return how many are visible, and at least one."""
         now = self._clock()
         with self._lock:
-            # Taken out first, so that the dictionary stays in the order of the last asking.
+            # Removed first, so that the dictionary is in the order of the last poll.
             self._seen.pop(name, None)
             if not hidden:
                 self._seen[name] = now
@@ -48,7 +47,7 @@ class _Entry(Generic[T]):
 
 
 class SharedReadings(Generic[T]):
-    """Values that are read at most once in `for_s` for each key; who comes meanwhile waits."""
+    """Values that are read at most once in `for_s` for each key; concurrent callers wait."""
 
     def __init__(
         self, *, for_s: float, most: int, clock: Callable[[], float] = time.monotonic
@@ -58,7 +57,7 @@ class SharedReadings(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: Hashable, read: Callable[[], T]) -> T:
-        """What `read` says, or what it said to somebody else a moment ago."""
+        """The value of `read`, or the one that another caller read a moment ago."""
         with self._lock:
             if key not in self._entries and len(self._entries) >= self._most:
                 self._entries.clear()
@@ -68,6 +67,6 @@ class SharedReadings(Generic[T]):
             if entry.value is None or now - entry.read_at >= self._for_s:
                 entry.value = None
                 entry.value = read()
-                # From before it was read: it is never passed on when it is older than promised.
+                # The time before the reading: a value is never older than promised.
                 entry.read_at = now
             return entry.value

@@ -1,36 +1,57 @@
-"""What became of each reader's copy, as a CSV file."""
+"""The readers of an edition as a CSV file, by the outcome of their copies."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
 from delivery.models import Delivery
 from delivery.reader_fields import FIELD_NAMES
+from publishing.activity import record_activity
+from publishing.desk_access import author_of, may_take_readers_away
+from publishing.editions.dropped_sentence import dropped_sentence
+from publishing.editions.edition_from_url import edition_from_url
+from publishing.editions.status import load_status
 from publishing.progress.outcome_sentences import address_of, why_of
+from publishing.progress.reader_outcomes import ALL, LISTS, every_copy
 from subscribers.files.safe_csv import csv_line
 
 HEADER = (
-    "reader",
-    "address",
-    *FIELD_NAMES,
-    "outcome",
-    "missed",
-    "sent_at",
-    "message_id",
-    "evidence",
-    "reason",
-    "delivered_at",
-    "bounced_at",
-    "complained_at",
+    *("reader", "address", *FIELD_NAMES, "outcome", "missed", "sent_at", "message_id"),
+    *("evidence", "reason", "delivered_at", "bounced_at", "complained_at"),
 )
 
 
-def lines_of(copies: Iterable[Delivery], *, held_until: datetime | None = None) -> Iterator[str]:
-    """
-    The header, and a line for each copy; times in UTC. `held_until` is when the hold of their
-    edition ends, if that is held.
-    """
+@may_take_readers_away
+@require_safe
+def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
+    """The readers with one outcome, or all, sent while they are read."""
+    outcome = request.GET.get("outcome") or ALL
+    if outcome not in LISTS:
+        raise Http404(f"There is no such list of readers; one of {', '.join(LISTS)} is expected.")
+    edition = edition_from_url(request, issue)
+    dropped = dropped_sentence(edition.copies_dropped_at)
+    if dropped:
+        return HttpResponse(f"{dropped}\n", status=410, content_type="text/plain; charset=utf-8")
+    record_activity.record_download(author_of(request), edition, outcome)
+    held_until = load_status(edition.pk).held_until
+    name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
+    return StreamingHttpResponse(
+        _lines(every_copy(edition.pk, outcome), held_until),
+        content_type="text/csv; charset=utf-8",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def _lines(copies: Iterable[Delivery], held_until: datetime | None) -> Iterator[str]:
     yield csv_line(*HEADER)
     for copy in copies:
         yield csv_line(
@@ -47,11 +68,6 @@ def lines_of(copies: Iterable[Delivery], *, held_until: datetime | None = None) 
             _time(copy.bounced_at),
             _time(copy.complained_at),
         )
-
-
-def name_of(slug: str, version: int, outcome: str) -> str:
-    """The name under which a browser saves it: the issue, the version and the list."""
-    return f"{slug}-v{version}-{outcome}.csv"
 
 
 def _time(at: datetime | None) -> str:

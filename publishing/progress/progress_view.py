@@ -27,7 +27,7 @@ from publishing.editions.versions import is_correction, reached_someone, version
 from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_WRITE
 from publishing.progress.edition_history import history_of
-from publishing.progress.issue_list import Row, rows_of
+from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
@@ -179,7 +179,7 @@ def _live_facts(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     }
 
 
-def _version_rows(reading: _Reading) -> list[Row]:
+def _version_rows(reading: _Reading) -> list[IssueRow]:
     if len(reading.versions) < 2:
         return []
     return rows_of(reading.versions, {one.books.edition: one.books for one in reading.statuses})

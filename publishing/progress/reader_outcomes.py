@@ -1,9 +1,8 @@
 """
-What became of each reader's copy, a page at a time.
+The outcome of each reader's copy, a page at a time.
 
-The way leads over the batches, whose counts say which of them hold a copy with the outcome. So a
-page costs the same whether a thousand or a million copies went out, and needs no index of its own.
-A reader is looked for among the readers, and their copy by its key.
+The batches' counts say which of them hold a copy with the outcome, so a page costs the same for a
+thousand or a million copies, and needs no index of its own.
 """
 
 from __future__ import annotations
@@ -21,21 +20,20 @@ from publishing.progress_bar import ORDER
 from subscribers.models import Subscriber
 
 PAGE = 50
-# How many are shown to somebody who did not ask for the list.
+# Shown to a user who did not ask for the list.
 FIRST_FEW = 20
-# Of the failed, those who may be tried again.
 ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
 # Copies held in memory while a file of them is written.
 CHUNK = 2000
-# Behind every recipient of a batch; no more digits than a place may have.
+# Behind every recipient of a batch; no more digits than a cursor may have.
 _BATCH_END = 10**18 - 1
-_PLACE = re.compile(r"(\d{1,18})\.(\d{1,18})")
+_CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place in the list: after this recipient of this batch."""
+class ListCursor:
+    """Where a page of the list begins: after this recipient of this batch."""
 
     batch: int
     recipient: int
@@ -50,33 +48,34 @@ class OutcomePage:
 
     outcome: str
     copies: Sequence[Delivery]
-    after: Place | None
+    after: ListCursor | None
 
 
 class CopiesDroppedError(Exception):
-    """They are not kept any more, or went while they were read; one sentence says since when."""
+    """The deliveries were dropped, perhaps while they were read; one sentence says when."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A reader who was looked for, and their copy; None if they were not in the audience."""
+class FoundReader:
+    """A reader who matches a search, and their copy; None if they were not in the audience."""
 
     reader: Subscriber
     copy: Delivery | None
 
 
-def place(text: str) -> Place | None:
-    """The place that an address names; None, the beginning, if it names none."""
-    match = _PLACE.fullmatch(text)
-    return Place(int(match[1]), int(match[2])) if match else None
+def parse_cursor(text: str) -> ListCursor | None:
+    """The cursor that an address names; None for the beginning."""
+    match = _CURSOR.fullmatch(text)
+    return ListCursor(int(match[1]), int(match[2])) if match else None
 
 
 def outcome_page(
-    edition: int, outcome: str, after: Place | None = None, *, most: int = PAGE
+    edition: int, outcome: str, after: ListCursor | None = None, *, most: int = PAGE
 ) -> OutcomePage:
     """
-    Up to `most` copies of an edition on one of `LISTS`, from a place on. Raises
-    `CopiesDroppedError`.
+    Up to `most` copies of an edition on one of `LISTS`, after a cursor.
+
+    Raises `CopiesDroppedError`.
     """
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(LISTS)} is expected.")
@@ -89,7 +88,7 @@ def outcome_page(
         copies = copies.filter(
             Q(batch_id__gt=after.batch) | Q(batch_id=after.batch, recipient_id__gt=after.recipient)
         )
-    # As many as are needed. Of the first, all may have been shown.
+    # As many batches as are needed. All copies of the first may have been shown.
     ids, there, were_enough = [], 0, False
     for batch, count in batches.values_list("pk", counted)[: most + 2]:
         ids.append(batch)
@@ -102,21 +101,22 @@ def outcome_page(
         .select_related("batch")
         .order_by("batch_id", "recipient_id")[: most + 1]
     )
-    _are_kept(Edition.objects.filter(pk=edition))
+    _require_kept(Edition.objects.filter(pk=edition))
     shown = found[:most]
     if len(found) > most:
         last = shown[-1]
-        return OutcomePage(outcome, shown, Place(last.batch_id, last.recipient_id))
-    # Some were settled between the two looks. What stands in later batches is not to be missed.
-    return OutcomePage(outcome, shown, Place(ids[-1], _BATCH_END) if were_enough else None)
+        return OutcomePage(outcome, shown, ListCursor(last.batch_id, last.recipient_id))
+    # Some were settled between the two queries. Later batches may hold more.
+    return OutcomePage(outcome, shown, ListCursor(ids[-1], _BATCH_END) if were_enough else None)
 
 
 def every_copy(edition: int, outcome: str, *, at_once: int = CHUNK) -> Iterator[Delivery]:
     """
-    All copies of a list, `at_once` read at a time: memory stays the same however many they are.
-    Raises `CopiesDroppedError`, also in the midst of it: a list that ends is whole.
+    All copies of a list, `at_once` read at a time, in constant memory.
+
+    Raises `CopiesDroppedError`, also midway: a list that ends is complete.
     """
-    after: Place | None = None
+    after: ListCursor | None = None
     while True:
         page = outcome_page(edition, outcome, after, most=at_once)
         yield from page.copies
@@ -127,13 +127,12 @@ def every_copy(edition: int, outcome: str, *, at_once: int = CHUNK) -> Iterator[
 
 def found_readers(
     issue: UUID, version: int, text: str, *, most: int = PAGE
-) -> tuple[Sequence[Found], bool]:
+) -> tuple[Sequence[FoundReader], bool]:
     """
-    Readers whose address is `text` or begins with it, each with their copy of this edition, and
-    whether there are more. Whoever was erased is not found: their address is not known any more.
-    Raises `CopiesDroppedError`.
+    Readers whose address begins with `text`, with their copies, and whether there are more.
+
+    Erased readers have no address and are not found. Raises `CopiesDroppedError`.
     """
-    # One look into the index of addresses, and as many into the key of the copies.
     readers = list(
         Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")[
             : most + 1
@@ -146,14 +145,15 @@ def found_readers(
             issue_id=issue, version=version, recipient_id__in=[reader.pk for reader in shown]
         ).select_related("batch")
     }
-    _are_kept(Edition.objects.filter(issue=issue, version=version))
-    return [Found(reader, copies.get(reader.pk)) for reader in shown], len(readers) > most
+    _require_kept(Edition.objects.filter(issue=issue, version=version))
+    return [FoundReader(reader, copies.get(reader.pk)) for reader in shown], len(readers) > most
 
 
-def _are_kept(edition: QuerySet[Edition]) -> None:
+def _require_kept(edition: QuerySet[Edition]) -> None:
     """
-    To be asked after copies were read: that they are dropped is said before the first one goes, so
-    what was read before that is whole. Raises `CopiesDroppedError`.
+    Raise `CopiesDroppedError` if the copies were dropped.
+
+    Called after reading: the mark comes before the first copy goes, so what was read is complete.
     """
     for dropped_at in edition.values_list("copies_dropped_at", flat=True):
         if dropped_at is not None:
@@ -161,8 +161,6 @@ def _are_kept(edition: QuerySet[Edition]) -> None:
 
 
 def _copies_of(outcome: str) -> QuerySet[Delivery]:
-    # `sent_at` without evidence counts as unknown, wherever the outcome still says otherwise; the
-    # books go by the outcome, and so does this list.
     if outcome == ALL:
         return Delivery.objects.all()
     if outcome == MISSED:

@@ -1,4 +1,4 @@
-"""The readers below the progress page: by outcome, or those who are looked for."""
+"""The readers below the progress page: by outcome, or by address."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from publishing.progress.reader_outcomes import (
     MISSED,
     PAGE,
     CopiesDroppedError,
-    Found,
+    FoundReader,
     found_readers,
     outcome_page,
-    place,
+    parse_cursor,
 )
 from publishing.progress_bar import ORDER
 from subscribers.desk.reader_list import LONGEST_SEARCH
 from subscribers.permissions import MANAGE
 
-# Whose readers are listed unasked: those whose copy did not simply go out.
+# Listed by default: readers whose copy was not simply sent.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One reader: what became of their copy, when, and why. `reader` leads to their own page."""
+class ReaderRow:
+    """One reader: the outcome of their copy, when, and why. `reader` leads to their own page."""
 
     address: str
     outcome: str
@@ -84,7 +84,7 @@ def listed_readers(
     clock = _clock_beside(edition.published_at, zone)
     why = partial(why_of, clock=clock, held_until=status.held_until)
     manages = request.user.has_perm(MANAGE)
-    after = place(request.GET.get("after", ""))
+    after = parse_cursor(request.GET.get("after", ""))
     try:
         if facts["text"]:
             found, more = found_readers(edition.issue_id, edition.version, facts["text"])
@@ -97,28 +97,27 @@ def listed_readers(
     return {**facts, "rows": rows, "paged": after is not None, "after": page.after}
 
 
-def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> Row:
-    return Row(
+def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> ReaderRow:
+    return ReaderRow(
         address_of(copy),
         copy.outcome,
         OUTCOME_TONES[copy.outcome],
         when_of(copy),
         why(copy),
-        # Of an erased reader there is no page any more.
         copy.recipient_id if manages and copy.address else None,
     )
 
 
 def _found_row(
-    found: Found,
+    found: FoundReader,
     why: Callable[[Delivery], str],
     clock: Callable[[datetime], str],
     manages: bool,
-) -> Row:
+) -> ReaderRow:
     reader = found.reader
     if found.copy is not None:
         return _row(found.copy, why, manages)
-    return Row(
+    return ReaderRow(
         reader.email,
         "",
         "calm",
@@ -129,7 +128,7 @@ def _found_row(
 
 
 def _clock_beside(day: datetime, zone: ZoneInfo) -> Callable[[datetime], str]:
-    """How a time is written: with its date, unless that is the day of publishing."""
+    """A clock that adds the date, unless it is the day of publishing."""
     that_day = day.astimezone(zone).date()
 
     def clock(at: datetime) -> str:

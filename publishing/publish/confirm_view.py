@@ -25,7 +25,7 @@ from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
 from publishing.editions.versions import NOBODY, overlap_warnings
-from publishing.flash_messages import ACCEPTED, in_the_archive, tag_of, to_nobody
+from publishing.flash_messages import ACCEPTED, UNTIL_AT_REST, in_the_archive, tag_of, to_nobody
 from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted
 from publishing.preflight.preflight_view import (
@@ -122,7 +122,7 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
     if edition.goes_to == NOBODY:
         messages.success(request, in_the_archive(edition), extra_tags=tag)
         return
-    messages.success(request, ACCEPTED, extra_tags=tag)
+    messages.success(request, ACCEPTED, extra_tags=f"{tag} {UNTIL_AT_REST}")
     if not edition.audience:
         messages.warning(request, to_nobody(edition))
     if edition.version > 1:

@@ -69,7 +69,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         page.get_by_label("To", exact=True).fill(HERSELF)
         page.get_by_role("dialog").get_by_role("button", name="Send a test").dblclick()
         with page.expect_popup() as opened:
-            page.get_by_role("link", name="See how it stands").click()
+            page.get_by_role("link", name="View status").click()
         window = opened.value
         expect(window.get_by_role("status")).to_contain_text("Postmark accepted it at")
         window.get_by_role("link", name="Back to the letter").click()
