@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from delivery.feedback import event_inbox
+from delivery.interface import reason_sentence
 from delivery.models import Delivery, Edition
 from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
@@ -227,7 +228,8 @@ def test_a_refusal_of_the_address_does_not_write_it_back(
     with a_call_held_by(provider, newsroom, "before_accept"):
         erase(refused.pk)
     assert sorted(newsroom.outcomes(edition)) == ["failed", "sent"]
-    assert "Invalid 'To' address" in Delivery.objects.get(outcome="failed").reason
+    reason = reason_sentence(Delivery.objects.get(outcome="failed").reason)
+    assert "Invalid 'To' address" in reason
     assert tables_that_hold("two..dots") == []
 
 

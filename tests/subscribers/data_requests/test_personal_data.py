@@ -367,14 +367,14 @@ def test_the_record_offers_to_unsubscribe_before_all_data() -> None:
     assert page.index("Stop sending me letters") < page.index('id="person"')
 
 
-def test_the_record_speaks_to_its_reader_about_their_copy(
+def test_the_record_says_why_a_copy_was_not_sent(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     reader = SubscriberFactory(email=ADA)
     edition = newsroom.publish()
     control.cancel(edition.pk)
     page = Client().get(asked(reader)).content.decode()
-    assert "The edition was cancelled before your copy." in page
+    assert "The issue was cancelled before this copy was sent." in page
     assert "their copy" not in page
 
 
