@@ -1,11 +1,8 @@
 """
-Pauses an edition with too many bounces or spam complaints.
+Pauses a newsletter with too many bounces or complaints since it was last resumed.
 
-The limits are in `delivery/rules/bounce_threshold.py`.
-
-Counted is what happened since it was last resumed, so that the bounces a person has seen do not
-pause it again. Only newsletters: one queue of confirmation mails serves everybody who signs up,
-and whoever typed invented addresses into the form must not be able to stop it.
+Confirmation mails are never paused: invented addresses in the sign-up form must not stop them for
+everyone.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
 
 
 def limits_from_settings() -> Limits:
-    """The limits as the operator set them."""
+    """The operator's limits."""
     return Limits(
         bounces_percent=settings.DELIVERY_SURGE_BOUNCES_PERCENT,
         bounces_least=settings.DELIVERY_SURGE_BOUNCES_LEAST,
@@ -31,11 +28,11 @@ def limits_from_settings() -> Limits:
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     """
-    Pause the edition and raise an alarm if its bounces or complaints are a surge; whether it did.
+    Pause the edition and raise an alarm if it has too many bounces or complaints.
 
-    The caller has locked the edition, and has just counted one more.
+    The caller has locked the edition, and has just counted one more. Returns whether it paused.
     """
-    # A copy in the air or in doubt has left as well: a bounce may be told before its reply is.
+    # Deliveries in flight or unknown have left as well: a bounce may come before the reply.
     cursor.execute(
         """
         SELECT sum(sent + unknown + CASE state WHEN 'sending' THEN waiting ELSE 0 END)
@@ -57,5 +54,7 @@ def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     if reason is None:
         return False
     pause_automatically(cursor, edition, reason)
-    raise_alarm(cursor, edition, Alarm.Kind.SURGE, f"{reason.code} after {since} copies", reason)
+    raise_alarm(
+        cursor, edition, Alarm.Kind.BOUNCE_THRESHOLD, f"{reason.code} after {since}", reason
+    )
     return True

@@ -1,4 +1,4 @@
-"""An alarm: something that must not happen did, and a person has to know."""
+"""Alarms: what must not happen and did, for an author or operator to see."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Alarm(models.Model):
     """
     Raised once for what it is about, kept for good, and shown on the edition's page.
 
-    `about` makes it unique within its kind, so that finding the same thing twice raises nothing
-    new: a provider's id for a second copy, a delivery's key for a mark without evidence.
+    `about` makes it unique within its kind: a provider's id for a second message, a delivery's key
+    for a mark without evidence.
     """
 
     class Kind(models.TextChoices):
@@ -24,7 +24,7 @@ class Alarm(models.Model):
         ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"
         MARKED_UNSETTLED = "marked_unsettled", "marked as sent without being settled"
         NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"
-        SURGE = "surge", "too many bounces or complaints"
+        BOUNCE_THRESHOLD = "bounce_threshold", "too many bounces or complaints"
 
     id = models.BigAutoField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
@@ -32,9 +32,9 @@ class Alarm(models.Model):
     about = models.CharField(max_length=120)
     reason = ReasonField()
     raised_at = models.DateTimeField(db_default=Now())
-    # The desk shows it first until somebody says that they have looked at it.
-    looked_at = models.DateTimeField(null=True)
-    looked_by = models.ForeignKey(
+    # The desk shows it first until an author or operator marks it as seen.
+    seen_at = models.DateTimeField(null=True)
+    seen_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.DO_NOTHING,
         db_constraint=False,
@@ -52,15 +52,18 @@ class Alarm(models.Model):
             models.CheckConstraint(
                 name="alarm_kind_is_known",
                 condition=Q(
-                    kind__in=["accepted_twice", "marked_unsettled", "not_at_provider", "surge"]
+                    kind__in=[
+                        "accepted_twice",
+                        "marked_unsettled",
+                        "not_at_provider",
+                        "bounce_threshold",
+                    ]
                 ),
             ),
         ]
         indexes = [
             models.Index(
-                name="alarm_not_looked_at",
-                fields=["raised_at"],
-                condition=Q(looked_at__isnull=True),
+                name="alarm_unseen", fields=["raised_at"], condition=Q(seen_at__isnull=True)
             )
         ]
 

@@ -1,4 +1,4 @@
-"""Raises alarms: what must not happen did, and a person has to know. Each is raised once."""
+"""Raises alarms, each once, and loads those that nobody has seen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Count, Max, Window
+from django.db.models import Count, Max, QuerySet, Window
 from django.db.models.functions import Now, RowNumber
 
 from delivery.models import Alarm
@@ -21,10 +21,9 @@ def raise_alarm(
     cursor: CursorWrapper, edition: int, kind: Alarm.Kind, about: str, reason: Reason
 ) -> bool:
     """
-    Put an alarm on record; False, and nothing happens, if it was raised before.
+    Raise an alarm; return False if it was raised before.
 
-    `about` makes it the same alarm or another: at most 120 characters. `reason` names no
-    address.
+    `about`, of at most 120 characters, makes it unique. `reason` names no address.
     """
     cursor.execute(
         """
@@ -41,35 +40,38 @@ def raise_alarm(
 
 
 def load_alarms(edition: int, *, most: int) -> list[Alarm]:
-    """The alarms of an edition, the latest first, at most so many."""
+    """Load at most `most` alarms of an edition, the latest first."""
     return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:most])
 
 
 @dataclass(frozen=True, slots=True)
 class UnseenAlarms:
-    """
-    The latest alarm of an edition that nobody has looked at, how many `others` of that edition
-    nobody has looked at either, and the id of the last of them all.
-    """
+    """The latest unseen alarm of an edition, how many `others` it has, and the last one's id."""
 
     latest: Alarm
     others: int
     up_to: int
 
 
+def _unseen() -> QuerySet[Alarm]:
+    return (
+        Alarm.objects.filter(seen_at=None)
+        .select_related("edition")
+        # Without the edition's content.
+        .only("kind", "reason", "raised_at", "edition__issue_id", "edition__version")
+    )
+
+
 def load_unseen_by_edition(*, most: int) -> list[UnseenAlarms]:
-    """What nobody has looked at yet, edition by edition, the latest first, of at most so many."""
+    """Load unseen alarms of at most `most` editions, the latest first."""
     alarms = (
-        Alarm.objects.filter(looked_at=None)
+        _unseen()
         .annotate(
             place=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
             count=Window(Count("pk"), partition_by="edition"),
             up_to=Window(Max("pk"), partition_by="edition"),
         )
         .filter(place=1)
-        .select_related("edition")
-        # The words of the edition would come along, and nobody reads them here.
-        .only("kind", "reason", "raised_at", "edition__issue_id", "edition__version")
         .order_by("-raised_at", "-pk")
     )
     return [
@@ -79,22 +81,20 @@ def load_unseen_by_edition(*, most: int) -> list[UnseenAlarms]:
 
 
 def count_editions_with_unseen() -> int:
-    """Of how many editions there are alarms that nobody has looked at yet."""
-    return Alarm.objects.filter(looked_at=None).values("edition").distinct().count()
+    """Count the editions with unseen alarms."""
+    return Alarm.objects.filter(seen_at=None).values("edition").distinct().count()
 
 
 def load_unseen() -> list[Alarm]:
-    """Every alarm that nobody has looked at yet, the first first."""
-    alarms = Alarm.objects.filter(looked_at=None).select_related("edition").order_by("pk")
-    return list(alarms.only("kind", "reason", "raised_at", "edition__issue_id", "edition__version"))
+    """Load every unseen alarm, the oldest first."""
+    return list(_unseen().order_by("pk"))
 
 
-def mark_seen(edition: int, up_to: int, looker: uuid.UUID | None) -> int:
+def mark_seen(edition: int, up_to: int, user: uuid.UUID | None) -> int:
     """
-    Somebody has looked at the alarms of an edition, up to the one with the id `up_to`; how many
-    nobody had looked at before. What was raised meanwhile is still to be looked at. `looker` is
-    None for somebody at a shell.
+    Mark the alarms of an edition up to the id `up_to` as seen; return how many were unseen.
+
+    `user` is None for an operator at a shell.
     """
-    return Alarm.objects.filter(edition=edition, pk__lte=up_to, looked_at=None).update(
-        looked_at=Now(), looked_by=looker
-    )
+    unseen = Alarm.objects.filter(edition=edition, pk__lte=up_to, seen_at=None)
+    return unseen.update(seen_at=Now(), seen_by=user)

@@ -84,7 +84,7 @@ BESIDE = f"""
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- constants
 
-ALARMS = "SELECT kind, count(*) FROM alarm WHERE looked_at IS NULL GROUP BY kind"
+ALARMS = "SELECT kind, count(*) FROM alarm WHERE seen_at IS NULL GROUP BY kind"
 TASKS = f"""
     SELECT name, failures FROM periodic_task WHERE {IS_ACTIVE} ORDER BY name LIMIT 20
 """  # noqa: S608 -- a constant

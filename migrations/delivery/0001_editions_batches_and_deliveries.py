@@ -1004,7 +1004,7 @@ class Migration(migrations.Migration):
                                 "not_at_provider",
                                 "recorded as sent, and the provider does not show it",
                             ),
-                            ("surge", "too many bounces or complaints"),
+                            ("bounce_threshold", "too many bounces or complaints"),
                         ],
                         max_length=20,
                     ),
@@ -1019,9 +1019,9 @@ class Migration(migrations.Migration):
                     "edition",
                     models.ForeignKey(on_delete=models.CASCADE, to="delivery.edition"),
                 ),
-                ("looked_at", models.DateTimeField(null=True)),
+                ("seen_at", models.DateTimeField(null=True)),
                 (
-                    "looked_by",
+                    "seen_by",
                     models.ForeignKey(
                         db_constraint=False,
                         db_index=False,
@@ -1036,9 +1036,9 @@ class Migration(migrations.Migration):
                 "db_table": "alarm",
                 "indexes": [
                     models.Index(
-                        condition=models.Q(("looked_at__isnull", True)),
+                        condition=models.Q(("seen_at__isnull", True)),
                         fields=["raised_at"],
-                        name="alarm_not_looked_at",
+                        name="alarm_unseen",
                     )
                 ],
                 "constraints": [
@@ -1049,7 +1049,12 @@ class Migration(migrations.Migration):
                         condition=models.Q(
                             (
                                 "kind__in",
-                                ["accepted_twice", "marked_unsettled", "not_at_provider", "surge"],
+                                [
+                                    "accepted_twice",
+                                    "marked_unsettled",
+                                    "not_at_provider",
+                                    "bounce_threshold",
+                                ],
                             )
                         ),
                         name="alarm_kind_is_known",

@@ -139,7 +139,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
         "Homing paused this automatically: 2 of 10 copies were sent back (20.0 %; the limit is "
         "20 %)."
     )
-    assert [alarm.kind for alarm in Alarm.objects.filter(edition=halfway)] == ["surge"]
+    assert [alarm.kind for alarm in Alarm.objects.filter(edition=halfway)] == ["bounce_threshold"]
     assert not newsroom.step()
 
 
@@ -160,7 +160,7 @@ def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: N
     # New ones do: two of the five that left since.
     tell(gone(halfway)[11], "Bounce", ID=11)
     assert newsroom.state(halfway) is EditionState.PAUSED
-    assert Alarm.objects.filter(edition=halfway, kind="surge").count() == 2
+    assert Alarm.objects.filter(edition=halfway, kind="bounce_threshold").count() == 2
 
 
 def test_copies_in_doubt_have_left_too(halfway: Edition, newsroom: Newsroom, settings: Any) -> None:

@@ -41,7 +41,7 @@ def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) 
 
 
 def test_an_issue_is_named_by_its_id(db: None) -> None:
-    with pytest.raises(CommandError, match="--looked-at is 'swifts'; expected the id of an issue"):
+    with pytest.raises(CommandError, match="'swifts' is not the id of an issue"):
         call_command("alarms", "--looked-at", "swifts")
 
 

@@ -159,7 +159,7 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     assert looker.post(form.action, **form.fields).status == 403
 
     Alarm.objects.create(
-        edition=edition, kind="surge", about="3", reason=because("Too many bounces.")
+        edition=edition, kind="bounce_threshold", about="3", reason=because("Too many bounces.")
     )
     assert window.post(form.action, **form.fields).answer["Location"] == DESK
     need = section(window.get(DESK), "need")
@@ -168,7 +168,7 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     # A form that names nothing changes nothing.
     for fields in ({}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}):
         assert window.post(f"{DESK}alarms/", **fields).status == 303
-    assert Alarm.objects.filter(looked_by=window.author.pk).count() == 2
+    assert Alarm.objects.filter(seen_by=window.author.pk).count() == 2
 
 
 def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
@@ -224,7 +224,7 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
         edition = publish_one(title)
         for about in "12":
             Alarm.objects.create(
-                edition=edition, kind="surge", about=about, reason=because("Too many.")
+                edition=edition, kind="bounce_threshold", about=about, reason=because("Too many.")
             )
 
     Newsletter.objects.the_one()
@@ -543,7 +543,7 @@ def test_it_takes_as_many_queries_for_many_issues_as_for_three(
             edition = publish_one(f"Letter {number}")
             Draft.objects.create(title=f"Draft {number}", letter="Dear all", saved_by=window.author)
             Alarm.objects.create(
-                edition=edition, kind="surge", about="", reason=because("Too many.")
+                edition=edition, kind="bounce_threshold", about="", reason=because("Too many.")
             )
             if number % 3:
                 sent(edition)
