@@ -11,9 +11,8 @@ from delivery.models.metric import MetricValue
 from delivery.models.newsletter import Newsletter
 from delivery.models.periodic_task import PeriodicTask
 from delivery.models.provider_event import ProviderEvent
-from delivery.models.provider_suppression import ProviderSuppression
+from delivery.models.provider_suppression import ProviderSuppression, SuppressionChange
 from delivery.models.send_rate import Pace
-from delivery.models.suppression_change import SuppressionChange
 from delivery.models.worker import Worker
 
 __all__ = [

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.reason_field import ReasonField
+from delivery.models.columns import ReasonField
 
 
 class Alarm(models.Model):

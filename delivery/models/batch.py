@@ -7,7 +7,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
-from delivery.models.reason_field import ReasonField
+from delivery.models.columns import ReasonField
 
 # An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
 # name the batch of a row by arithmetic and no two editions ever wait for one sequence.

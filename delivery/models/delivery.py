@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from delivery.models.reader_columns import ReaderColumns
-from delivery.models.reason_field import ReasonField
+from delivery.models.columns import ReaderColumns, ReasonField
 
 
 class Outcome(models.TextChoices):

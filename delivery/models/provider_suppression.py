@@ -1,8 +1,10 @@
-"""What the provider's own suppression list says about an address, as far as we were told."""
+"""The provider's own suppression list: what it says of an address, and what we ask it to change."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
 
 
 class ProviderSuppression(models.Model):
@@ -31,3 +33,65 @@ class ProviderSuppression(models.Model):
 
     def __str__(self) -> str:
         return f"{'refused' if self.refuses else 'taken again'} on {self.stream}"
+
+
+class SuppressionChange(models.Model):
+    """
+    Put down in the transaction of whatever it follows from, sent afterwards, kept for good.
+
+    Kept, because the provider tells us of it like of any other change, and only here is to be seen
+    that it was our own wish. Of the changes of one address only the last is worth sending.
+    """
+
+    class Change(models.TextChoices):
+        """Which of the two."""
+
+        SUPPRESS = "suppress", "mail this address no more"
+        REACTIVATE = "reactivate", "mail this address again"
+
+    class State(models.TextChoices):
+        """How far it is."""
+
+        WAITING = "waiting"
+        DONE = "done"
+        REFUSED = "refused", "the provider will not do it"
+        SUPERSEDED = "superseded", "a later change of the same address took its place"
+
+    id = models.BigAutoField(primary_key=True)
+    address = models.CharField(max_length=254)
+    address_key = models.CharField(max_length=254, db_collation="C")
+    stream = models.CharField(max_length=100)
+    change = models.CharField(max_length=10, choices=Change)
+    state = models.CharField(
+        max_length=10, choices=State, default=State.WAITING, db_default=State.WAITING
+    )
+    said = models.TextField(
+        blank=True, default="", db_default="", help_text="Why the provider refused."
+    )
+    asked_at = models.DateTimeField(db_default=Now())
+    done_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "suppression_change"
+        constraints = [
+            models.CheckConstraint(
+                name="suppression_change_is_known",
+                condition=Q(change__in=["suppress", "reactivate"]),
+            ),
+            models.CheckConstraint(
+                name="suppression_change_state_is_known",
+                condition=Q(state__in=["waiting", "done", "refused", "superseded"]),
+            ),
+            models.CheckConstraint(
+                name="a_refused_change_says_why", condition=~Q(state="refused") | ~Q(said="")
+            ),
+        ]
+        indexes = [
+            models.Index(name="suppression_change_of", fields=["address_key", "id"]),
+            models.Index(
+                name="suppression_change_to_send", fields=["id"], condition=Q(state="waiting")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.change} {self.pk}"

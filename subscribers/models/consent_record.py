@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.reader_columns import ReaderColumns
+from delivery.models.columns import ReaderColumns
 from subscribers.models.checks import checks
 
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower, Now
 
 from delivery.control_characters import POSTGRESQL_PATTERN
-from delivery.models.reader_columns import ReaderColumns
+from delivery.models.columns import ReaderColumns
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.models.checks import checks
 from subscribers.models.suppression import LONGEST_ADDRESS

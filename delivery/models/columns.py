@@ -1,4 +1,4 @@
-"""The column type of reasons: `Reason` in Python, JSON text in the database."""
+"""Columns that several tables have: those of a reader's fields, and reasons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from delivery.rules.reason import Reason
+
+
+class ReaderColumns(models.Model):
+    """One text column for each of `READER_FIELDS`; empty if the reader gave no value."""
+
+    if TYPE_CHECKING:
+        name: str
+
+    class Meta:
+        abstract = True
+
+    @property
+    def values_of_fields(self) -> dict[str, str]:
+        """The value of each field, by its name."""
+        return {name: getattr(self, name) for name in FIELD_NAMES}
+
+
+for _field in READER_FIELDS:
+    ReaderColumns.add_to_class(
+        _field.name,
+        models.CharField(max_length=_field.longest, blank=True, default="", db_default=""),
+    )
+
 
 if TYPE_CHECKING:
     _TextField = models.TextField[Reason | str | None, Reason | None]
