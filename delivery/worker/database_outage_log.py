@@ -1,9 +1,9 @@
 """
-The database away, as a worker meets it: said once when it goes and once when it is back.
+Logs a database outage once when it begins and once when it ends.
 
-Every thread of a worker fails again and again meanwhile; nothing is lost by it, and dozens of
-faults a minute would hide that they are one. A line that was only cut, with a database that takes
-the next, is no outage: what failed by it is told as it is.
+Every thread of a worker fails again and again meanwhile; dozens of errors a minute would hide that
+they are one. If only a connection was cut and the database accepts the next, it is no outage, and
+the failure is logged as it is.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from delivery.worker.retry_write import is_transient
 logger = logging.getLogger(__name__)
 
 
-class Outage:
+class OutageLog:
     """Whether the database is away, for all threads of one worker."""
 
     def __init__(self) -> None:
         self._since_s: float | None = None
-        self._deciding = threading.Lock()
+        self._lock = threading.Lock()
 
-    def is_why(self, fault: BaseException) -> bool:
+    def explains(self, error: BaseException) -> bool:
         """
-        Whether something failed because the database is away; says so if it has just gone.
+        Whether something failed because the database is away. Logs an outage that just began.
 
-        To be asked from within the `except`, with no transaction open. Asks the database, on a new
+        Call it from within the `except`, with no transaction open. It asks the database on a new
         connection, so it may take as long as connecting may.
         """
-        if not isinstance(fault, Error) or not is_transient(fault):
+        if not isinstance(error, Error) or not is_transient(error):
             return False
-        with self._deciding:
+        with self._lock:
             if self._since_s is None:
                 if _answers():
                     return False
                 self._since_s = now_s()
                 logger.error(
-                    "the database is away; nothing is lost, and all is tried again until it is "
-                    "back",
-                    exc_info=fault,
+                    "the database is away; nothing is lost, and everything is tried again until "
+                    "it is back",
+                    exc_info=error,
                 )
         return True
 
-    def look_whether_over(self) -> None:
-        """Say that the database is back, if it was away and is. To be called when all is well."""
+    def check_end(self) -> None:
+        """Log that the database is back, if it was away. Call it after a success."""
         if self._since_s is None:
             return
-        with self._deciding:
+        with self._lock:
             if self._since_s is not None and _answers():
                 logger.info("the database is back, after %.0f s", now_s() - self._since_s)
                 self._since_s = None

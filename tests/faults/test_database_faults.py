@@ -231,7 +231,7 @@ def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Sta
     worker = stage.worker("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
     eventually(lambda: Worker.objects.exists(), "it arrived")
 
-    failures = {"a step failed": 4, "a duty of the watch failed": 2}
+    failures = {"a step failed": 4, "a duty of the worker failed": 2}
     for outage in (1, 2):
         wanted = {words: worker.said.count(words) + many for words, many in failures.items()}
         with stage.server.away("immediate"):

@@ -73,7 +73,7 @@ def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
     edition, worker = stage.in_a_call("--concurrency", "1", readers=60)
 
     worker.signal(number)
-    worker.wait_for("was told to stop")
+    worker.wait_for("The worker stops")
     stage.sandbox.gate.release()
 
     assert worker.end() == 0, worker.said

@@ -28,7 +28,7 @@ a call that ended in time is let go by its deadline
 
 # --- Calls at the same time ---
 no more calls are in the air than were wanted
-    Worker.__init__: self._calls = CallSlots(«concurrency → self._threads»)
+    Worker.__init__: self._slots = CallSlots(«concurrency → self._threads»)
     test_a_batch_claimed_ahead_is_given_back
 a place that comes free by the stop begins no call
     _wait: while «not is_stopping() → True»:

@@ -93,16 +93,16 @@ the site looks for no file on request
     WHITENOISE_USE_FINDERS: WHITENOISE_USE_FINDERS = True «→ ¶WHITENOISE_AUTOREFRESH = True»
     test_browsers_keep_a_style_sheet_that_is_named_by_its_content_and_comes_compressed
 a worker says once that the database is away
-    Outage.is_why: if «self._since_s is None → True»: if
+    OutageLog.explains: if «self._since_s is None → True»: if
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
 what fails in an outage is the outage, and no fault of its own
-    Worker._failed: logging.«DEBUG if self._outage.is_why(fault) else logging.»ERROR
+    Worker._log_failure: logging.«DEBUG if self._outage_log.explains(error) else logging.»ERROR
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
 a worker says that the database is back
-    Outage.look_whether_over: if «self._since_s is not None and _answers() → False»:
+    OutageLog.check_end: if «self._since_s is not None and _answers() → False»:
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
 a line that was cut is no outage
-    Outage.is_why: if «_answers() → False»:
+    OutageLog.explains: if «_answers() → False»:
     test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage
 a page that finds no place is not begun
     LimitConcurrency.__call__: if «not self._slots.acquire() → False»:
