@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from django.http import HttpRequest
 from pydantic import BaseModel
 
-from idempotency.fingerprint import FileDigest, content_hash, fingerprints
+from idempotency.fingerprint import FileDigest, content_hash, keyed_fingerprints
 
 Values = Sequence[str | FileDigest]
 
@@ -36,4 +36,4 @@ def call_fingerprints(
             # Texts as they are, so that their line ends are normalised.
             is_text = isinstance(value, str)
             content[f"body.{name}"] = ["text", value] if is_text else ["json", json.dumps(value)]
-    return fingerprints(content_hash(request.method or "", request.path, content))
+    return keyed_fingerprints(content_hash(request.method or "", request.path, content))

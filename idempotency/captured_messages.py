@@ -9,23 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.messages import add_message
 from django.contrib.messages.storage.base import BaseStorage, Message
 from django.http import HttpRequest, HttpResponse
-from django.utils.safestring import SafeData, mark_safe
-
-
-@dataclass(frozen=True)
-class CapturedMessage:
-    """One message: Django's level, the text, its tags, and whether the text is safe HTML."""
-
-    level: int
-    text: str
-    tags: str
-    is_html: bool
 
 
 class CapturingStorage(BaseStorage):
@@ -33,7 +21,7 @@ class CapturingStorage(BaseStorage):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
-        self._unread: list[Message] = []
+        self._unread: tuple[Message, ...] = ()
 
     def _get(self, *args: Any, **kwargs: Any) -> tuple[list[Message], bool]:
         # A page must not show older messages: it would be saved with them.
@@ -42,21 +30,13 @@ class CapturingStorage(BaseStorage):
     def _store(
         self, messages: Iterable[Message], response: HttpResponse, *args: Any, **kwargs: Any
     ) -> list[Message]:
-        self._unread = list(messages)
+        self._unread = tuple(messages)
         return []
 
-    def unread(self, response: HttpResponse) -> tuple[CapturedMessage, ...]:
+    def unread(self, response: HttpResponse) -> tuple[Message, ...]:
         """Return the messages that the response itself has not shown, in order."""
         self.update(response)
-        return tuple(
-            CapturedMessage(
-                level=message.level,
-                text=str(message.message),
-                tags=message.extra_tags or "",
-                is_html=isinstance(message.message, SafeData),
-            )
-            for message in self._unread
-        )
+        return self._unread
 
 
 @contextmanager
@@ -75,9 +55,7 @@ def capture_messages(request: HttpRequest) -> Iterator[CapturingStorage]:
         request._messages = usual  # type: ignore[attr-defined]
 
 
-def show_messages(request: HttpRequest, messages: Iterable[CapturedMessage]) -> None:
+def show_messages(request: HttpRequest, messages: Iterable[Message]) -> None:
     """Show these messages to the author on the next page that shows any."""
     for message in messages:
-        # The view marked it as safe, and only this app writes the table.
-        text = mark_safe(message.text) if message.is_html else message.text  # noqa: S308
-        add_message(request, message.level, text, extra_tags=message.tags)
+        add_message(request, message.level, message.message, extra_tags=message.extra_tags or "")

@@ -17,8 +17,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
-from idempotency.response_store import load_response
-from idempotency.saved_response import SavedResponse
+from idempotency.saved_response import SavedResponse, load_response
 
 # Each post that waits holds a server connection.
 MAX_WAITING = 3

@@ -58,12 +58,7 @@ def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
     return content_hash(request.method or "", request.path, fields)
 
 
-def form_fingerprints(request: HttpRequest, names: Sequence[str]) -> list[bytes]:
-    """Return the fingerprints of a posted form; see `fingerprints`."""
-    return fingerprints(form_hash(request, names))
-
-
-def fingerprints(content: bytes) -> list[bytes]:
+def keyed_fingerprints(content: bytes) -> list[bytes]:
     """
     Return the fingerprint of a content hash, and those under earlier secret keys.
 

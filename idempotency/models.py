@@ -19,7 +19,7 @@ else:
 
 
 class HeaderPairsField(Field):
-    """A response's headers in order, each a name and raw bytes; see response_store.py."""
+    """A response's headers in order, each a name and raw bytes; see saved_response.py."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         """Name the type that the first migration creates."""

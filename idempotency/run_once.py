@@ -15,15 +15,15 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.messages.storage.base import Message
 from django.db import transaction
 from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 
-from idempotency.captured_messages import CapturedMessage, capture_messages
+from idempotency.captured_messages import capture_messages
 from idempotency.claim import Claimed, DifferentContent, InProgress, Replay, claim, find_earlier
-from idempotency.response_store import save_response
-from idempotency.saved_response import CannotBeReplayedError, to_saved_response
+from idempotency.saved_response import CannotBeReplayedError, save_response, to_saved_response
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Done:
     """The work ran in this request: its response, and its messages for the author."""
 
     response: HttpResponse
-    messages: tuple[CapturedMessage, ...]
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from idempotency.captured_messages import show_messages
 from idempotency.claim import DifferentContent, InProgress, Replay, find_earlier
-from idempotency.fingerprint import form_fingerprints
+from idempotency.fingerprint import form_hash, keyed_fingerprints
 from idempotency.key import FIELD, HEADER, InvalidKey, read_key
 from idempotency.run_once import RETRY_AFTER_S, DifferentContentError, Done, Refused, run_once
 from idempotency.saved_response import to_http_response
@@ -72,7 +72,7 @@ def safe_to_retry(
             if isinstance(key, InvalidKey):
                 return _with_status(400, invalid_key(request, key.reason))
 
-            fingerprints = form_fingerprints(request, fields)
+            fingerprints = keyed_fingerprints(form_hash(request, fields))
             key = _choose_key(
                 request.user.pk, [key_of(key, each) for each in fingerprints], fingerprints
             )

@@ -1,22 +1,52 @@
 """
-A response as it is saved: status, headers, body and the messages shown with it.
+Responses as they are saved: status, headers, body and the messages shown with them.
 
 A response that cannot be sent again byte for byte, or that belongs to one browser only, is refused
 with an error: it is a bug in the view.
+
+Raw SQL, because of the column of type `header_pair[]` and because a replay costs one look-up by the
+primary key. The headers are written from two arrays and read as two, because the driver would have
+to learn the type on every connection.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.conf import settings
+from django.contrib.messages.storage.base import Message
+from django.contrib.messages.storage.cookie import MessageDecoder, MessageEncoder
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
-
-from idempotency.captured_messages import CapturedMessage
 
 # Django's CSRF tokens have 32 characters, or 64 when masked. A shorter text may be in a response by
 # chance.
 SHORTEST_TOKEN = 32
+
+# unnest keeps the order of an array, so headers come back in the order in which the view set them.
+READ = """
+    SELECT request_fingerprint, response_status_code, response_body, messages,
+           ARRAY(SELECT name FROM unnest(response_headers)),
+           ARRAY(SELECT value FROM unnest(response_headers))
+    FROM idempotency WHERE user_id = %s AND idempotency_key = %s
+"""
+SAVE = """
+    UPDATE idempotency
+    SET response_status_code = %s, response_body = %s, messages = %s, response_headers =
+        ARRAY(SELECT ROW(name, value)::header_pair
+              FROM unnest(%s::text[], %s::bytea[]) AS pair(name, value))
+    WHERE user_id = %s AND idempotency_key = %s AND response_status_code IS NULL
+"""
+
+
+class CannotBeReplayedError(TypeError):
+    """A view's response must not, or cannot, be sent a second time."""
+
+
+class BrokenClaimError(RuntimeError):
+    """The row of a claim is not as the claim left it."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +56,7 @@ class SavedResponse:
     status: int
     headers: tuple[tuple[str, bytes], ...]
     body: bytes
-    messages: tuple[CapturedMessage, ...]
+    messages: tuple[Message, ...]
 
     @property
     def url(self) -> str:
@@ -35,12 +65,8 @@ class SavedResponse:
         return named.get("location", named.get("content-location", b"")).decode("latin-1")
 
 
-class CannotBeReplayedError(TypeError):
-    """A view's response must not, or cannot, be sent a second time."""
-
-
 def to_saved_response(
-    request: HttpRequest, response: HttpResponse, messages: tuple[CapturedMessage, ...]
+    request: HttpRequest, response: HttpResponse, messages: tuple[Message, ...]
 ) -> SavedResponse:
     """
     Convert a view's response, without cookies and without the CSRF header.
@@ -72,3 +98,41 @@ def to_http_response(saved: SavedResponse) -> HttpResponse:
     for name, value in saved.headers:
         response.headers[name] = value.decode("latin-1")
     return response
+
+
+def load_response(user_id: UUID, key: str) -> tuple[bytes, SavedResponse] | None:
+    """Return the fingerprint and the response of the post with this key, if there is one."""
+    with connection.cursor() as cursor:
+        cursor.execute(READ, [user_id, key])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    fingerprint, status, body, messages, names, values = row
+    if status is None:
+        # Claim and response are committed together, so other code made this row.
+        raise BrokenClaimError(
+            f"The idempotency row of user {user_id} with key {key!r} has no answer, although it is"
+            " committed. Delete the row, and the form can be posted again."
+        )
+    headers = tuple((name, bytes(value)) for name, value in zip(names, values, strict=True))
+    shown = tuple(json.loads(messages, cls=MessageDecoder))
+    return bytes(fingerprint), SavedResponse(status, headers, bytes(body), shown)
+
+
+def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
+    """
+    Save the response in the row that the open transaction has claimed.
+
+    Raises BrokenClaimError if that row is gone or holds a response already.
+    """
+    names, values = [name for name, _ in response.headers], [value for _, value in response.headers]
+    messages = json.dumps(response.messages, cls=MessageEncoder)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SAVE, [response.status, response.body, messages, names, values, user_id, key]
+        )
+        if cursor.rowcount != 1:
+            raise BrokenClaimError(
+                f"The claim of user {user_id} on key {key!r} is gone or answered already."
+                " The work must leave the table idempotency alone."
+            )

@@ -15,8 +15,12 @@ from django.utils.safestring import SafeData, mark_safe
 
 from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
-from idempotency.response_store import BrokenClaimError, save_response
-from idempotency.saved_response import CannotBeReplayedError, SavedResponse
+from idempotency.saved_response import (
+    BrokenClaimError,
+    CannotBeReplayedError,
+    SavedResponse,
+    save_response,
+)
 from tests.idempotency.one_form_site import LeafletForm, titles
 
 pytestmark = pytest.mark.django_db(transaction=True)

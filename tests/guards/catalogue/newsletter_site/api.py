@@ -53,11 +53,11 @@ a release that adds a field takes calls from before for the same
     test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same
     test_a_field_at_its_default_and_one_left_out_are_the_same
 what is kept of a call tells nobody what it was about
-    call_fingerprints: return «fingerprints( → [»content_hash(request.method or "", request.path,
-        content)«) → ]»
+    call_fingerprints: return «keyed_fingerprints( → [»content_hash(request.method or "",
+        request.path, content)«) → ]»
     api::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
 a call from before a new secret key is known again
-    fingerprints: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
+    keyed_fingerprints: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
     test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback
 another file is another call
     call_fingerprints: files": «files → []»,

@@ -30,8 +30,8 @@ an hour has only so many tests
     _keep_to_the_limit: if «sent.count() >= settings.TESTS_PER_HOUR → False»:
     test_test_letters::test_an_hour_has_only_so_many
 what is kept of a form cannot be tried out with guessed addresses
-    form_fingerprints: return «fingerprints(form_hash(request, names)) →
-        [form_hash(request, names)]»
+    safe_to_retry.decorate.posted: fingerprints = «keyed_fingerprints(form_hash(request, fields)) →
+        [form_hash(request, fields)]»
     test_test_letters::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
 a test that was sent is known though its key would be another by now
     _choose_key: if «len(different) > 1 → False»:
