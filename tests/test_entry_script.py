@@ -88,7 +88,7 @@ def refusal(checkout: Path, *arguments: str, **options: Any) -> str:
     return errors
 
 
-def test_without_arguments_it_says_what_it_can_do_and_makes_nothing(tmp_path: Path) -> None:
+def test_without_arguments_it_prints_help(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     process = start(checkout)
     out, errors = process.communicate()
@@ -98,9 +98,7 @@ def test_without_arguments_it_says_what_it_can_do_and_makes_nothing(tmp_path: Pa
     assert not (checkout / ".venv").exists()
 
 
-def test_the_command_runs_in_the_environment_and_in_the_folder_it_was_called_from(
-    made: Path, tmp_path: Path
-) -> None:
+def test_the_command_runs_in_the_callers_folder(made: Path, tmp_path: Path) -> None:
     before = (made / ".venv" / "homing.json").stat().st_mtime_ns
     said, lines = run(made, "deliver", "--processes", "2", environment=A_DATABASE, cwd=tmp_path)
     assert said["arguments"] == ["deliver", "--processes", "2"]
@@ -134,7 +132,7 @@ def test_a_richer_lock_is_put_in_place_beside_what_runs(
     [("demo", "demo", {}), ("production", "deliver", A_DATABASE)],
     ids=["a richer one", "another"],
 )
-def test_after_an_installation_that_failed_the_server_goes_on_as_before(
+def test_a_failed_installation_leaves_the_environment(
     copy: Path, running: subprocess.Popen[str], lock: str, command: str, environment: dict[str, str]
 ) -> None:
     before = contents(copy / ".venv")
@@ -148,9 +146,7 @@ def test_after_an_installation_that_failed_the_server_goes_on_as_before(
         assert run(copy, "audit", environment=A_DATABASE)[1] == ""
 
 
-def test_the_environment_of_another_checkout_is_never_changed_through_a_link(
-    made: Path, tmp_path: Path
-) -> None:
+def test_a_linked_environment_is_never_changed(made: Path, tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "linked")
     (checkout / ".venv").symlink_to(made / ".venv")
     assert run(checkout, "deliver", environment=A_DATABASE)[1] == ""
@@ -174,7 +170,7 @@ def test_changed_lock_recreates_the_environment(copy: Path) -> None:
     assert not any((copy / ".venv").rglob("needed_late.py"))
 
 
-def test_two_that_start_at_once_make_it_once_and_both_run(tmp_path: Path) -> None:
+def test_concurrent_first_runs_make_one_environment(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     both = [start(checkout, "demo") for _ in range(2)]
     lines = ""
@@ -185,7 +181,7 @@ def test_two_that_start_at_once_make_it_once_and_both_run(tmp_path: Path) -> Non
     assert lines.count("Installing") == 1
 
 
-def test_one_that_was_killed_half_way_is_made_anew_by_the_next(tmp_path: Path) -> None:
+def test_a_killed_installation_starts_again(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     process = start(checkout, "demo", start_new_session=True)
     assert process.stderr is not None
@@ -217,7 +213,7 @@ def spoiled_python(folder: Path, spoil: str) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def test_a_python_that_cannot_make_environments_is_told_the_line_that_helps(tmp_path: Path) -> None:
+def test_a_python_without_venv_gets_the_command_to_install_it(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     environment = spoiled_python(tmp_path, "sys.modules['ensurepip'] = None")
     errors = refusal(checkout, "demo", environment=environment)
@@ -282,7 +278,7 @@ def check_that_everything_goes_elsewhere(checkout: Path, home: Path, **options: 
 
 if PYTHON_FOR_NOBODY is not None:
 
-    def test_who_may_not_write_to_the_checkout_gets_an_environment_at_home(
+    def test_a_read_only_checkout_gets_an_environment_at_home(
         sealed_checkout: Path,
     ) -> None:
         home = sealed_checkout.parent / "home"
@@ -299,7 +295,7 @@ if PYTHON_FOR_NOBODY is not None:
 
 elif os.geteuid() != 0:
 
-    def test_who_may_not_write_to_the_checkout_gets_an_environment_at_home(
+    def test_a_read_only_checkout_gets_an_environment_at_home(
         sealed_checkout: Path, tmp_path: Path
     ) -> None:
         check_that_everything_goes_elsewhere(sealed_checkout, tmp_path)

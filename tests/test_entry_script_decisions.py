@@ -46,7 +46,7 @@ def test_the_settings_of_a_server_are_where_the_docs_say() -> None:
 
 
 @pytest.mark.parametrize("environment", [{}, {"DEBUG": "off"}, {"DEBUG": " "}], ids=str)
-def test_on_a_server_no_command_speaks_of_another_database(
+def test_on_a_server_no_command_uses_another_database(
     on_a_server: Any, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given(monkeypatch, environment)
@@ -68,14 +68,14 @@ def test_on_a_server_there_is_no_demo_and_no_test(
     ("command", "environment"),
     [("audit", A_DATABASE), ("audit", {"DEBUG": "on"}), ("demo", {"DEBUG": "Yes"})],
 )
-def test_on_a_server_what_says_which_database_it_means_runs(
+def test_on_a_server_a_command_with_a_database_runs(
     on_a_server: Any, command: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given(monkeypatch, environment)
     on_a_server.refuse_without_settings(command)
 
 
-def test_a_command_gets_the_poorest_lock_that_serves_it(
+def test_a_command_gets_the_smallest_sufficient_lock(
     entry: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given(monkeypatch, {"DEBUG": "off", "SECRET_KEY": "a key"})
@@ -87,7 +87,7 @@ def test_a_command_gets_the_poorest_lock_that_serves_it(
         assert entry.lock_for(command) == lock
 
 
-def test_a_tier_runs_on_every_core_and_named_files_in_one_process(entry: Any) -> None:
+def test_tiers_use_every_core_and_named_files_one_process(entry: Any) -> None:
     tiers = (([], ["--quick"]), (["--all"], []), (["--changed"], ["--changed"]))
     for typed, tier in tiers:
         options = entry.test_options([*typed, "-k", "delivery"])
@@ -99,9 +99,7 @@ def test_a_tier_runs_on_every_core_and_named_files_in_one_process(entry: Any) ->
         entry.test_options(["--all", *named])
 
 
-def test_an_environment_holds_what_it_was_finished_for_and_nothing_else(
-    entry: Any, tmp_path: Path
-) -> None:
+def test_an_environment_is_ready_only_for_its_packages(entry: Any, tmp_path: Path) -> None:
     entry.ROOT = tmp_path
     (tmp_path / "requirements").mkdir()
     for lock in entry.LOCKS:

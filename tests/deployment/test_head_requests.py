@@ -13,7 +13,7 @@ from tests.deployment.served_site import served_site
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning(
+def test_head_has_the_length_and_logs_no_warning(
     database_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with served_site(database_url) as site:
@@ -32,7 +32,7 @@ def test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning(
     assert [line["event"] for line in loud if line["logger"] != "py.warnings"] == []
 
 
-def test_the_answer_is_closed_and_nothing_of_its_body_is_made() -> None:
+def test_head_closes_the_response_without_its_body() -> None:
     ended: list[str] = []
 
     class Answer:

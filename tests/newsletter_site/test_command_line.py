@@ -28,7 +28,7 @@ def started(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def test_ctrl_c_while_a_command_begins_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+def test_ctrl_c_at_the_start_prints_one_line(tmp_path: Path) -> None:
     command = ["manage.py", "shell", "-v", "0", "-c", "raise KeyboardInterrupt"]
     process = started(*command, HOMING_DATA_DIR=str(tmp_path))
     _, errors = process.communicate()
@@ -60,7 +60,7 @@ def test_what_is_no_text_gets_one_sentence(database_url: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_whose_name_is_no_text_is_read_all_the_same(
+def test_a_file_with_an_undecodable_name_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/bo\xff.csv")

@@ -67,7 +67,7 @@ def test_that_the_provider_can_tell_nothing_is_said(settings: Any) -> None:
     assert said() == {"homing.W001"}
 
 
-def test_a_database_that_nobody_named_is_said_outside_debug(settings: Any) -> None:
+def test_an_unset_database_is_reported_outside_debug(settings: Any) -> None:
     settings.DATABASE_IS_NAMED = False
     [message] = run_checks(tags=["homing"])
     assert message.msg == (

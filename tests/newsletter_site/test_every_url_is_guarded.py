@@ -113,7 +113,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(people: Any, addresses:
             assert told["Strict-Transport-Security"] == "max-age=31536000", (name, one)
 
 
-def test_every_cookie_is_for_https_alone_and_stays_on_this_site(people: Any) -> None:
+def test_every_cookie_is_secure_and_same_site(people: Any) -> None:
     ola = get_user_model().objects.get(username="ola")
     ola.set_password("a long password")
     ola.save()

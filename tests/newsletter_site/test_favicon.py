@@ -6,7 +6,7 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 
-def test_the_name_that_browsers_ask_for_leads_to_the_icon(client: Client) -> None:
+def test_favicon_ico_redirects_to_the_icon(client: Client) -> None:
     there = client.get("/favicon.ico", secure=True)
     assert there.status_code == 302
     assert there["Location"] == "/static/favicon.svg"

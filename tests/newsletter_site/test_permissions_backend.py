@@ -18,7 +18,7 @@ def as_django_says(user):
     return ModelBackend().get_all_permissions(get_user_model().objects.get(pk=user.pk))
 
 
-def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_together(
+def test_group_and_own_permissions_come_in_one_query(
     django_assert_num_queries,
 ):
     user = the_user()
@@ -33,7 +33,7 @@ def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_togethe
     assert not found.has_perm("publishing.publish_edition")
 
 
-def test_a_superuser_may_do_everything_and_who_was_given_nothing_nothing():
+def test_superusers_have_every_permission_and_others_none():
     user = the_user()
     assert PermissionsBackend().get_user(user.pk).get_all_permissions() == set()
     user.is_superuser = True

@@ -52,7 +52,7 @@ def test_a_blank_secret_counts_as_unset(settings_under: ReadSettings, blank: str
         assert settings_under(**REAL, **{name: blank})[name] == ""
 
 
-def test_the_secret_key_of_a_checkout_is_made_once_and_shown_to_nobody(
+def test_a_checkouts_secret_key_is_created_once_and_private(
     settings_under: ReadSettings, tmp_path: Path
 ) -> None:
     first, second = settings_under()["SECRET_KEY"], settings_under()["SECRET_KEY"]
@@ -94,7 +94,7 @@ def test_run_for_real_everything_is_strict(settings_under: ReadSettings) -> None
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
-def test_one_sign_of_a_real_run_leaves_debug_and_what_it_needs_is_asked_for(
+def test_one_variable_of_a_real_site_switches_debug_off(
     settings_under: ReadSettings, name: str
 ) -> None:
     sentence = refusal_of(settings_under, **{name: REAL[name]})
@@ -105,7 +105,7 @@ def test_one_sign_of_a_real_run_leaves_debug_and_what_it_needs_is_asked_for(
     assert sentence.endswith(", because DEBUG is off.")
 
 
-def test_debug_and_a_database_of_its_own_can_be_had_beside_all_else(
+def test_debug_and_the_embedded_database_can_be_chosen(
     settings_under: ReadSettings,
 ) -> None:
     given = {name: value for name, value in REAL.items() if name != "DATABASE_URL"}
@@ -181,9 +181,7 @@ MISTAKES: dict[str, list[tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("expected", MISTAKES)
-def test_a_wrong_value_is_answered_with_one_sentence(
-    settings_under: ReadSettings, expected: str
-) -> None:
+def test_a_wrong_value_ends_with_one_sentence(settings_under: ReadSettings, expected: str) -> None:
     for name, *values in MISTAKES[expected]:
         for value in values:
             sentence = refusal_of(settings_under, **{name: value})
@@ -210,7 +208,7 @@ SECRET_MISTAKES = {
 
 
 @pytest.mark.parametrize("name", SECRET_MISTAKES)
-def test_a_wrong_value_that_may_hold_a_secret_is_not_repeated(
+def test_a_wrong_value_that_may_be_secret_is_not_shown(
     settings_under: ReadSettings, name: str
 ) -> None:
     for value in SECRET_MISTAKES[name]:

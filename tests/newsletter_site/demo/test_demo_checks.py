@@ -87,14 +87,14 @@ def test_outside_debug_it_stops_with_one_sentence(settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_a_database_with_somebody_elses_readers_is_refused() -> None:
+def test_a_database_with_other_readers_is_refused() -> None:
     Subscriber.objects.create(email="reader@example.org")
     with pytest.raises(DemoError, match=r"^The database has 1 reader that the demo did not"):
         readers.refuse_other_readers()
 
 
 @pytest.mark.django_db
-def test_a_database_with_no_readers_or_its_own_is_taken_and_imports_them_once() -> None:
+def test_the_demo_imports_its_readers_once() -> None:
     readers.refuse_other_readers()
     first = readers.import_readers(StopSignals())
     readers.refuse_other_readers()

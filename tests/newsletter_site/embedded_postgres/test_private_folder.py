@@ -21,7 +21,7 @@ from newsletter_site.embedded_postgres.server_user import ServerUser
 US = ServerUser(os.geteuid(), os.getegid())
 
 
-def test_a_private_folder_is_closed_to_others_and_not_trusted_otherwise(tmp_path: Path) -> None:
+def test_a_folder_open_to_others_is_not_trusted(tmp_path: Path) -> None:
     folder = private_folder(tmp_path / "mine", US)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert private_folder(folder, US) == folder
@@ -30,7 +30,7 @@ def test_a_private_folder_is_closed_to_others_and_not_trusted_otherwise(tmp_path
         private_folder(folder, US)
 
 
-def test_a_link_or_a_file_laid_out_under_the_name_is_no_folder(tmp_path: Path) -> None:
+def test_a_link_or_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "target")
     (tmp_path / "file").touch(mode=0o600)
@@ -60,13 +60,13 @@ def test_database_url_keeps_a_folder_name_with_special_characters() -> None:
     assert conninfo_to_dict(url)["host"] == str(folder)
 
 
-def test_a_data_folder_that_cannot_be_made_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_created_gives_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(EmbeddedPostgresError, match=r"cannot be made.*HOMING_DATA_DIR"):
         prepare_data_dir(tmp_path / "file" / "data")
 
 
-def test_a_neighbour_frozen_at_the_gate_is_named_after_a_bounded_wait(tmp_path: Path) -> None:
+def test_waiting_for_a_frozen_process_is_bounded(tmp_path: Path) -> None:
     gate = tmp_path / "gate.lock"
     with (
         locks.held(gate, US),
@@ -99,7 +99,7 @@ def test_the_wheel_is_found_without_being_imported() -> None:
 
 
 @pytest.mark.usefixtures("without_wheel")
-def test_without_the_wheel_the_newest_server_of_the_system_is_used(
+def test_without_the_wheel_the_newest_system_server_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_path = fake_programs(tmp_path / "path", "16.4")

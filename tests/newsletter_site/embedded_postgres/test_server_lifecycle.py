@@ -16,7 +16,7 @@ Start = Callable[..., Program]
 pytestmark = pytest.mark.process
 
 
-def test_the_first_to_connect_starts_the_server_and_the_last_to_leave_stops_it(
+def test_the_first_process_starts_the_server_the_last_stops_it(
     data_dir: Path, program: Start
 ) -> None:
     first, second = program(data_dir), program(data_dir)
@@ -46,9 +46,7 @@ def test_the_first_to_connect_starts_the_server_and_the_last_to_leave_stops_it(
     assert not is_up(data_dir)
 
 
-def test_a_killed_program_disturbs_nobody_and_leaves_its_server_to_the_next(
-    data_dir: Path, program: Start
-) -> None:
+def test_a_killed_program_leaves_the_server_to_the_next(data_dir: Path, program: Start) -> None:
     killed, other = program(data_dir), program(data_dir)
     assert killed.query("SELECT 1") == other.query("SELECT 1") == 1
     pid = server_pid(data_dir)
@@ -65,9 +63,7 @@ def test_a_killed_program_disturbs_nobody_and_leaves_its_server_to_the_next(
     assert not is_up(data_dir)
 
 
-def test_a_killed_server_is_started_by_the_next_connection_with_its_data(
-    data_dir: Path, program: Start
-) -> None:
+def test_the_next_connection_restarts_a_killed_server(data_dir: Path, program: Start) -> None:
     user = program(data_dir, durable=True)
     user.ask("sql", text="CREATE TABLE kept AS SELECT 42 AS answer")
     killed = server_pid(data_dir)
@@ -88,9 +84,7 @@ def test_a_killed_server_is_started_by_the_next_connection_with_its_data(
     assert program(data_dir, durable=True).query("SELECT answer FROM kept") == 42
 
 
-def test_a_start_waits_until_the_children_of_a_killed_server_have_gone(
-    data_dir: Path, program: Start
-) -> None:
+def test_a_start_waits_for_children_of_a_killed_server(data_dir: Path, program: Start) -> None:
     user = program(data_dir, durable=True)
     child = user.query("SELECT pg_backend_pid()")
     following = program(data_dir, durable=True)
@@ -106,9 +100,7 @@ def test_a_start_waits_until_the_children_of_a_killed_server_have_gone(
     assert following.hear() == [1]
 
 
-def test_programs_that_race_for_the_first_start_are_all_served_by_one_server(
-    data_dir: Path, program: Start
-) -> None:
+def test_concurrent_first_starts_share_one_server(data_dir: Path, program: Start) -> None:
     racers = [program(data_dir) for _ in range(4)]
     for racer in racers:
         racer.tell("sql", text="SELECT pg_postmaster_start_time()::text")
@@ -118,9 +110,7 @@ def test_programs_that_race_for_the_first_start_are_all_served_by_one_server(
     assert not is_up(data_dir)
 
 
-def test_one_who_arrives_while_the_last_is_leaving_is_always_served(
-    data_dir: Path, program: Start
-) -> None:
+def test_a_process_that_joins_during_a_stop_is_served(data_dir: Path, program: Start) -> None:
     comers_and_goers = [program(data_dir) for _ in range(3)]
     for one in comers_and_goers:
         one.tell("cycle", times=4)
@@ -130,9 +120,7 @@ def test_one_who_arrives_while_the_last_is_leaving_is_always_served(
     assert not is_up(data_dir)
 
 
-def test_a_forked_child_neither_stops_its_parents_server_nor_keeps_it_up(
-    data_dir: Path, program: Start
-) -> None:
+def test_a_forked_child_does_not_count_as_a_user(data_dir: Path, program: Start) -> None:
     parent = program(data_dir)
     started = parent.query("SELECT pg_postmaster_start_time()::text")
     assert parent.ask("fork") == 0
@@ -148,9 +136,7 @@ def test_a_forked_child_neither_stops_its_parents_server_nor_keeps_it_up(
         os.kill(child, signal.SIGKILL)
 
 
-def test_a_directory_made_half_is_made_anew_and_a_server_that_cannot_start_says_why(
-    data_dir: Path, program: Start
-) -> None:
+def test_half_made_data_is_replaced_and_failures_say_why(data_dir: Path, program: Start) -> None:
     cluster = cluster_in(data_dir, durable=False)
     assert cluster.home == data_dir / f"postgresql-{cluster.binaries.major}"
     (cluster.home / "data.new").mkdir()

@@ -60,7 +60,7 @@ def owner_of_process(pid: int) -> int:
     return int(answer.stdout)
 
 
-def test_a_server_in_a_folder_that_others_cannot_enter_works_and_changes_no_mode(
+def test_a_private_data_folder_works_and_keeps_its_mode(
     closed_data_dir: Path, program: Start
 ) -> None:
     assert program(closed_data_dir).query("SELECT 1") == 1
@@ -76,7 +76,7 @@ def test_a_server_in_a_folder_that_others_cannot_enter_works_and_changes_no_mode
 if AS_ROOT:
     NOBODY = ServerUser(pwd.getpwnam("nobody").pw_uid, pwd.getpwnam("nobody").pw_gid)
 
-    def test_root_and_the_owner_of_the_data_folder_share_one_server(
+    def test_root_and_the_folders_owner_share_one_server(
         data_dir: Path, practice_data_dir: Path, open_packages: Path, program: Start
     ) -> None:
         os.chown(data_dir, NOBODY.uid, NOBODY.gid)
@@ -91,7 +91,7 @@ if AS_ROOT:
         root.end()
         assert owner.query("SELECT 2", alias="two") == 2
 
-    def test_programs_that_the_servers_user_cannot_reach_are_copied_with_their_libraries(
+    def test_unreachable_programs_are_copied_with_their_libraries(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         closed = tmp_path / "closed"
@@ -110,7 +110,7 @@ if AS_ROOT:
         finally:
             shutil.rmtree(found.folder.parents[3])
 
-    def test_what_root_makes_in_a_folder_of_somebody_belongs_to_them(data_dir: Path) -> None:
+    def test_what_root_creates_belongs_to_the_folders_owner(data_dir: Path) -> None:
         os.chown(data_dir, NOBODY.uid, NOBODY.gid)
         inside = data_dir / "checkout" / ".homing"
         assert server_user(prepare_data_dir(inside)) == NOBODY
@@ -122,7 +122,7 @@ else:
         assert program(data_dir).query("SELECT 1") == 1
         assert owner_of_process(server_pid(data_dir)) == US.uid
 
-    def test_a_home_that_belongs_to_somebody_else_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
         (tmp_path / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
         with pytest.raises(EmbeddedPostgresError, match=r"HOMING_DATA_DIR"):
             usage.join(cluster_in(tmp_path, durable=False))

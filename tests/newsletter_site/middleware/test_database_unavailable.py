@@ -51,7 +51,7 @@ def a_session_was_ended() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same(
+def test_a_session_ended_during_a_page_gives_503(
     other: psycopg.Connection,
 ) -> None:
     other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
@@ -61,7 +61,7 @@ def test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same(
 
 
 @with_database
-def test_a_database_that_takes_no_writes_is_away_for_whoever_writes() -> None:
+def test_a_read_only_database_gives_503_for_writes() -> None:
     try:
         set_for_the_session("default_transaction_read_only = on")
         assert visit().status_code == 200
@@ -148,14 +148,14 @@ def test_probes_that_come_at_once_put_one_question() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_which_faults_mean_that_the_database_is_away(fault: Any, away: bool) -> None:
+def test_which_errors_mean_that_the_database_is_unavailable(fault: Any, away: bool) -> None:
     assert is_unavailable(fault) is away
     wrapped = RuntimeError("a page broke")
     wrapped.__cause__ = fault
     assert is_unavailable(wrapped) is away
 
 
-def test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault() -> None:
+def test_an_error_after_a_handled_outage_is_an_error() -> None:
     def page() -> None:
         try:
             raise psycopg.OperationalError("connection refused")

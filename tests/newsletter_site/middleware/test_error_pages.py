@@ -58,7 +58,7 @@ def test_an_unknown_address_has_our_page_in_debug(
     assert admin_client.get("/archive", secure=True)["Location"] == "/archive/"
 
 
-def test_a_fault_of_ours_says_what_became_of_the_work_and_needs_no_database(
+def test_the_500_page_needs_no_database(
     rf: RequestFactory,
 ) -> None:
     answer = defaults.server_error(rf.get("/nowhere"))
@@ -91,7 +91,7 @@ def test_a_call_is_told_that_the_site_has_another_name(client: Client) -> None:
         assert STRANGE not in answer.content.decode()
 
 
-def test_the_log_has_one_warning_of_it_beside_the_line_of_the_request(client: Client) -> None:
+def test_an_unknown_host_is_one_warning_in_the_log(client: Client) -> None:
     with log_lines() as lines:
         client.get("/archive/", secure=True, headers={"host": STRANGE})
     told = [line for line in lines() if line["logger"] != "newsletter_site.logs.requests"]

@@ -50,7 +50,7 @@ a page that misses the database is answered 503
     why: the page for faults looks as well, because faults between middlewares come there alone
     DatabaseUnavailable.process_exception: if «not is_unavailable(error) → True»:
     server_error: if «is_unavailable(sys.exc_info()[1]) → False»:
-    test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same
+    test_a_session_ended_during_a_page_gives_503
 a fault of another kind stays a fault
     _means_unavailable: return «sqlstate in _UNAVAILABLE or
         sqlstate.startswith(_NO_CONNECTION) → True»
@@ -124,17 +124,17 @@ a web process that is stopped adds its last counts
     test_what_was_counted_last_is_in_the_table
 a fault that follows an outage stays a fault
     iter_causes: «(None if each.__suppress_context__ else each.__context__) → each.__context__»
-    test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault
+    test_an_error_after_a_handled_outage_is_an_error
 who asks by a name that is not the site's is told that
     bad_request: if «not isinstance(exception, DisallowedHost) → True»:
     test_a_page_says_that_the_site_has_another_name
-    test_the_log_has_one_warning_of_it_beside_the_line_of_the_request
+    test_an_unknown_host_is_one_warning_in_the_log
 a call by a name that is not the site's is told that
     bad_request: if «request.path_info.startswith(BELOW) → False»:
     test_a_call_is_told_that_the_site_has_another_name
 a name that is not the site's is a warning and no error
     LOGGING: «"django.security.DisallowedHost": {"level": "CRITICAL"},»
-    test_the_log_has_one_warning_of_it_beside_the_line_of_the_request
+    test_an_unknown_host_is_one_warning_in_the_log
 what cannot be measured because migrations lack is not called a database that is away
     _read: if «result.is_healthy → True»: raise
     test_where_it_cannot_be_measured_because_migrations_lack_that_is_said
@@ -163,14 +163,14 @@ an earlier key is one without the blank after its comma
     test_a_right_value_becomes_what_it_means
 no form is told to wait for longer than PostgreSQL can be told
     IDEMPOTENCY_WAIT_S: IDEMPOTENCY_WAIT_S", 10, least=0.05«, most=300»)
-    test_a_wrong_value_is_answered_with_one_sentence
+    test_a_wrong_value_ends_with_one_sentence
 what is asked for by HEAD writes no warning
     application: «drop_head_bodies(»refuse_truncated_bodies(ignore_charset(
         get_wsgi_application()))«)»
-    test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning
+    test_head_has_the_length_and_logs_no_warning
 an answer to HEAD comes to its end
     _EmptyBody.close: : «close() → pass»
-    test_the_answer_is_closed_and_nothing_of_its_body_is_made
+    test_head_closes_the_response_without_its_body
 nobody is believed about https while no proxy is trusted
     secure_scheme_headers: «secure_scheme_headers: dict[str, str] = {}»
     test_without_a_trusted_proxy_nobody_is_believed

@@ -50,7 +50,7 @@ the secret is shown only in the session that began the set-up
     _pending_id: «request.session.get(_PENDING, (None, "")) →
         (TOTPDevice.objects.order_by("pk").values_list("pk", flat=True).last(),
         author.get_session_auth_hash())»
-    test_only_the_session_that_began_a_set_up_sees_the_secret
+    test_only_the_session_of_a_set_up_sees_the_secret
 a set-up expires after fifteen minutes
     pending_device: «, created_at__gt=since»)
     test_a_set_up_expires_after_fifteen_minutes

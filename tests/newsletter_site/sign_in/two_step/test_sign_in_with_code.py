@@ -121,7 +121,7 @@ def test_wrong_codes_count_as_failed_sign_ins(codes: list[str], settings: LazySe
     assert not window.is_signed_in
 
 
-def test_the_right_password_does_not_free_a_name_of_its_failures(
+def test_the_right_password_alone_forgets_no_failures(
     codes: list[str], settings: LazySettings
 ) -> None:
     settings.AXES_FAILURE_LIMIT = 3

@@ -101,7 +101,7 @@ def nothing_is_set_up_at(window: Browser, code: str) -> bool:
     return not TOTPDevice.objects.filter(confirmed=True).exists()
 
 
-def test_only_the_session_that_began_a_set_up_sees_the_secret() -> None:
+def test_only_the_session_of_a_set_up_sees_the_secret() -> None:
     own, left_open = Browser(), Browser()
     left_open.sign_in()
     code = begun(own)
