@@ -27,8 +27,7 @@ from postmark_sandbox.times import eastern_text, now_ns, utc_text
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """An event after a message left. `label` and `detail` are for the inbox. `instead`: it happened
-    instead of a delivery, not after one."""
+    """An event after a message left. `label` and `detail` are for the inbox."""
 
     outcome: EventType
     label: str
@@ -36,7 +35,7 @@ class MessageEvent:
     at_ns: int
     bounce: Bounce | None = None
     detail: str = ""
-    instead: bool = False
+    replaces_delivery: bool = False
 
 
 class MessageEvents:
@@ -67,7 +66,7 @@ class MessageEvents:
         for number, message in enumerate(messages, stored.first):
             if message.magic:
                 self._apply_magic(self._outbox.message(number))
-                missed.update((number, e.address) for e in self.of(number) if e.instead)
+                missed.update((number, e.address) for e in self.of(number) if e.replaces_delivery)
         if self._webhooks.wants("Delivery"):
             self._webhooks.send(self._deliveries(stored, missed))
 
@@ -75,13 +74,13 @@ class MessageEvents:
         for address in message.recipients:
             outcome, kind = event_type_of(address, message.header("X-PM-Bounce-Type"))
             if outcome is EventType.BOUNCED and kind is not None:
-                self.bounce(message, address, kind, instead=True)
+                self.bounce(message, address, kind, replaces_delivery=True)
             elif outcome is EventType.COMPLAINED:
                 self.complain(message, address)
             elif outcome is EventType.UNSUBSCRIBED:
                 self.unsubscribe(message, address)
             elif outcome is EventType.DROPPED:
-                self._note(message, outcome, "Dropped", address, instead=True)
+                self._note(message, outcome, "Dropped", address, replaces_delivery=True)
 
     def bounce(
         self,
@@ -90,9 +89,9 @@ class MessageEvents:
         kind: BounceType = HARD_BOUNCE,
         times: int = 1,
         *,
-        instead: bool = False,
+        replaces_delivery: bool = False,
     ) -> None:
-        """Bounce a message, `instead` of its delivery or later; post the webhook `times` times."""
+        """Bounce a message; post the webhook `times` times."""
         bounce = Bounce(
             id=self._bounces.next_id(),
             type=kind,
@@ -109,7 +108,9 @@ class MessageEvents:
         self._bounces.add(bounce)
         complaint = kind is SPAM_COMPLAINT
         outcome = EventType.COMPLAINED if complaint else EventType.BOUNCED
-        self._note(message, outcome, kind.name, address, bounce=bounce, instead=instead)
+        self._note(
+            message, outcome, kind.name, address, bounce=bounce, replaces_delivery=replaces_delivery
+        )
         self._webhooks.send([bounce_webhook(bounce)], times)
         if kind.inactive:
             reason = "SpamComplaint" if complaint else "HardBounce"
@@ -169,7 +170,7 @@ class MessageEvents:
 
     def delivered_to(self, message: Message) -> list[str]:
         """The recipients that a message reached at once."""
-        missed = {e.address for e in self.of(message.number) if e.instead}
+        missed = {e.address for e in self.of(message.number) if e.replaces_delivery}
         return [address for address in message.recipients if address not in missed]
 
     def as_json(self, message: Message) -> list[dict[str, Any]]:

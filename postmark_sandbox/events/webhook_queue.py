@@ -70,7 +70,7 @@ class WebhookQueue:
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
-        self._made = 0
+        self._last_order = 0
         self._queued, self._done = 0, 0
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
         self.set_url(url)
@@ -226,8 +226,8 @@ class WebhookQueue:
             yield _Post(due, 0, hook.id, trigger, orjson.dumps(sent), str(uuid4()))
 
     def _copy(self, post: _Post, due: float, tries: int = 0) -> _Post:
-        self._made += 1
-        return _Post(due, self._made, post.hook, post.trigger, post.body, post.trace, tries)
+        self._last_order += 1
+        return _Post(due, self._last_order, post.hook, post.trigger, post.body, post.trace, tries)
 
     def _attempt(self, post: _Post) -> None:
         hook = self.hooks.current(post.hook)

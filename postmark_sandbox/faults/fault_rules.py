@@ -36,36 +36,36 @@ EVERY_EVENT = ("*",)
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """One thing that can go wrong. `takes`: its parameters with their defaults. `unreported`: what
+    """One thing that can go wrong. `parameters` have defaults. `unreported`: what
     the inbox says of a message that was accepted while its caller did not learn of it. `lasting`:
     it stays until it is cleared unless told otherwise."""
 
     moment: FaultPoint
     label: str
-    takes: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
     paths: tuple[str, ...] = SEND_PATHS
     unreported: str = ""
     lasting: bool = False
 
 
-def _accept_then(label: str, unreported: str, **takes: Any) -> FaultKind:
-    return FaultKind(FaultPoint.REPLY, label, takes, unreported=f"Accepted, {unreported}")
+def _accept_then(label: str, unreported: str, **parameters: Any) -> FaultKind:
+    return FaultKind(FaultPoint.REPLY, label, parameters, unreported=f"Accepted, {unreported}")
 
 
 def _late(moment: FaultPoint, label: str, paths: tuple[str, ...]) -> FaultKind:
     return FaultKind(moment, label, {"seconds": 60.0}, paths, lasting=True)
 
 
-def _reply(label: str, **takes: Any) -> FaultKind:
-    return FaultKind(FaultPoint.REPLY, label, takes)
+def _reply(label: str, **parameters: Any) -> FaultKind:
+    return FaultKind(FaultPoint.REPLY, label, parameters)
 
 
-def _instead(label: str, *paths: str, **takes: Any) -> FaultKind:
-    return FaultKind(FaultPoint.INSTEAD, label, takes, paths or SEND_PATHS)
+def _instead(label: str, *paths: str, **parameters: Any) -> FaultKind:
+    return FaultKind(FaultPoint.INSTEAD, label, parameters, paths or SEND_PATHS)
 
 
-def _event(label: str, *types: str, **takes: Any) -> FaultKind:
-    return FaultKind(FaultPoint.EVENT, label, takes, types or EVERY_EVENT)
+def _event(label: str, *types: str, **parameters: Any) -> FaultKind:
+    return FaultKind(FaultPoint.EVENT, label, parameters, types or EVERY_EVENT)
 
 
 FAULT_KINDS = {
@@ -247,11 +247,11 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     kind = FAULT_KINDS.get(str(name))
     if kind is None:
         raise FaultError(f"There is no fault '{name}'. Known: {', '.join(FAULT_KINDS)}.")
-    known = (*kind.takes, *WHEN)
+    known = (*kind.parameters, *WHEN)
     for given in data:
         if given not in (*known, "kind"):
             raise FaultError(f"The fault {name} has no '{given}'. It takes: {', '.join(known)}.")
-    settings = {n: _setting(n, data.get(n, default)) for n, default in kind.takes.items()}
+    settings = {n: _setting(n, data.get(n, default)) for n, default in kind.parameters.items()}
     sometimes = any(data.get(n) is not None for n in ("nth", "every", "probability"))
     calls = data.get("calls", None if sometimes or kind.lasting else 1)
     own_seed = _whole(data.get("seed", seed), "seed", least=None)

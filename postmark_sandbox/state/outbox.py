@@ -90,11 +90,11 @@ class Message:
 class Outbox:
     """All accepted messages. Safe to use from many threads.
 
-    `goes_out_once` says of a stream that each reader gets one message of an edition over it.
+    `is_broadcast`: whether a stream sends each reader one message of an edition.
     """
 
-    def __init__(self, goes_out_once: Callable[[str], bool]) -> None:
-        self._goes_out_once = goes_out_once
+    def __init__(self, is_broadcast: Callable[[str], bool]) -> None:
+        self._is_broadcast = is_broadcast
         self.lock = threading.RLock()
         self._unpacked: OrderedDict[int, list[Any]] = OrderedDict()
         self.clear()
@@ -109,9 +109,9 @@ class Outbox:
             self._by_metadata: dict[str, dict[str, list[int]]] = {}
             self._reached: dict[str, set[str]] = {}
             self._by_stream: Counter[str] = Counter()
-            self._twice: set[tuple[str, str]] = set()
-            self._doubled: set[str] = set()
-            self._with_delivery = 0
+            self._readers_with_two: set[tuple[str, str]] = set()
+            self._repeated_deliveries: set[str] = set()
+            self._naming_delivery = 0
             self._unreported = 0
             self._unpacked.clear()
             self.count = 0
@@ -153,19 +153,19 @@ class Outbox:
             numbers = self._by_metadata.setdefault(key, {}).setdefault(value, [])
             if key == "delivery":
                 edition = value.rpartition(".")[0]
-                self._with_delivery += 1
+                self._naming_delivery += 1
                 if numbers:
-                    self._doubled.add(value)
+                    self._repeated_deliveries.add(value)
             numbers.append(number)
         self._by_stream[message.stream] += 1
         if len(message.recipients) > 1:
             stored.more_recipients[number - stored.first] = message.recipients
-        if edition and self._goes_out_once(message.stream):
+        if edition and self._is_broadcast(message.stream):
             reached = self._reached.setdefault(edition, set())
             for address in message.recipients:
                 folded = address.lower()
                 if folded in reached:
-                    self._twice.add((edition, folded))
+                    self._readers_with_two.add((edition, folded))
                 # Keeping the string that the column holds anyway halves the memory per reader.
                 reached.add(address if folded == address else folded)
 
@@ -239,9 +239,9 @@ class Outbox:
                 "accepted": self.count,
                 "by_stream": dict(self._by_stream),
                 "distinct_deliveries": len(self._by_metadata.get("delivery", {})),
-                "deliveries_with_more_than_one_copy": len(self._doubled),
-                "readers_with_two_of_one_edition": len(self._twice),
-                "without_delivery_key": self.count - self._with_delivery,
+                "deliveries_with_more_than_one_copy": len(self._repeated_deliveries),
+                "readers_with_two_of_one_edition": len(self._readers_with_two),
+                "without_delivery_key": self.count - self._naming_delivery,
                 "accepted_without_telling": self._unreported,
             }
 
