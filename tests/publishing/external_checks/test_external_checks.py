@@ -1,4 +1,4 @@
-"""Looking outside, with a real name server and a real web server on loopback."""
+"""External checks against a real name server and a real web server on loopback."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_domain_is_looked_up_with_its_spf_dkim_return_path_and_dmarc(names):
     assert (silent.is_known, silent.dmarc.status) == (False, DnsStatus.NO_ANSWER)
 
 
-def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
+def test_no_such_name_no_record_and_no_answer_differ(names):
     names.records = {("there.example", "A"): ["192.0.2.1"]}
     names.silent = {"silent.example"}
     names.broken = {"broken.example"}
@@ -114,7 +114,7 @@ def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
     assert nobody.query(DOMAIN, "TXT", deadline=in_time(0.5)).status is DnsStatus.NO_ANSWER
 
 
-def test_a_question_ends_when_its_time_is_over(names):
+def test_query_ends_at_its_deadline(names):
     names.silent = {DOMAIN}
 
     assert names.known().query(DOMAIN, "TXT", deadline=in_time(1.2)).status is DnsStatus.NO_ANSWER
@@ -132,7 +132,7 @@ def test_a_question_ends_when_its_time_is_over(names):
         ("/429", 429, False, False),
     ],
 )
-def test_a_link_is_opened_as_far_as_its_status(here, opened, site, path, status, well, dead):
+def test_link_is_opened_for_its_status(here, opened, site, path, status, well, dead):
     answer = opened(f"{here}{path}")
 
     assert answer.status == status
@@ -141,14 +141,14 @@ def test_a_link_is_opened_as_far_as_its_status(here, opened, site, path, status,
 
 
 @pytest.mark.parametrize("status", [405, 501, 404])
-def test_a_server_that_does_not_know_head_is_asked_like_a_reader_asks(here, opened, site, status):
+def test_server_that_refuses_head_gets_get(here, opened, site, status):
     answer = opened(f"{here}/head-{status}")
 
     assert answer.status == 200
     assert [method for method, _, _ in site.requests] == ["HEAD", "GET"]
 
 
-def test_nothing_is_told_to_a_site_but_what_is_asked_for(opened, site):
+def test_request_carries_no_cookie_password_or_referrer(opened, site):
     opened(f"http://edith:secret@letters.test:{site.port}/ä b?q=ü#f")
 
     assert site.requests == [("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC")]
@@ -164,7 +164,7 @@ def test_three_redirects_are_followed_and_a_fourth_is_not(here, opened):
     assert refused.is_dead
 
 
-def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(opened, names):
+def test_missing_host_is_dead_and_unanswered_host_is_unknown(opened, names):
     names.broken = {"silent.test"}
     with LocalWebServer() as closed:
         port = closed.port
@@ -179,9 +179,7 @@ def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])
-def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(
-    here, opened, site, path
-):
+def test_slow_server_is_cut_at_the_deadline(here, opened, site, path):
     answer = opened(f"{here}{path}", within_s=0.7)
 
     assert answer.error is LinkError.TIMEOUT
@@ -189,7 +187,7 @@ def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(
     assert not site.let_go.is_set()
 
 
-def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(opened):
+def test_certificate_must_match_the_name_in_the_link(opened):
     trusted = ssl.create_default_context(cafile=CERTIFICATE)
     with LocalWebServer(CERTIFICATE) as site:
         by_address = opened(f"https://127.0.0.1:{site.port}/", trusted=trusted)
@@ -209,7 +207,7 @@ PRIVATE = """
 """
 
 
-def test_an_address_that_is_not_public_is_not_connected_to():
+def test_private_address_is_not_connected_to():
     private = PRIVATE.split()
     assert [address for address in private if is_public(ip_address(address))] == []
     for address in ("1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "::ffff:1.1.1.1"):
@@ -219,7 +217,7 @@ def test_an_address_that_is_not_public_is_not_connected_to():
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "letters.test", "both.test", "mapped.test"]
 )
-def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written(names, site, host):
+def test_default_opener_rejects_every_notation_of_this_machine(names, site, host):
     names.records["both.test", "A"] = ["1.1.1.1", "127.0.0.1"]
     names.records["mapped.test", "AAAA"] = ["::ffff:127.0.0.1"]
     default_checkers = LinkOpener(names.known())
@@ -231,7 +229,7 @@ def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written
 
 
 @pytest.mark.parametrize("onwards", ["http://127.0.0.2:{port}/", "//127.0.0.2:{port}/", "{inner}"])
-def test_a_redirect_is_judged_like_a_link(here, opened, names, site, onwards):
+def test_redirect_is_checked_like_a_link(here, opened, names, site, onwards):
     names.records["inner.test", "A"] = ["127.0.0.2"]
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
     # The machine at .1 is outside in this test, the one at .2 is not.
@@ -245,7 +243,7 @@ def test_a_redirect_is_judged_like_a_link(here, opened, names, site, onwards):
     "onwards", ["http://[::1", "http://%255b/", "http://a%00b.test/", "//%00", "file:///etc/passwd"]
 )
 @pytest.mark.django_db
-def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(here, opened, onwards):
+def test_redirect_to_nonsense_has_a_result_that_can_be_saved(here, opened, onwards):
     address = f"{here}/to?u={onwards}"
 
     answer = opened(address)
@@ -256,7 +254,7 @@ def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(here, opened, onward
     assert cached_results.load_fresh("", [address]).links == {address: answer}
 
 
-def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, names, site):
+def test_connection_goes_to_the_checked_address(here, opened, names, site):
     """Whoever answers otherwise the second time (DNS rebinding) is not asked a second time."""
     opened(f"{here}/")
 
@@ -265,13 +263,13 @@ def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, nam
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://a:b/", "ftp://a.test/", "x"])
-def test_what_is_no_address_of_the_web_is_answered_and_not_raised(opened, address):
+def test_link_that_is_no_web_url_has_a_result(opened, address):
     answer = opened(address)
 
     assert answer.error is LinkError.NOT_A_WEB_URL
 
 
-def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
+def test_at_most_40_links_are_opened_each_once(here, names, site):
     addresses = [f"{here}/page-{n}" for n in range(50)]
 
     found = open_links([*addresses, *addresses], opener(names))
@@ -280,7 +278,7 @@ def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
     assert len(site.requests) == MAX_LINKS
 
 
-def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, names, site):
+def test_opening_links_is_bounded_and_returns_partial_results(here, names, site):
     slow = [f"{here}/{n}/hang" for n in range(20)]
 
     found = open_links([f"{here}/404", *slow], opener(names), timeout_s=3.0)
@@ -292,7 +290,7 @@ def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, na
 
 
 @pytest.mark.django_db
-def test_what_was_found_is_kept_and_the_latest_look_counts(names):
+def test_latest_results_are_saved(names):
     address = "https://weatherbooks.example/1911"
     cached_results.save_links({address: LinkResult(status=404, url=address)})
     cached_results.save_links({address: LinkResult(status=200, url=address)})
@@ -308,7 +306,7 @@ def test_what_was_found_is_kept_and_the_latest_look_counts(names):
 
 
 @pytest.mark.django_db
-def test_what_is_older_than_ten_minutes_counts_no_more_and_after_a_day_it_is_gone(names):
+def test_results_expire_after_10_minutes_and_are_deleted_after_a_day(names):
     cached_results.save_domain(look_up_domain(DOMAIN, names.known()))
     cached_results.save_links({"https://a.example/": LinkResult(status=404)})
     ExternalCheck.objects.update(looked_at="2020-01-01T00:00Z")

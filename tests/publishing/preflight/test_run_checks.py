@@ -1,4 +1,4 @@
-"""What is found before an issue goes out, told from facts alone."""
+"""The checks before publishing, from facts alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def advised(*args, **otherwise):
     return sentences(found(*args, **otherwise).advice)
 
 
-def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
+def test_good_letter_has_no_stops_and_no_advice():
     findings = found()
 
     assert findings.stops == findings.advice == findings.unknown == ()
@@ -64,7 +64,7 @@ def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
         ({"letter": " ", "text": ""}, "empty", "", FixIn.LETTER),
     ],
 )
-def test_what_stops_is_named_with_its_place(otherwise, named, place, where):
+def test_each_stop_names_its_place(otherwise, named, place, where):
     (stop,) = found(**otherwise).stops
 
     assert named in sentences([stop])[0]
@@ -82,7 +82,7 @@ def test_what_stops_is_named_with_its_place(otherwise, named, place, where):
         ("<p>Dear *|FNAME|*</p>", "“*|FNAME|*”"),
     ],
 )
-def test_what_was_left_lying_about_is_advice(letter, named):
+def test_forgotten_notes_are_advice(letter, named):
     findings = found(letter)
 
     assert findings.stops == ()
@@ -92,11 +92,11 @@ def test_what_was_left_lying_about_is_advice(letter, named):
 @pytest.mark.parametrize(
     "letter", ["<p>{{{ pm:unsubscribe }}}</p>", "<p>todo mundo</p>", "<p>f(x) = {y}</p>"]
 )
-def test_what_only_looks_like_it_is_left_alone(letter):
+def test_similar_words_are_no_notes(letter):
     assert advised(letter) == []
 
 
-def test_readers_without_a_name_are_counted_where_a_field_has_no_fallback():
+def test_readers_without_a_value_count_if_a_field_has_no_fallback():
     assert advised("<p>Dear {{ name }},</p>", without_value={"name": 312})[0].startswith(
         "312 readers"
     )
@@ -119,14 +119,14 @@ def test_readers_without_a_name_are_counted_where_a_field_has_no_fallback():
         ('src="https://192.168.1.4/s.png" alt="A"', False, "cannot be loaded"),
     ],
 )
-def test_pictures(attributes, is_markdown, said):
+def test_images(attributes, is_markdown, said):
     found_wrong = advised(PICTURE.format(attributes), is_markdown=is_markdown)
 
     assert len(found_wrong) == bool(said)
     assert said in "".join(found_wrong)
 
 
-def test_pictures_from_elsewhere_are_looked_at_also_where_nobody_reaches_the_site():
+def test_other_images_are_checked_if_the_site_is_unreachable():
     on_this_machine = {"site_url": "http://127.0.0.1:8000"}
     own, other = (
         advised(PICTURE.format(f'src="{src}/1.png" alt="A"'), **on_this_machine)
@@ -174,7 +174,7 @@ A, B = "https://a.org/1911", "https://b.org/"
         (LinkResult(error=LinkError.DNS_FAILED), "unknown"),
     ],
 )
-def test_links_as_they_answered(answer, weight):
+def test_results_of_links(answer, weight):
     findings = found(LINKED.format(A), links={A: answer}, links_checked_at=NOW)
 
     (told,) = getattr(findings, weight)
@@ -183,7 +183,7 @@ def test_links_as_they_answered(answer, weight):
     assert well.advice == well.unknown == ()
 
 
-def test_links_that_nobody_opened_yet_are_neither_well_nor_dead():
+def test_unopened_links_are_unknown():
     unopened = found(LINKED.format(A))
     half = found(
         LINKED.format(A) + LINKED.format(B), links={A: LinkResult(200)}, links_checked_at=NOW
@@ -193,7 +193,7 @@ def test_links_that_nobody_opened_yet_are_neither_well_nor_dead():
     assert "answer" not in " ".join(sentences(half.passed))
 
 
-def test_links_that_are_each_readers_own_are_not_opened():
+def test_links_with_merge_fields_are_not_opened():
     said = found(LINKED.format("https://a.org/?who={{ email }}"))
 
     assert said.unknown == said.advice == ()
@@ -208,7 +208,7 @@ def test_the_size_of_the_html_counts_in_bytes(kilobytes):
     assert ("will cut" in "".join(said)) == (kilobytes > 102)
 
 
-def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
+def test_missing_or_short_text_part_is_advice():
     long = f"<p>{'word ' * 100}</p>"
 
     assert len(advised(text="", text_mail=" ")) == 1
@@ -253,7 +253,7 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
         ),
     ],
 )
-def test_what_else_is_advised(otherwise, named):
+def test_other_advice(otherwise, named):
     (sentence,) = advised(**otherwise)
     assert named in sentence
 
@@ -276,12 +276,12 @@ NONE_FOR_SUBDOMAINS = "v=DMARC1; p=reject; sp=none"
         ({"texts": Records(DnsStatus.NO_SUCH_NAME)}, "no domain almanack.org"),
     ],
 )
-def test_what_is_advised_about_the_senders_domain(otherwise, named):
+def test_advice_about_the_senders_domain(otherwise, named):
     (sentence,) = advised(domain=domain(**otherwise))
     assert named in sentence
 
 
-def test_that_no_name_server_answered_is_neither_a_pass_nor_a_fault():
+def test_unanswered_dns_query_is_unknown():
     silent = domain(texts=SILENCE, dkim=SILENCE, return_path=SILENCE, dmarc=SILENCE)
     for each in (silent, None):  # nobody looked yet
         findings = found(domain=each, domain_checked_at=each and NOW)
@@ -291,13 +291,13 @@ def test_that_no_name_server_answered_is_neither_a_pass_nor_a_fault():
         assert not any("SPF" in said or "DMARC" in said for said in sentences(findings.passed))
 
 
-def test_a_key_that_cannot_be_found_is_not_a_key_that_is_missing():
+def test_dkim_key_that_was_not_found_is_unknown():
     findings = found(domain=domain(dkim=records()))
 
     assert (findings.advice, len(findings.unknown)) == ((), 1)
 
 
-def test_a_key_with_nothing_in_it_was_revoked_and_is_none():
+def test_empty_dkim_key_is_no_key():
     nothing = ["k=rsa; p=", "k=rsa; p=;", "k=rsa; p= ", "p = ; k=rsa", "v=DKIM1; p=\t;",
                "n=p=MIGf; p=", ""]  # fmt: skip
     assert [text for text in nothing if domain(dkim=records(text)).has_dkim_key] == []
@@ -305,14 +305,14 @@ def test_a_key_with_nothing_in_it_was_revoked_and_is_none():
         assert domain(dkim=records("k=rsa; p=", text)).has_dkim_key
 
 
-def test_a_domain_for_examples_is_named_and_not_looked_up():
+def test_placeholder_domain_is_not_looked_up():
     findings = found(sender="Homing <letter@example.org>", domain=None, domain_checked_at=None)
 
     assert "example.org" in sentences(findings.advice)[0]
     assert findings.unknown == ()
 
 
-def test_the_sentence_counts_what_stops_and_what_is_advice():
+def test_summary_counts_stops_and_advice():
     one = found("<p>{{ nmae }}</p>", preheader="", postal_address="", test=None)
     unsure = found(domain=None, domain_checked_at=None)
 
@@ -343,9 +343,7 @@ def test_no_letter_makes_the_checks_fail(words):
         (50, ConsentChanges(43, 1, 1, 0, 0), "7 more than the last issue"),
     ],
 )
-def test_how_the_number_of_readers_changed_with_reasons_only_where_they_add_up(
-    now, since, expected
-):
+def test_audience_change_has_reasons_only_if_they_add_up(now, since, expected):
     assert audience_change(now, since) == expected
 
 
@@ -360,7 +358,7 @@ def test_how_the_number_of_readers_changed_with_reasons_only_where_they_add_up(
         (0, [SendingSample(46_000, 1000.0)], ""),
     ],
 )
-def test_how_long_it_takes_is_told_from_what_was_measured_or_not_at_all(readers, earlier, expected):
+def test_duration_is_estimated_from_large_samples_only(readers, earlier, expected):
     assert estimate_duration(readers, earlier) == expected
 
 
