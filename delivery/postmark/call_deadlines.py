@@ -1,8 +1,7 @@
 """
-Ends what takes too long: one thread for all calls of a process.
+Ends calls at their deadlines, with one thread for all calls of a process.
 
-A timer for each call would be a thread for each call, and starting one takes longer than rendering
-the messages of a batch.
+A timer for each call would be a thread for each, which starts slower than a batch is rendered.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ logger = logging.getLogger(__name__)
 
 class Deadlines:
     """
-    What has to be ended when, by the seconds of the clock `now_s`.
+    Deadlines by the clock `now_s`, in seconds. Safe for any number of threads.
 
-    Safe for any number of threads; its own is started with the first deadline. A process that was
-    forked has a thread of its own, and none of the deadlines of the one it comes from.
+    Its thread starts with the first deadline. A forked process has its own, and no deadlines.
     """
 
     def __init__(self, now_s: Callable[[], float]) -> None:
@@ -36,8 +34,8 @@ class Deadlines:
             if begin := begins_anew():
                 begin()
 
-        # What was there belongs to calls of another process, whose sockets this one shares; and its
-        # lock may have been held at that moment by a thread that this one does not have.
+        # The parent's deadlines belong to its calls, and its lock may have been held by a thread
+        # that the child does not have.
         os.register_at_fork(after_in_child=in_child)
 
     def _begin(self) -> None:
@@ -47,7 +45,7 @@ class Deadlines:
         self._thread: threading.Thread | None = None
 
     def add(self, at_s: float, end: Callable[[], object]) -> int:
-        """Have `end` called at `at_s`, once; the number it is taken back by."""
+        """Call `end` once at `at_s`; return the number that cancels it."""
         with self._changed:
             number = next(self._numbers)
             self._ends[number] = (at_s, end)
@@ -55,12 +53,12 @@ class Deadlines:
                 self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
                 self._thread.start()
             elif at_s < self._looks_at_s:
-                # A later one is no news: whoever ends in time never wakes the thread.
+                # A later deadline need not wake the thread.
                 self._changed.notify()
         return number
 
-    def take_back(self, number: int) -> None:
-        """It ended in time. Its `end` may be under way at this moment, and so come once more."""
+    def cancel(self, number: int) -> None:
+        """Cancel a deadline. Its `end` may be running at this moment."""
         with self._changed:
             self._ends.pop(number, None)
 
@@ -70,11 +68,11 @@ class Deadlines:
                 try:
                     end()
                 except Exception:
-                    # The others are still to be ended, and those that come.
-                    logger.exception("what was to end at its deadline did not let itself be ended")
+                    # The other deadlines still apply.
+                    logger.exception("a call could not be ended at its deadline")
 
     def _wait_for_due(self) -> list[Callable[[], object]]:
-        """Those that are due, once there are any; they are no longer held then."""
+        """Wait for due deadlines, and remove them."""
         with self._changed:
             while True:
                 now = self._now_s()

@@ -1,14 +1,14 @@
 """
-The Postmark client: one call, one answer as a value of `call_results.py`. It never touches the
-database, never retries and never raises for what the network or the provider does.
+The Postmark client: one call, one result as a value of `call_results.py`.
 
-Three things `requests` does not do by itself, and why they are here:
+It uses no database, never retries, and raises no errors of the network or the provider. Three
+things `requests` does not do:
 
 - A deadline for the whole call. Its `timeout` counts each read; a server that sends a byte a
   minute would hold a batch for ever. At the deadline the socket is shut down (call_deadlines.py).
 - Not starting late. A process that was frozen between its decision and its first byte must not
-  write any more: the deadline is looked at again after connecting, just before the first byte.
-- Leaving the environment alone: proxies and `.netrc` could carry mail and token elsewhere.
+  write any more: the deadline is checked again after connecting, just before the first byte.
+- Ignoring the environment: proxies and `.netrc` could carry mail and token elsewhere.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class TooLateToStartError(Exception):
 
 @dataclass
 class _Call:
-    """One call in the air: when it must end, and the socket to shut down then."""
+    """A call in flight: its deadline, and the socket to shut down then."""
 
     deadline_s: float
     wrote: bool = False
@@ -94,11 +94,7 @@ class _Call:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, sock: socket.socket | None) -> float:
-        """
-        The connection is there: remember its socket, and refuse to write if time is up.
-
-        Returns the seconds that are left.
-        """
+        """Keep the connection's socket; return the seconds left, or refuse if there are none."""
         with self.lock:
             remaining = self.deadline_s - now_s()
             if self.over or remaining <= 0:
@@ -108,7 +104,7 @@ class _Call:
             return remaining
 
     def end(self) -> None:
-        """The deadline has come: whatever is in the socket dies with it."""
+        """Shut the socket down: the deadline has come."""
         with self.lock:
             self.over = True
             if self.sock is not None:
@@ -117,8 +113,8 @@ class _Call:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
-    def let_go(self) -> None:
-        """The call is done; its socket may serve another one, which `end` must not meet."""
+    def forget_socket(self) -> None:
+        """Forget the socket: it may serve another call, which `end` must not touch."""
         with self.lock:
             self.sock = None
 
@@ -127,14 +123,14 @@ _current = threading.local()
 
 
 class _Connection(HTTPConnection):
-    """A connection that shows its socket to the call under way before it writes."""
+    """A connection that hands its socket to the current call before it writes."""
 
     def request(self, *args: Any, **kwargs: Any) -> None:
         if self.sock is None:
             self.connect()
         call: _Call | None = getattr(_current, "call", None)
         if call is not None:
-            # By itself urllib3 gives the whole of the sending no longer than the connecting.
+            # Otherwise urllib3 bounds the sending by the connect timeout.
             self.timeout = call.take(self.sock)
         super().request(*args, **kwargs)
 
@@ -152,7 +148,7 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
-    """Connections with a deadline; no retries of any kind."""
+    """Connections with a deadline, without retries."""
 
     def __init__(self, deadline_s: float) -> None:
         self._socket_options = list(HTTPConnection.default_socket_options)
@@ -170,20 +166,20 @@ class _Adapter(HTTPAdapter):
 
 
 class _Session(requests.Session):
-    """A session to which a redirect is an answer like any other: not followed, not even read."""
+    """A session that neither follows nor reads redirects."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         return None
 
 
-def _passed_on(answer: HTTPResponse, write: Callable[[bytes], object]) -> bool:
-    """Whether all of an answer went to `write`, in pieces; it does not if it is too long."""
+def _pass_on(response: HTTPResponse, write: Callable[[bytes], object]) -> bool:
+    """Pass a response to `write` in chunks; return False if it is too long."""
     length = 0
-    while piece := answer.read1(DUMP_CHUNK_BYTES, decode_content=True):
-        length += len(piece)
+    while chunk := response.read1(DUMP_CHUNK_BYTES, decode_content=True):
+        length += len(chunk)
         if length > MAX_DUMP_BYTES:
             return False
-        write(piece)
+        write(chunk)
     return True
 
 
@@ -193,7 +189,7 @@ def _suppressions(stream: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """Status, headers and body, as they came."""
+    """Status, headers and body of a response."""
 
     status: int
     headers: Mapping[str, str]
@@ -202,9 +198,9 @@ class RawResponse:
 
 class Postmark:
     """
-    A client for one Postmark server (or what speaks its API). One instance per thread.
+    A client for one Postmark server (or one that speaks its API). One instance per thread.
 
-    `deadline_s` is the longest a call may take in all, from connecting to the last byte.
+    `deadline_s` is the longest that a call may take, from connecting to the last byte.
     """
 
     def __init__(
@@ -248,32 +244,30 @@ class Postmark:
 
     @property
     def deadline_s(self) -> float:
-        """The longest a call may take in all, in seconds."""
+        """The longest that a call may take, in seconds."""
         return self._deadline_s
 
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
     ) -> LookupResult:
         """
-        Everything on `stream` whose metadata `field_name` is `value`, over all pages.
+        Find everything on `stream` whose metadata `field_name` is `value`, over all pages.
 
-        All pages have to be there by `deadline_at_s`, a reading of `now_s()`. The stream must be
-        named: a search without it looks at the transactional stream only.
+        All pages must be there by `deadline_at_s`, a reading of `now_s()`. A search that names no
+        stream would look at the transactional stream only.
         """
         found: list[Found] = []
         listed = total = 0
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
-            query = urlencode(
-                {
-                    "count": PAGE_SIZE,
-                    "offset": offset,
-                    "messagestream": stream,
-                    f"metadata_{field_name}": value,
-                }
-            )
-            raw = self._call("GET", f"/messages/outbound?{query}", None, deadline_at_s)
-            if not isinstance(raw, RawResponse):
-                return NoInformation(raw.reason)
+            query = {
+                "count": PAGE_SIZE,
+                "offset": offset,
+                "messagestream": stream,
+                f"metadata_{field_name}": value,
+            }
+            raw = self._get("/messages/outbound", query, deadline_at_s)
+            if isinstance(raw, NoInformation):
+                return raw
             page = classify_search(
                 raw.status, raw.headers, raw.body, field_name=field_name, value=value
             )
@@ -290,34 +284,25 @@ class Postmark:
         return LookedUp(tuple(found))
 
     def page(
-        self,
-        filters: Mapping[str, str],
-        *,
-        stream: str,
-        offset: int,
-        count: int = PAGE_SIZE,
-        deadline_at_s: float,
+        self, filters: Mapping[str, str], *, stream: str, offset: int, deadline_at_s: float
     ) -> Page | NoInformation:
         """
-        One page of what the provider has on `stream` under `filters` (`tag`, `fromdate`, …),
-        newest first, whatever it bears. `count` is at most 500, with `offset` at most 10,000.
+        One page of the messages on `stream` under `filters` (`tag`, `fromdate`, …), newest first.
         """
-        query = urlencode({"count": count, "offset": offset, "messagestream": stream, **filters})
-        raw = self._call("GET", f"/messages/outbound?{query}", None, deadline_at_s)
-        if not isinstance(raw, RawResponse):
-            return NoInformation(raw.reason)
+        query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
+        raw = self._get("/messages/outbound", query, deadline_at_s)
+        if isinstance(raw, NoInformation):
+            return raw
         return classify_page(raw.status, raw.headers, raw.body)
 
     def bounces(
         self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
     ) -> BouncePage | NoInformation:
-        """One page of the bounces and complaints of a stream, newest first, from `offset` on."""
-        query = urlencode(
-            {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
-        )
-        raw = self._call("GET", f"/bounces?{query}", None, deadline_at_s)
-        if not isinstance(raw, RawResponse):
-            return NoInformation(raw.reason)
+        """One page of the bounces and complaints of a stream, newest first."""
+        query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
+        raw = self._get("/bounces", query, deadline_at_s)
+        if isinstance(raw, NoInformation):
+            return raw
         return parse_bounce_page(raw.status, raw.headers, raw.body)
 
     def suppressions(
@@ -329,30 +314,29 @@ class Postmark:
         deadline_at_s: float,
     ) -> NoInformation | None:
         """
-        Write down the suppression list of a stream, whole and as it comes: Postmark does not page
-        it. Anything but None means that what was written is not the list. Whatever `write` raises
-        ends the call.
+        Write the whole suppression list of a stream in chunks: Postmark does not page it.
+
+        Unless this returns None, what was written is not the list. Errors of `write` end the call.
         """
-        query = f"?{urlencode(filters)}" if filters else ""
-        path = f"{_suppressions(stream)}/dump{query}"
-        raw = self._call("GET", path, None, deadline_at_s, write=write)
-        if not isinstance(raw, RawResponse):
-            return NoInformation(raw.reason)
+        raw = self._get(f"{_suppressions(stream)}/dump", filters, deadline_at_s, write=write)
+        if isinstance(raw, NoInformation):
+            return raw
         return error_for_status(raw.status, raw.headers, SUPPRESSION_LIST)
 
     def suppress(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
     ) -> Mapping[str, str] | NoInformation:
         """
-        Have at most 50 addresses mailed no more. Says of each, case-folded, why it was refused;
-        empty if it was done. Doing it twice is the same as once.
+        Suppress at most 50 addresses. Repeating it is harmless.
+
+        Returns for each address, case-folded, why it was refused; empty if it was done.
         """
         return self._change(_suppressions(stream), addresses, deadline_at_s)
 
     def reactivate(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
     ) -> Mapping[str, str] | NoInformation:
-        """Have at most 50 addresses mailed again; answers as `suppress` does."""
+        """Reactivate at most 50 addresses; returns what `suppress` does."""
         return self._change(f"{_suppressions(stream)}/delete", addresses, deadline_at_s)
 
     def _change(
@@ -365,27 +349,32 @@ class Postmark:
         return parse_suppression_results(raw.status, raw.headers, raw.body)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
-        """The stream's own setting (`None`, `Postmark`, `Custom`), or None if it is not told."""
-        raw = self._call(
-            "GET",
-            f"/message-streams/{quote(stream, safe='')}",
-            None,
-            now_s() + min(self._deadline_s, STREAM_CHECK_TIMEOUT_S),
-        )
-        if not isinstance(raw, RawResponse) or raw.status != 200:
+        """The stream's setting (`None`, `Postmark`, `Custom`); None if Postmark does not say."""
+        deadline_at_s = now_s() + min(self._deadline_s, STREAM_CHECK_TIMEOUT_S)
+        raw = self._get(f"/message-streams/{quote(stream, safe='')}", {}, deadline_at_s)
+        if isinstance(raw, NoInformation) or raw.status != 200:
             return None
         try:
-            told = orjson.loads(raw.body)["SubscriptionManagementConfiguration"]
-            handling = told["UnsubscribeHandlingType"]
+            settings = orjson.loads(raw.body)["SubscriptionManagementConfiguration"]
+            handling = settings["UnsubscribeHandlingType"]
         except (ValueError, KeyError, TypeError):
             return None
         return handling if isinstance(handling, str) else None
 
+    def _get(
+        self,
+        path: str,
+        query: Mapping[str, object],
+        deadline_at_s: float,
+        *,
+        write: Callable[[bytes], object] | None = None,
+    ) -> RawResponse | NoInformation:
+        target = f"{path}?{urlencode(query)}" if query else path
+        raw = self._call("GET", target, None, deadline_at_s, write=write)
+        return raw if isinstance(raw, RawResponse) else NoInformation(raw.reason)
+
     def _request(self, method: str, path: str, body: bytes | None) -> requests.PreparedRequest:
-        """
-        The request, prepared. The one for a batch is prepared once and given another body each
-        time: of a hundred a second all would be the same.
-        """
+        """Prepare a request. That of a batch is prepared once, and gets another body each time."""
         if path != _BATCH:
             request = requests.Request(method, self._base_url + path, data=body)
             return self._session.prepare_request(request)
@@ -401,7 +390,7 @@ class Postmark:
         *,
         write: Callable[[bytes], object] | None = None,
     ) -> RawResponse | NotSent | Unanswered:
-        """One call. A good answer goes to `write`, if there is one, and is not kept."""
+        """Make one call. A good response goes to `write`, if given, and is not kept."""
         remaining = deadline_at_s - now_s()
         if remaining <= 0:
             return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
@@ -416,15 +405,15 @@ class Postmark:
             ) as response:
                 if write is not None and response.status_code == HTTPStatus.OK:
                     content = b""
-                    if not _passed_on(response.raw, write):
+                    if not _pass_on(response.raw, write):
                         return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
                 else:
                     content = response.raw.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
                 if len(content) > MAX_RESPONSE_BYTES:
                     return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
             if response.status_code != HTTPStatus.OK:
-                # An interim answer (1xx) or a proxy's page may be followed by the real one: read as
-                # the answer to the next call on this connection, it would vouch for other mail.
+                # An interim response (1xx) or a proxy's page may be followed by the real one, which
+                # would be read as the response to the next call on this connection.
                 self._session.close()
             return RawResponse(response.status_code, response.headers, content)
         except TooLateToStartError:
@@ -438,13 +427,13 @@ class Postmark:
                         error=type(error).__name__,
                     )
                 )
-            # The deadline and the socket's own patience end at one moment; either may be first.
+            # The deadline and the socket's timeout end at the same time; either may be first.
             if call.over or now_s() >= deadline_at_s - 0.05:
                 return Unanswered(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
             return Unanswered(Reason.of(ReasonCode.CONNECTION_BROKE, error=type(error).__name__))
         finally:
-            self._deadlines.take_back(deadline)
+            self._deadlines.cancel(deadline)
             _current.call = None
-            call.let_go()
+            call.forget_socket()
             # A body may have 20 MB.
             self._batch_request.body = None

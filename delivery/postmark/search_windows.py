@@ -1,10 +1,9 @@
 """
-Slices of time for a search that has more than can be paged through.
+Time windows for a search with more results than can be paged through. Pure.
 
-Pure. Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second
-(Postmark's API documentation, “Messages API”). An hour in autumn happens twice there and cannot be
-named exactly, so that no slice is trusted: neighbours share their border, and whoever walks them
-counts what they showed against what the whole search says it has.
+Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
+documentation, “Messages API”). One hour in autumn happens twice and cannot be named exactly, so
+neighbours share their border, and callers compare what they saw with the search's total.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ MIN_WINDOW = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `since` to `until`, both included, on the Eastern wall clock; None is open."""
+    """From `since` to `until`, both included, in Eastern time; None is open."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -31,13 +30,13 @@ class Window:
 
 
 def to_eastern(at: datetime) -> datetime:
-    """A moment as the Eastern wall clock shows it, to the second and without its zone."""
+    """A time as the Eastern wall clock shows it, to the second and without its zone."""
     return at.astimezone(EASTERN).replace(tzinfo=None, microsecond=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The time that a walk cuts up, on the Eastern wall clock."""
+    """The time that windows split, on the Eastern wall clock."""
 
     since: datetime
     until: datetime
@@ -51,11 +50,10 @@ def span_around(first: datetime, last: datetime) -> Span:
 
 def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
     """
-    The earlier and the later half of a window, or None if it is as short as it can be.
+    The earlier and the later half of a window; None if it is as short as it can be.
 
-    Where the window is open, `span` says where to think of its end; the outermost halves stay open,
-    so that nothing falls outside. Borders never lie in the hour that happens twice: the halves
-    then share that whole hour.
+    `span` is the assumed end of an open window; the outermost halves stay open. Halves that meet in
+    the hour that happens twice share that whole hour.
     """
     since = window.since or span.since
     until = window.until or span.until

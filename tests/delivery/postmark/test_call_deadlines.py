@@ -33,7 +33,7 @@ def test_what_was_taken_back_is_not_ended() -> None:
     later = threading.Event()
     passed_s = 0.0
     deadlines = Deadlines(lambda: passed_s)
-    deadlines.take_back(deadlines.add(LONG_S, lambda: ended.append("taken back")))
+    deadlines.cancel(deadlines.add(LONG_S, lambda: ended.append("taken back")))
     passed_s = LONG_S
     deadlines.add(0, later.set)
     assert later.wait(LONG_S)
@@ -43,7 +43,7 @@ def test_what_was_taken_back_is_not_ended() -> None:
 def test_one_thread_watches_over_all_of_them(deadlines: Deadlines) -> None:
     before = set(threading.enumerate())
     for _ in range(50):
-        deadlines.take_back(deadlines.add(time.monotonic() + LONG_S, list))
+        deadlines.cancel(deadlines.add(time.monotonic() + LONG_S, list))
     (watching,) = set(threading.enumerate()) - before
     assert (watching.name, watching.daemon) == ("deadlines", True)
 

@@ -167,7 +167,7 @@ def test_a_forked_process_has_deadlines_of_its_own_and_no_others() -> None:
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    deadlines.take_back(number)
+    deadlines.cancel(number)
     os.close(tells)
     assert os.read(told, 100) == b""
     os.close(told)

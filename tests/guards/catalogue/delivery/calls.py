@@ -23,7 +23,7 @@ an earlier deadline is not slept through
     Deadlines.add: elif «at_s < self._looks_at_s → False»:
     test_an_earlier_deadline_does_not_wait_for_a_later_one
 a call that ended in time is let go by its deadline
-    Deadlines.take_back: self._ends.«pop(number, None) → get(number)»
+    Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
     test_what_was_taken_back_is_not_ended
 
 # --- Calls at the same time ---
@@ -66,13 +66,13 @@ an answer is read to a bound
     Postmark._call: if «len(content) > MAX_RESPONSE_BYTES → False»:
     test_an_answer_longer_than_any_is_not_read_to_its_end
 a list is read to a bound
-    _passed_on: if «length > MAX_DUMP_BYTES → False»:
+    _pass_on: if «length > MAX_DUMP_BYTES → False»:
     test_a_list_longer_than_any_is_not_read_to_its_end
 an answer is never read as the answer to the next call
     Postmark._call: «self._session.close() → pass» return RawResponse
     test_after_anything_but_a_200_the_next_call_has_its_own_connection
 the deadline of a call that is done does not end the next
-    Postmark._call: «call.let_go() → pass»
+    Postmark._call: «call.forget_socket() → pass»
     test_the_deadline_of_a_call_that_is_done_does_not_end_the_next
 bytes that were never acknowledged do not outlive the deadline
     _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
