@@ -68,7 +68,7 @@ class Batch(models.Model):
     crashes = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="Workers that were lost while they held it."
     )
-    doubt_since = models.DateTimeField(
+    unknown_since = models.DateTimeField(
         null=True, help_text="Look-ups count from here: the attempt's end, or its deadline."
     )
     lookups = models.PositiveSmallIntegerField(
@@ -134,7 +134,7 @@ class Batch(models.Model):
             ),
             models.CheckConstraint(
                 name="doubt_has_a_beginning",
-                condition=~Q(state__in=["unknown", "looking_up"]) | Q(doubt_since__isnull=False),
+                condition=~Q(state__in=["unknown", "looking_up"]) | Q(unknown_since__isnull=False),
             ),
             models.CheckConstraint(
                 name="a_call_is_made_under_an_attempt",

@@ -432,7 +432,7 @@ def resend_unknown(edition: int) -> int | None:
             WITH again AS (
                 UPDATE batch SET state = CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END,
                        waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
-                       doubt_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
+                       unknown_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
                        reason = %(reason)s
                 WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'parked'
                   AND NOT EXISTS (SELECT FROM delivery

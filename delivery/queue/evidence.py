@@ -316,7 +316,7 @@ _SETTLE = f"""
                          WHEN (SELECT control FROM edition WHERE id = %(edition)s) = 'running'
                          THEN 'ready' ELSE 'paused' END,
             due_at = CASE WHEN freed THEN clock_timestamp() ELSE due_at END,
-            doubt_since = CASE WHEN in_doubt THEN doubt_since END,
+            unknown_since = CASE WHEN in_doubt THEN unknown_since END,
             attempt = CASE WHEN in_doubt THEN attempt END,
             lookups = CASE WHEN in_doubt THEN lookups ELSE 0 END,
             reason = CASE WHEN freed OR NOT (in_doubt OR waits) THEN '' ELSE reason END,

@@ -183,7 +183,7 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,
                crashes = crashes + 1, lookups = 0, unknown = unknown + waiting, waiting = 0,
-               doubt_since = since,
+               unknown_since = since,
                due_at = greatest(clock_timestamp(), since + make_interval(secs => %s)),
                reason = %s
         FROM (SELECT batch.id AS lost_id, coalesce(deadline_at, lease_until) AS since

@@ -57,7 +57,7 @@ def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence
         cursor.execute(
             """
             UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
-                   doubt_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
+                   unknown_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
             WHERE id = %s
             """,
             [Reason.of(ReasonCode.MARKED_UNSETTLED).dumps(), aside],

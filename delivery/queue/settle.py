@@ -181,7 +181,7 @@ def _change_batch(
 
 # Since when the batch is unknown after this, and whether anything in it is open.
 _SINCE = """CASE WHEN %(newly_unknown)s THEN clock_timestamp()
-                 WHEN %(looks_up)s OR %(state)s = 'parked' THEN doubt_since END"""
+                 WHEN %(looks_up)s OR %(state)s = 'parked' THEN unknown_since END"""
 _IS_OPEN = "waiting + %(waiting)s + unknown + %(unknown)s > 0"
 
 # One statement, so that state and counts can never be seen apart. A batch with nothing open is
@@ -192,7 +192,7 @@ _CHANGE_BATCH = f"""
         owner = NULL, lease_until = NULL,
         due_at = greatest(clock_timestamp() + make_interval(secs => %(delay)s),
                           {_SINCE} + make_interval(secs => %(lookup_after)s)),
-        doubt_since = {_SINCE},
+        unknown_since = {_SINCE},
         attempt = CASE WHEN %(newly_unknown)s OR {_SINCE} IS NOT NULL THEN attempt END,
         lookups = CASE WHEN %(looks_up)s AND NOT %(newly_unknown)s THEN lookups + %(said_absent)s
                        ELSE 0 END,

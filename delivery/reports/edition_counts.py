@@ -29,7 +29,15 @@ _WORKER_SILENT_AFTER_S = 60
 
 _SUMS = (
     *("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed", "bounced"),
-    *("complained", "being_sent", "awaiting_decision", "in_work", "in_line", "parked", "paused"),
+    *(
+        "complained",
+        "being_sent",
+        "awaiting_decision",
+        "leased_batches",
+        "queued_batches",
+        "parked_batches",
+        "paused_batches",
+    ),
 )
 
 
@@ -43,7 +51,7 @@ def _books(of_batches: str = "") -> str:
            CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END AS audience,
            {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in _SUMS)},
            coalesce(count.reason, '') AS reason,
-           next_try_at, next_lookup_at, doubt_since, worker.heard_at AS worker_heard_at,
+           next_try_at, next_lookup_at, unknown_since, worker.heard_at AS worker_heard_at,
            coalesce(worker.heard_at > clock_timestamp() - interval '{_WORKER_SILENT_AFTER_S} s',
                     false) AS worker_is_there,
            (coalesce((SELECT sum(accepted) FROM attempt
@@ -61,15 +69,16 @@ def _books(of_batches: str = "") -> str:
                sum(bounced) AS bounced, sum(complained) AS complained,
                sum(waiting) FILTER (WHERE state IN ('claimed', 'sending')) AS being_sent,
                sum(unknown) FILTER (WHERE state = 'parked') AS awaiting_decision,
-               count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up')) AS in_work,
-               count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS in_line,
-               count(*) FILTER (WHERE state = 'parked') AS parked,
-               count(*) FILTER (WHERE state = 'paused') AS paused,
+               count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up'))
+                   AS leased_batches,
+               count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS queued_batches,
+               count(*) FILTER (WHERE state = 'parked') AS parked_batches,
+               count(*) FILTER (WHERE state = 'paused') AS paused_batches,
                min(reason) FILTER (WHERE state IN ('ready', 'unknown', 'parked')
                                      AND reason <> '') AS reason,
                min(due_at) FILTER (WHERE state = 'ready') AS next_try_at,
                min(due_at) FILTER (WHERE state = 'unknown') AS next_lookup_at,
-               min(doubt_since) AS doubt_since
+               min(unknown_since) AS unknown_since
         FROM batch WHERE batch.edition_id = edition.id {of_batches}
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true

@@ -46,7 +46,7 @@ class Health:
     last_call_at: datetime | None
     last_fault_at: datetime | None
     unknown: int
-    doubt_since: datetime | None
+    unknown_since: datetime | None
     asks_at: datetime | None
     webhook_at: datetime | None
     asked_at: datetime | None
@@ -127,7 +127,9 @@ def _unknown(health: Health, zone: ZoneInfo) -> HealthLine:
     if not health.unknown:
         return HealthLine("Unknown", "sent", "sent", "Nothing is in doubt")
     since = (
-        f"since {clock_and_day(health.doubt_since, health.now, zone)}" if health.doubt_since else ""
+        f"since {clock_and_day(health.unknown_since, health.now, zone)}"
+        if health.unknown_since
+        else ""
     )
     asks = "being asked about now"
     if health.asks_at and health.asks_at > health.now:

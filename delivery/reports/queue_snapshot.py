@@ -34,7 +34,7 @@ BATCHES = f"""
     SELECT state, count(*), sum(waiting), sum(unknown),
            extract(epoch FROM clock_timestamp() - min(due_at)
                FILTER (WHERE state = 'ready' AND due_at <= clock_timestamp()))::float8,
-           extract(epoch FROM clock_timestamp() - min(doubt_since))::float8
+           extract(epoch FROM clock_timestamp() - min(unknown_since))::float8
     FROM batch JOIN edition ON edition.id = edition_id
     WHERE {IS_OPEN} AND state <> 'done'
       AND NOT (state = 'parked' AND control IN ('closed', 'cancelled'))

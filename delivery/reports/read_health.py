@@ -36,9 +36,9 @@ _STATE = f"""
                                             - interval '{ACTIVE_WITHIN}') AS number,
                  max(heard_at) AS heard_at FROM worker) AS worker
     CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE state = 'sending') AS calls,
-                       coalesce(sum(unknown), 0) AS unknown, min(doubt_since) AS since
+                       coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since
                 FROM batch WHERE state IN ('claimed', 'sending', 'looking_up')) AS lease
-    CROSS JOIN (SELECT coalesce(sum(unknown), 0) AS unknown, min(doubt_since) AS since,
+    CROSS JOIN (SELECT coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since,
                        min(due_at) AS asks_at
                 FROM batch WHERE state = 'unknown') AS doubt
     CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
@@ -101,7 +101,7 @@ def read_health() -> Health:
         last_call_at=last_call_at,
         last_fault_at=last_fault_at,
         unknown=int(unknown),
-        doubt_since=since,
+        unknown_since=since,
         asks_at=asks_at,
         webhook_at=webhook_at,
         asked_at=asked_at,

@@ -33,7 +33,7 @@ class EditionCounts:
     The counts of one edition, all from one reading.
 
     `missed` are those of the failed that a person must decide on. The `batches_*` say where the
-    work stands; `next_try_at` and `next_lookup_at` are when the next batch is due, `doubt_since`
+    work stands; `next_try_at` and `next_lookup_at` are when the next batch is due, `unknown_since`
     when the oldest doubt began, `now` the database's time of the reading. `unreconciled`: the
     database was restored from a backup, and the provider is still to be asked what it has.
     `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
@@ -65,14 +65,14 @@ class EditionCounts:
     unknown: int
     waiting: int
     missed: int
-    in_work: int
-    in_line: int
-    parked: int
-    paused: int
+    leased_batches: int
+    queued_batches: int
+    parked_batches: int
+    paused_batches: int
     reason: Reason | None
     next_try_at: datetime | None
     next_lookup_at: datetime | None
-    doubt_since: datetime | None
+    unknown_since: datetime | None
     worker_heard_at: datetime | None
     worker_is_there: bool
     rate_per_s: float

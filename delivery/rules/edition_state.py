@@ -59,7 +59,7 @@ def state_of(counts: EditionCounts) -> EditionState:
         return EditionState.PAUSED
     if is_open and counts.now < counts.held_until:
         return EditionState.HELD
-    if counts.in_work or counts.in_line:
+    if counts.leased_batches or counts.queued_batches:
         return EditionState.SENDING
     # Who was missed by mail on request asks again; nobody has to decide.
     if is_open or (counts.missed and not counts.is_transactional):
@@ -70,7 +70,7 @@ def state_of(counts: EditionCounts) -> EditionState:
 def awaits_decision(counts: EditionCounts) -> bool:
     """Whether nothing more happens to it until a person does something."""
     if state_of(counts) is EditionState.CANCELLED:
-        return counts.unknown > 0 and not (counts.in_line or counts.in_work)
+        return counts.unknown > 0 and not (counts.queued_batches or counts.leased_batches)
     return state_of(counts) in AWAITS_DECISION
 
 
@@ -86,8 +86,8 @@ def reason_of(counts: EditionCounts) -> Reason | None:
                 being_sent=counts.being_sent,
                 unknown=counts.unknown,
                 waiting=counts.waiting,
-                is_looking_up=bool(counts.in_line or counts.in_work),
-                is_in_call=bool(counts.in_work),
+                is_looking_up=bool(counts.queued_batches or counts.leased_batches),
+                is_in_call=bool(counts.leased_batches),
             )
         case EditionState.SCHEDULED:
             return _why_it_has_not_started(counts)
@@ -131,7 +131,7 @@ def _why_it_is_not_done(counts: EditionCounts) -> Reason:
             waiting=counts.waiting,
             next_lookup_at=_next_lookup_at(counts),
         )
-    if counts.next_try_at and counts.next_try_at > counts.now and not counts.in_work:
+    if counts.next_try_at and counts.next_try_at > counts.now and not counts.leased_batches:
         return Reason.of(ReasonCode.RETRY, last=counts.reason, at=counts.next_try_at)
     if counts.slowed_to_per_s is not None and counts.waiting:
         return Reason.of(ReasonCode.SLOWED, per_s=counts.slowed_to_per_s)
@@ -144,7 +144,7 @@ def _what_an_ended_edition_waits_for(counts: EditionCounts) -> Reason | None:
         return Reason.of(ReasonCode.ENDED_IN_CALL, waiting=counts.waiting)
     if not counts.unknown:
         return None
-    if counts.parked and not (counts.in_line or counts.in_work):
+    if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
         return Reason.of(ReasonCode.ENDED_UNPROVED, unknown=counts.unknown)
     return Reason.of(
         ReasonCode.ENDED_LOOKING_UP,

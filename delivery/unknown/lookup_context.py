@@ -42,8 +42,8 @@ def load_lookup_context(claim: Claim) -> LookupContext:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT stream, issue_id, version, coalesce(deadline_at, doubt_since),
-                   least(coalesce(started_at, doubt_since),
+            SELECT stream, issue_id, version, coalesce(deadline_at, unknown_since),
+                   least(coalesce(started_at, unknown_since),
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
                        < clock_timestamp() - make_interval(days => %s),

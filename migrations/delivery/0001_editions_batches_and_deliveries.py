@@ -415,7 +415,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "doubt_since",
+                    "unknown_since",
                     models.DateTimeField(
                         help_text="Look-ups count from here: the attempt's end, or its deadline.",
                         null=True,
@@ -599,7 +599,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("state__in", ["unknown", "looking_up"]), _negated=True),
-                            ("doubt_since__isnull", False),
+                            ("unknown_since__isnull", False),
                             _connector="OR",
                         ),
                         name="doubt_has_a_beginning",

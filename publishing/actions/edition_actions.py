@@ -286,7 +286,7 @@ def _refuse_close(status: EditionStatus) -> Refusal | None:
         return Refusal.NOTHING_TO_CLOSE
     if books.unreconciled:
         return Refusal.RESTORED
-    if books.in_line or books.in_work or books.paused:
+    if books.queued_batches or books.leased_batches or books.paused_batches:
         return Refusal.STILL_WORKING
     if books.missed or books.unknown or books.control == "stopped":
         return None
@@ -317,7 +317,7 @@ def _send_to_missed(edition: Edition) -> Numbers | None:
 def _refuse_ask_again(status: EditionStatus) -> Refusal | None:
     if status.state is EditionState.CLOSED:
         return Refusal.CLOSED
-    return None if status.books.parked else Refusal.NOTHING_TO_DECIDE
+    return None if status.books.parked_batches else Refusal.NOTHING_TO_DECIDE
 
 
 def _ask_again(edition: Edition) -> Numbers | None:
@@ -330,7 +330,7 @@ def _refuse_send_doubtful(status: EditionStatus) -> Refusal | None:
         return Refusal.NOTHING_MORE_IS_SENT
     if status.books.unreconciled:
         return Refusal.RESTORED
-    return None if status.books.parked else Refusal.NOTHING_TO_DECIDE
+    return None if status.books.parked_batches else Refusal.NOTHING_TO_DECIDE
 
 
 def _send_doubtful(edition: Edition) -> Numbers | None:

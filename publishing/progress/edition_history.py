@@ -62,7 +62,7 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
     if stopped and edition.control_at is not None:
         reason = f"Homing stopped it: {reason_sentence(edition.control_reason)}".strip(".")
         yield HistoryLine(edition.control_at, reason)
-    if books.doubt_since is not None and books.unknown:
+    if books.unknown_since is not None and books.unknown:
         yield HistoryLine(
-            books.doubt_since, f"No answer came back about {counted_copies(books.unknown)}"
+            books.unknown_since, f"No answer came back about {counted_copies(books.unknown)}"
         )

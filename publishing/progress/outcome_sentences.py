@@ -19,7 +19,7 @@ def address_of(copy: Delivery) -> str:
 def when_of(copy: Delivery) -> datetime | None:
     """When it became of the copy what did; None where no time is kept."""
     if copy.outcome == "unknown":
-        return copy.batch.doubt_since
+        return copy.batch.unknown_since
     return copy.sent_at
 
 

@@ -117,7 +117,9 @@ class Progress:
 def progress_of(status: EditionStatus) -> Progress:
     """The progress page of an edition in this status."""
     books, counts = status.books, counts_of(status.books)
-    is_undecided = books.parked > 0 and not books.in_work and books.next_lookup_at is None
+    is_undecided = (
+        books.parked_batches > 0 and not books.leased_batches and books.next_lookup_at is None
+    )
     lookup_at = books.next_lookup_at
     return Progress(
         status=status,
@@ -142,7 +144,9 @@ def counts_of(books: EditionCounts) -> dict[str, int]:
 
 def is_at_rest(status: EditionStatus) -> bool:
     """Whether nothing more happens automatically. Calls that left before an end still settle."""
-    return status.state in AT_REST and not (status.books.in_work or status.books.in_line)
+    return status.state in AT_REST and not (
+        status.books.leased_batches or status.books.queued_batches
+    )
 
 
 def is_public(books: EditionCounts) -> bool:

@@ -70,7 +70,7 @@ def world(accepted: Accepted) -> Any:
     seen: list[Any] = [sorted(Counter(key.rpartition(".")[0] for key, _ in accepted).values())]
     for query in (
         """SELECT state, epoch, owner IS NULL, lease_until IS NULL, attempt IS NULL,
-                  doubt_since IS NULL, lookups, tries, setbacks, crashes, reason, size, waiting,
+                  unknown_since IS NULL, lookups, tries, setbacks, crashes, reason, size, waiting,
                   sent, unknown, suppressed, withdrawn, failed FROM batch ORDER BY pos, id""",
         """SELECT outcome, provider_message_id IS NULL, sent_at IS NULL, evidence
            FROM delivery ORDER BY recipient_id""",

@@ -51,7 +51,7 @@ def _operate(hands: Hands) -> None:
         control.resume(edition)
     if books.missed:
         control.send_to_missed(edition, most=settings.DELIVERY_BATCH_SIZE)
-    if books.parked:
+    if books.parked_batches:
         control.resend_unknown(edition)
 
 

@@ -43,7 +43,7 @@ THE_LAST_LOOK = "LEFT JOIN subscriber"
 
 
 STORED_TIMES = {
-    "batch": ("due_at", "lease_until", "doubt_since"),
+    "batch": ("due_at", "lease_until", "unknown_since"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
     "edition": ("published_at", "held_until"),
     "pace": ("next_claim_at", "slowed_at"),

@@ -32,7 +32,7 @@ def in_doubt(edition: Edition, *names: str) -> None:
     """The copies of these readers left, and no answer came."""
     for copy in _waiting(edition, names):
         Delivery.objects.filter(pk=copy.pk).update(outcome="unknown")
-        _counted(copy, "unknown", state="unknown", doubt_since=Now())
+        _counted(copy, "unknown", state="unknown", unknown_since=Now())
 
 
 def cancelled(edition: Edition) -> None:

@@ -190,9 +190,9 @@ class TestWhatIsRefused:
                 drop_copies(old)
             edition.update(**as_it_was)
         first = batch.filter(pk=batch.order_by("pk")[0].pk)
-        before = first.values("state", "doubt_since").get()
+        before = first.values("state", "unknown_since").get()
         for state in ("ready", "unknown", "parked"):
-            first.update(state=state, doubt_since=Now())
+            first.update(state=state, unknown_since=Now())
             with pytest.raises(CannotDropError, match="It is not over"):
                 drop_copies(old)
             first.update(**before)

@@ -167,9 +167,9 @@ class TestCalls:
         # Not the batch of the call that is old: that stays for the sake of its own batch.
         last = newsroom.attempts(six_newsletters)[-1]
         batch = Batch.objects.filter(pk=last.batch_id)
-        before = batch.values("state", "doubt_since", "sent", "failed", "missed").get()
+        before = batch.values("state", "unknown_since", "sent", "failed", "missed").get()
         for state, control in (("unknown", "running"), ("parked", "closed"), ("paused", "paused")):
-            batch.update(state=state, doubt_since=Now())
+            batch.update(state=state, unknown_since=Now())
             edition.update(control=control)
             assert gone()["calls"] == 0, state
         edition.update(control="running")

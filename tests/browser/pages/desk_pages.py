@@ -269,7 +269,7 @@ def _settle(number: int, **facts: Any) -> None:
     Delivery.objects.filter(pk=copy.pk).update(**facts)
     counts = {"waiting": 0, facts["outcome"]: 1}
     state = "unknown" if facts["outcome"] == "unknown" else "done"
-    doubt = {"doubt_since": timezone.now()} if state == "unknown" else {}
+    doubt = {"unknown_since": timezone.now()} if state == "unknown" else {}
     Batch.objects.filter(pk=copy.batch_id).update(**counts, state=state, **doubt)
 
 

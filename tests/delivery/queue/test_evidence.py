@@ -144,7 +144,7 @@ def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsro
 
     seen(edition, (three, "m-3"), attempt=attempt.pk)
     batch = newsroom.batch(edition)
-    assert (batch.state, batch.attempt, batch.doubt_since, batch.reason) == (
+    assert (batch.state, batch.attempt, batch.unknown_since, batch.reason) == (
         "done",
         None,
         None,

@@ -28,7 +28,7 @@ LISBON = ZoneInfo("Europe/Lisbon")
 NOTHING = Health(
     now=NOW, workers=0, heard_at=None, calls=0, work=False, slowed_to_per_s=None,
     answers_in_s=None, last_result="", last_call_at=None, last_fault_at=None, unknown=0,
-    doubt_since=None, asks_at=None, webhook_at=None, asked_at=None, asked_in_vain=0,
+    unknown_since=None, asks_at=None, webhook_at=None, asked_at=None, asked_in_vain=0,
 )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
         ("Postmark", LAST | {"ceiling": 46.0}, "sent", "limit 2,760 a minute"),
         ("Postmark", LAST | {"last_fault_at": ago(60)}, "sent", "that failed was at 07:14:35"),
         ("Unknown", {}, "sent", "Nothing is in doubt"),
-        ("Unknown", {"unknown": 200, "doubt_since": ago(74)}, "doubt", "since 07:14:21"),
+        ("Unknown", {"unknown": 200, "unknown_since": ago(74)}, "doubt", "since 07:14:21"),
         ("Unknown", {"unknown": 1, "asks_at": ago(1)}, "doubt", "being asked about now"),
         ("Unknown", {"unknown": 2, "asks_at": ago(-240)}, "doubt", "about again at 07:19:35"),
         ("Webhooks", {"hooks": False}, "calm", "POSTMARK_WEBHOOK_PASSWORD is not set"),
@@ -115,17 +115,23 @@ def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition
         state="sending", owner=uuid.uuid4(), lease_until=Now(), attempt=uuid.uuid4()
     )
     Batch.objects.filter(pk=second.pk).update(
-        state="unknown", waiting=0, unknown=20, doubt_since=Now()
+        state="unknown", waiting=0, unknown=20, unknown_since=Now()
     )
     Batch.objects.filter(pk=third.pk).update(state="done", waiting=0, sent=20)
 
     found = read_health()
     assert (found.calls, found.unknown, found.work) == (1, 20, True)
-    assert found.doubt_since is not None
+    assert found.unknown_since is not None
     assert found.asks_at is not None
 
     Batch.objects.update(
-        state="done", waiting=0, unknown=0, sent=20, owner=None, lease_until=None, doubt_since=None
+        state="done",
+        waiting=0,
+        unknown=0,
+        sent=20,
+        owner=None,
+        lease_until=None,
+        unknown_since=None,
     )
     assert not read_health().work
 

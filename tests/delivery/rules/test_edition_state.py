@@ -18,7 +18,7 @@ from tests.delivery.because import because
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 COUNTS = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed")
-PLACES = ("in_work", "in_line", "parked", "paused")
+PLACES = ("leased_batches", "queued_batches", "parked_batches", "paused_batches")
 EMPTY = EditionCounts(
     edition=1,
     issue=uuid.UUID(int=1),
@@ -33,7 +33,7 @@ EMPTY = EditionCounts(
     reason=None,
     next_try_at=None,
     next_lookup_at=None,
-    doubt_since=None,
+    unknown_since=None,
     worker_heard_at=NOW,
     worker_is_there=True,
     rate_per_s=0.0,
@@ -68,21 +68,29 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
     ("refused addresses are no longer required", {"sent": 8, "failed": 1}, "succeeded"),
     ("some left, some may not be mailed", {"withdrawn": 2, "suppressed": 2}, "succeeded"),
     ("nobody to hold it for", {"held_until": IN_A_MINUTE}, "succeeded"),
-    ("held", {"waiting": 9, "in_line": 1, "held_until": IN_A_MINUTE}, "held"),
-    ("the hold ends by the clock", {"waiting": 9, "in_line": 1, "held_until": NOW}, "sending"),
-    ("in line", {"waiting": 9, "in_line": 1}, "sending"),
-    ("in a call", {"waiting": 9, "in_work": 1}, "sending"),
-    ("in doubt, to be asked about", {"unknown": 9, "in_line": 1}, "sending"),
-    ("some missed, others going", {"missed": 1, "waiting": 1, "in_line": 1}, "sending"),
-    ("some parked, others going", {"unknown": 2, "parked": 1, "in_line": 1}, "sending"),
+    ("held", {"waiting": 9, "queued_batches": 1, "held_until": IN_A_MINUTE}, "held"),
+    (
+        "the hold ends by the clock",
+        {"waiting": 9, "queued_batches": 1, "held_until": NOW},
+        "sending",
+    ),
+    ("in line", {"waiting": 9, "queued_batches": 1}, "sending"),
+    ("in a call", {"waiting": 9, "leased_batches": 1}, "sending"),
+    ("in doubt, to be asked about", {"unknown": 9, "queued_batches": 1}, "sending"),
+    ("some missed, others going", {"missed": 1, "waiting": 1, "queued_batches": 1}, "sending"),
+    (
+        "some parked, others going",
+        {"unknown": 2, "parked_batches": 1, "queued_batches": 1},
+        "sending",
+    ),
     ("some missed", {"sent": 8, "failed": 1, "missed": 1}, "needs_attention"),
-    ("in doubt and parked", {"unknown": 1, "parked": 1}, "needs_attention"),
-    ("paused batches alone", {"waiting": 1, "paused": 1}, "needs_attention"),
+    ("in doubt and parked", {"unknown": 1, "parked_batches": 1}, "needs_attention"),
+    ("paused batches alone", {"waiting": 1, "paused_batches": 1}, "needs_attention"),
     ("stopped", {"control": "stopped", "waiting": 1}, "needs_attention"),
-    ("stopped while in a call", {"control": "stopped", "in_work": 1}, "needs_attention"),
+    ("stopped while in a call", {"control": "stopped", "leased_batches": 1}, "needs_attention"),
     ("stopped with nothing left", {"control": "stopped", "sent": 9}, "needs_attention"),
-    ("paused", {"control": "paused", "waiting": 1, "paused": 1}, "paused"),
-    ("paused while asking", {"control": "paused", "unknown": 1, "in_line": 1}, "paused"),
+    ("paused", {"control": "paused", "waiting": 1, "paused_batches": 1}, "paused"),
+    ("paused while asking", {"control": "paused", "unknown": 1, "queued_batches": 1}, "paused"),
     (
         "paused before the hold was over",
         {"control": "paused", "waiting": 1, "held_until": IN_A_MINUTE},
@@ -91,7 +99,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
     ("paused, and the last call sent all", {"control": "paused", "sent": 9}, "succeeded"),
     ("paused with some missed", {"control": "paused", "missed": 1}, "needs_attention"),
     ("cancelled", {"control": "cancelled", "withdrawn": 9}, "cancelled"),
-    ("cancelled while in a call", {"control": "cancelled", "in_work": 1}, "cancelled"),
+    ("cancelled while in a call", {"control": "cancelled", "leased_batches": 1}, "cancelled"),
     ("closed", {"control": "closed", "missed": 3}, "closed"),
 ]
 
@@ -106,7 +114,7 @@ def test_the_state_of_an_edition(facts: dict[str, Any], state: str) -> None:
 @pytest.mark.parametrize("open_count", ["waiting", "unknown"])
 def test_nothing_open_ever_counts_as_succeeded(open_count: str) -> None:
     for control in ("running", "paused", "stopped"):
-        for place in ("in_work", "in_line", "parked", "paused"):
+        for place in ("leased_batches", "queued_batches", "parked_batches", "paused_batches"):
             facts = {"control": control, open_count: 1, place: 1}
             assert state_of(books(**facts)) is not EditionState.SUCCEEDED
 
@@ -133,27 +141,30 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"missed": 1234}, "1,234 readers were missed: all tries were used up, or a copy was parked."),
     (
-        {"unknown": 2, "parked": 1, "reason": because("No answer came: a person decides.")},
+        {"unknown": 2, "parked_batches": 1, "reason": because("No answer came: a person decides.")},
         "No answer came: a person decides.",
     ),
-    ({"unknown": 1, "parked": 1}, "1 copy is in doubt: a person has to decide."),
-    ({"waiting": 9, "in_line": 1, "slowed_to_per_s": 99.6}, "about 100 copies a second for now"),
-    ({"control": "cancelled", "waiting": 2, "in_work": 1}, "2 copies were in a call"),
+    ({"unknown": 1, "parked_batches": 1}, "1 copy is in doubt: a person has to decide."),
     (
-        {"control": "cancelled", "unknown": 1, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
+        {"waiting": 9, "queued_batches": 1, "slowed_to_per_s": 99.6},
+        "about 100 copies a second for now",
+    ),
+    ({"control": "cancelled", "waiting": 2, "leased_batches": 1}, "2 copies were in a call"),
+    (
+        {"control": "cancelled", "unknown": 1, "queued_batches": 1, "next_lookup_at": IN_A_MINUTE},
         f"Asks again at {IN_A_MINUTE:%H:%M:%S} UTC.",
     ),
-    ({"control": "closed", "unknown": 2, "parked": 1}, "2 copies stay in doubt"),
+    ({"control": "closed", "unknown": 2, "parked_batches": 1}, "2 copies stay in doubt"),
     (
-        {"control": "paused", "waiting": 2, "unknown": 1, "in_line": 1},
+        {"control": "paused", "waiting": 2, "unknown": 1, "queued_batches": 1},
         "2 copies wait until you resume. 1 copy is being asked about.",
     ),
     (
-        {"control": "paused", "unknown": 4, "parked": 1},
+        {"control": "paused", "unknown": 4, "parked_batches": 1},
         "4 copies are in doubt: a person has to decide.",
     ),
     (
-        {"control": "paused", "waiting": 2, "in_work": 1},
+        {"control": "paused", "waiting": 2, "leased_batches": 1},
         "2 copies wait until you resume. Calls that were in flight end first.",
     ),
     ({"control": "paused", "waiting": 1}, "1 copy waits until you resume."),
@@ -161,27 +172,30 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         {"control": "paused", "waiting": 1, "control_reason": because("Too many complaints.")},
         "Too many complaints.",
     ),
-    ({"waiting": 1, "in_line": 1, "next_try_at": NOW}, "Sending, and nothing is stuck."),
+    ({"waiting": 1, "queued_batches": 1, "next_try_at": NOW}, "Sending, and nothing is stuck."),
     (
-        {"waiting": 1, "in_line": 1, "worker_is_there": False, "worker_heard_at": None},
+        {"waiting": 1, "queued_batches": 1, "worker_is_there": False, "worker_heard_at": None},
         "Start one with `./homing deliver`; nothing is lost meanwhile.",
     ),
     (
-        {"unknown": 200, "waiting": 5, "in_line": 2, "next_lookup_at": IN_A_MINUTE},
+        {"unknown": 200, "waiting": 5, "queued_batches": 2, "next_lookup_at": IN_A_MINUTE},
         "Homing is asking Postmark about them and goes on with the rest.",
     ),
     (
         {
             "waiting": 1,
-            "in_line": 1,
+            "queued_batches": 1,
             "reason": because("Maintenance (503)."),
             "next_try_at": IN_A_MINUTE,
         },
         "Maintenance (503). The next try is at 12:01:00 UTC.",
     ),
-    ({"waiting": 1, "in_line": 1, "next_try_at": IN_A_MINUTE}, "The next try is at 12:01:00 UTC."),
     (
-        {"waiting": 2, "in_line": 1, "in_work": 1, "next_try_at": IN_A_MINUTE},
+        {"waiting": 1, "queued_batches": 1, "next_try_at": IN_A_MINUTE},
+        "The next try is at 12:01:00 UTC.",
+    ),
+    (
+        {"waiting": 2, "queued_batches": 1, "leased_batches": 1, "next_try_at": IN_A_MINUTE},
         "Sending, and nothing is stuck.",
     ),
 ]
@@ -207,7 +221,7 @@ def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reas
 
 
 def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
-    asked = books(unknown=1, in_work=1, next_lookup_at=NOW)
+    asked = books(unknown=1, leased_batches=1, next_lookup_at=NOW)
     assert (
         reason_sentence(reason_of(asked))
         == "1 copy is in doubt: Homing is asking Postmark about it."
@@ -219,13 +233,18 @@ def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
     [
         {
             "waiting": 2,
-            "in_line": 1,
+            "queued_batches": 1,
             "next_try_at": IN_A_MINUTE,
             "reason": because("Postmark is down."),
         },
-        {"waiting": 2, "in_line": 1, "held_until": IN_A_MINUTE},
-        {"unknown": 2, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
-        {"waiting": 2, "in_line": 1, "worker_is_there": False, "worker_heard_at": IN_A_MINUTE},
+        {"waiting": 2, "queued_batches": 1, "held_until": IN_A_MINUTE},
+        {"unknown": 2, "queued_batches": 1, "next_lookup_at": IN_A_MINUTE},
+        {
+            "waiting": 2,
+            "queued_batches": 1,
+            "worker_is_there": False,
+            "worker_heard_at": IN_A_MINUTE,
+        },
     ],
 )
 def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:

@@ -68,8 +68,8 @@ def test_a_call_not_accepted_is_sent_again_after_the_last_look_up(newsroom: News
         batch, (attempt,) = newsroom.batch(edition), newsroom.attempts(edition)
         assert batch.lookups == looked_up
         # Each look-up of the schedule counts from the beginning of the doubt.
-        assert batch.doubt_since <= attempt.finished_at
-        assert (batch.due_at - batch.doubt_since).total_seconds() == pytest.approx(next_after)
+        assert batch.unknown_since <= attempt.finished_at
+        assert (batch.due_at - batch.unknown_since).total_seconds() == pytest.approx(next_after)
         assert newsroom.outcomes(edition) == ["unknown"] * 3
     newsroom.deliver_after(600)
 
@@ -137,7 +137,7 @@ def test_a_lost_call_is_looked_up_from_its_deadline_on(newsroom: Newsroom) -> No
     (attempt,) = newsroom.attempts(edition)
     batch = newsroom.batch(edition)
     assert (attempt.result, attempt.finished_at) == (Attempt.Result.UNKNOWN, None)
-    assert batch.doubt_since == attempt.deadline_at
+    assert batch.unknown_since == attempt.deadline_at
     assert (batch.due_at - attempt.deadline_at).total_seconds() == pytest.approx(60)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
 
@@ -202,7 +202,7 @@ def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, da
 def all_in_doubt(edition: Edition) -> None:
     """Every batch as if its call had no usable answer, and its look-up due."""
     Batch.objects.filter(edition=edition).update(
-        state="unknown", unknown=F("waiting"), waiting=0, doubt_since=Now(), due_at=Now()
+        state="unknown", unknown=F("waiting"), waiting=0, unknown_since=Now(), due_at=Now()
     )
 
 

@@ -77,7 +77,7 @@ def parked(edition):
         outcome="unknown", missed=None, reason=None
     )
     Batch.objects.filter(pk=first_batch(edition).pk).update(
-        state="parked", unknown=2, failed=0, missed=0, doubt_since=timezone.now()
+        state="parked", unknown=2, failed=0, missed=0, unknown_since=timezone.now()
     )
 
 
@@ -95,7 +95,7 @@ def asked_and_parked(edition):
         outcome="unknown", sent_at=None, evidence=None, provider_message_id=None
     )
     Batch.objects.filter(pk=second.pk).update(
-        state="unknown", unknown=2, sent=0, doubt_since=timezone.now()
+        state="unknown", unknown=2, sent=0, unknown_since=timezone.now()
     )
 
 

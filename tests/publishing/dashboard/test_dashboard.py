@@ -241,7 +241,7 @@ def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
     a_worker()
     sent(edition, "Ada")
     in_doubt(edition, "Bram")
-    Batch.objects.update(state="ready", doubt_since=None)
+    Batch.objects.update(state="ready", unknown_since=None)
 
     page = window.get(DESK)
     going = section(page, "now")

@@ -13,15 +13,17 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.status import status_from_counts
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
+from tests.delivery.because import because
 
 NOW = datetime(2026, 9, 17, 6, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
 BOOKS = EditionCounts(
     edition=1, issue=uuid.UUID(int=1), version=1, title="Herons", control="running",
-    control_reason="", control_at=None, unreconciled=False, published_at=LONG_AGO,
+    control_reason=None, control_at=None, unreconciled=False, published_at=LONG_AGO,
     held_until=LONG_AGO, audience=1000, sent=0, suppressed=0, withdrawn=0, failed=0, unknown=0,
-    waiting=1000, missed=0, in_work=0, in_line=5, parked=0, paused=0, reason="",
-    next_try_at=LONG_AGO, next_lookup_at=None, doubt_since=None, worker_heard_at=NOW,
+    waiting=1000, missed=0, leased_batches=0, queued_batches=5, parked_batches=0,
+    paused_batches=0, reason=None,
+    next_try_at=LONG_AGO, next_lookup_at=None, unknown_since=None, worker_heard_at=NOW,
     worker_is_there=True, rate_per_s=0.0, now=NOW, slowed_to_per_s=None,
 )  # fmt: skip
 
@@ -38,8 +40,8 @@ def asks(hidden=False, unchanged=0, pages=1, **facts):
 
 SENDING = {"sent": 500, "waiting": 500, "rate_per_s": 10.0}
 HELD = {"held_until": after(600)}
-PAUSED = {"control": "paused", "in_line": 0, "paused": 5}
-DONE = {"sent": 1000, "waiting": 0, "in_line": 0}
+PAUSED = {"control": "paused", "queued_batches": 0, "paused_batches": 5}
+DONE = {"sent": 1000, "waiting": 0, "queued_batches": 0}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_a_long_send_is_followed_in_longer_steps_that_are_bounded():
     assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
     # What waits for a person.
     assert asks(**PAUSED) == 10
-    assert asks(control="stopped", control_reason="Confirm the sender.", in_line=0) == 10
+    assert asks(control="stopped", control_reason=because(), queued_batches=0) == 10
     # What was in the air at the end.
     assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
@@ -92,7 +94,7 @@ def test_a_hidden_page_asks_once_a_minute_whatever_happens():
     [
         DONE,
         {**DONE, "sent": 0, "withdrawn": 1000, "control": "cancelled"},
-        {**DONE, "sent": 900, "unknown": 100, "control": "closed", "parked": 1},
+        {**DONE, "sent": 900, "unknown": 100, "control": "closed", "parked_batches": 1},
     ],
 )
 def test_at_rest_no_page_asks_again(facts):

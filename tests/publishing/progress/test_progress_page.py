@@ -57,7 +57,7 @@ def settled(edition, number, **counts):
     in_doubt = bool(counts.get("unknown"))
     Batch.objects.filter(pk=batch.pk).update(
         state="unknown" if in_doubt else "done",
-        doubt_since=edition.published_at if in_doubt else None,
+        unknown_since=edition.published_at if in_doubt else None,
         waiting=0, sent=len(left), **counts,
     )  # fmt: skip
 

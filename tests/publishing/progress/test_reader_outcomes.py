@@ -134,7 +134,7 @@ def test_doubt_says_since_when_and_when_it_is_asked_about(window, edition):
 
     page = window.get(address(edition, "?outcome=unknown"))
 
-    assert f"Unknown {batch.doubt_since:%H:%M:%S} " in page.words
+    assert f"Unknown {batch.unknown_since:%H:%M:%S} " in page.words
     assert f"{batch.due_at:%H:%M:%S}" in page.words
 
 

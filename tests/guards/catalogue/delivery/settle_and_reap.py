@@ -72,7 +72,7 @@ look-ups of the schedule count from the beginning of the doubt
     _CHANGE_BATCH: «{_SINCE} + make_interval(secs => %(lookup_after)s) → clock_timestamp()»
     test_what_was_accepted_unheard_is_found_and_sent_once
 doubt is not forgotten by a look-up that proves nothing
-    _SINCE: WHEN %(asks)s OR %(state)s = 'parked' THEN «doubt_since → clock_timestamp()» END
+    _SINCE: WHEN %(asks)s OR %(state)s = 'parked' THEN «unknown_since → clock_timestamp()» END
     test_a_call_not_accepted_is_sent_again_after_the_last_look_up
 
 # --- Sweeping ---
