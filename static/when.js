@@ -2,7 +2,6 @@
 // clocks go back. The server reads the time again; without this script it says the same after the
 // button.
 const DAY_MS = 86_400_000;
-const NEAR_MS = 45 * DAY_MS;
 
 // How far the clocks of a zone are ahead of UTC at a moment, in milliseconds.
 function offsetAt(moment, zone) {
@@ -45,32 +44,6 @@ function words(moment, zone) {
   return `${said} ${zone} (${sameDay ? utc.slice(-5) : utc.replace(/ \d{4},/, ",")} UTC)`;
 }
 
-// “The clocks there change on 25 October.”: the last change before the moment, or the next after it.
-function clockChange(moment, zone) {
-  const now = Date.now();
-  let before = null;
-  let after = null;
-  for (let since = now; since < moment + NEAR_MS && after === null; since += DAY_MS) {
-    let [from, to] = [since, Math.min(since + DAY_MS, moment + NEAR_MS)];
-    const asBefore = offsetAt(from, zone);
-    if (asBefore === offsetAt(to, zone)) continue;
-    while (to - from > 1000) {
-      const middle = from + Math.floor((to - from) / 2);
-      if (offsetAt(middle, zone) === asBefore) from = middle;
-      else to = middle;
-    }
-    if (to <= moment) before = to + asBefore;
-    else after = to + asBefore;
-  }
-  const on = before ?? after;
-  if (on === null) return "";
-  const far = new Date(on).getUTCFullYear() !== new Date(now + offsetAt(now, zone)).getUTCFullYear();
-  const day = new Intl.DateTimeFormat("en-GB", {
-    timeZone: "UTC", day: "numeric", month: "long", ...(far ? { year: "numeric" } : {}),
-  }).format(on);
-  return `The clocks there change on ${day}.`;
-}
-
 for (const part of document.querySelectorAll("[data-when]")) {
   const form = part.closest("form");
   const at = form.elements.at;
@@ -108,7 +81,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
       const past = moment <= Date.now();
       said.textContent = past
         ? `${words(moment, zone.value)} is past.`
-        : `${words(moment, zone.value)}. ${clockChange(moment, zone.value)}`.trim();
+        : `${words(moment, zone.value)}.`;
     }
   }
 

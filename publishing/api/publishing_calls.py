@@ -14,6 +14,7 @@ from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, 
 from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
+from delivery.rules.scheduled_time import Moment
 from publishing.actions.action_sentences import refusal_sentence
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
@@ -40,7 +41,7 @@ from publishing.publish.publish import (
     has_content,
     publish,
 )
-from publishing.scheduling.local_time import InvalidMomentError, Moment, read_moment
+from publishing.scheduling.local_time import InvalidMomentError, read_moment
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES)}

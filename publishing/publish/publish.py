@@ -22,6 +22,7 @@ from delivery import log_context
 from delivery.humanise import counted_readers
 from delivery.models import Edition
 from delivery.rules.edition_counts import AUDIENCE_WORDS
+from delivery.rules.scheduled_time import Moment
 from publishing.activity.record_activity import record_publication
 from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
@@ -37,7 +38,7 @@ from publishing.editions.versions import (
     versions_of,
 )
 from publishing.models import Draft, Issue
-from publishing.scheduling.local_time import Moment, scheduled_moment
+from publishing.scheduling.local_time import scheduled_moment
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ import uuid
 from dataclasses import dataclass
 
 from delivery.models import Edition
+from delivery.rules.scheduled_time import Moment
 from publishing.approval.approval import NeedsApprovalError, approval_of
 from publishing.content.draft_content import HTML, DraftContent, build_content
 from publishing.content.edition_content import Content, plain_title
@@ -25,7 +26,6 @@ from publishing.publish.publish import (
     is_scheduled_for,
     publish,
 )
-from publishing.scheduling.local_time import Moment
 
 DELETED = "The draft was thrown away meanwhile. Nothing was published."
 CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."

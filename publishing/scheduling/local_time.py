@@ -21,25 +21,7 @@ from delivery.rules.scheduled_time import LOCAL, Moment, day_and_time
 if TYPE_CHECKING:
     from delivery.models import Edition
 
-__all__ = [
-    "InvalidMomentError",
-    "Moment",
-    "clock_change",
-    "fold_choice",
-    "is_too_late",
-    "late_pause_reason",
-    "late_start_sentence",
-    "lateness_words",
-    "moment_in_zone",
-    "moment_refusal",
-    "read_moment",
-    "scheduled_moment",
-    "zones",
-]
-
 FURTHEST = timedelta(days=366)
-# A change of the clocks within this time after the moment is mentioned.
-NEAR = timedelta(days=45)
 # Areas with inhabited zones; the other names are technical or old spellings.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
@@ -259,37 +241,6 @@ def late_start_sentence(moment: Moment, started: datetime) -> str:
         f"It was to go out {moment.words} and started {late} late, because no worker had started "
         "it before."
     )
-
-
-# --- Changes of the clocks ------------------------------------------------------------------------
-
-
-def clock_change(moment: Moment, now: datetime) -> str:
-    """
-    Return “The clocks there change on 25 October.” if they do before the moment or soon after it.
-
-    Of several changes, the last before the moment is named.
-    """
-    there = ZoneInfo(moment.zone)
-    changes = list(_changes(now, moment.utc + NEAR, there))
-    if not changes:
-        return ""
-    before = [change for change in changes if change <= moment.utc]
-    on = _by_clock_before(before[-1] if before else changes[0], there)
-    year = "" if on.year == now.astimezone(there).year else f" {on.year}"
-    return f"The clocks there change on {on.day} {on:%B}{year}."
-
-
-def _changes(start: datetime, end: datetime, there: ZoneInfo) -> list[datetime]:
-    """Return when the clocks change between two moments, at most once a day."""
-    found = []
-    since = start.astimezone(UTC)
-    while since < end:
-        until = min(since + timedelta(days=1), end.astimezone(UTC))
-        if _offset(since, there) != _offset(until, there):
-            found.append(_change_between(since, until, there))
-        since = until
-    return found
 
 
 def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datetime:

@@ -7,13 +7,8 @@ from typing import Any
 
 from django import forms
 
-from publishing.scheduling.local_time import (
-    InvalidMomentError,
-    Moment,
-    clock_change,
-    read_moment,
-    zones,
-)
+from delivery.rules.scheduled_time import Moment
+from publishing.scheduling.local_time import InvalidMomentError, read_moment, zones
 
 TIME_AND_NOW = "A time is named here, and “Now” is ticked: tick “At a time”, or take the time away."
 
@@ -66,12 +61,8 @@ class RescheduleForm(forms.Form):
 
     @property
     def said(self) -> str:
-        """The time in words, with UTC and any change of the clocks; empty for now."""
-        if self.moment is None:
-            return ""
-        if self.now is None:
-            return f"{self.moment.words}."
-        return f"{self.moment.words}. {clock_change(self.moment, self.now)}".strip()
+        """The time in words, with UTC; empty for now."""
+        return f"{self.moment.words}." if self.moment else ""
 
 
 class ScheduleForm(RescheduleForm):

@@ -18,12 +18,12 @@ from django.db import connection, transaction
 
 from delivery.models import Edition
 from delivery.reconcile import database_identity
+from delivery.rules.scheduled_time import Moment
 from newsletter_site.wiring import join
 from publishing.actions.start_scheduled import start_now
 from publishing.content.edition_content import Content
 from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, plan_version
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import Moment
 from tests.database_cost.test_query_plans import explained, kinds, run
 from tests.delivery.edition_factory import Newsroom
 

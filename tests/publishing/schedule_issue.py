@@ -9,11 +9,12 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from delivery.models import Edition
+from delivery.rules.scheduled_time import Moment
 from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus, load_status
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import Moment, moment_in_zone
+from publishing.scheduling.local_time import moment_in_zone
 from tests.delivery.edition_factory import Newsroom
 
 LISBON = "Europe/Lisbon"

@@ -16,6 +16,7 @@ from django.core.management.base import CommandError
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
+from delivery.rules.scheduled_time import Moment
 from idempotency.key import InvalidKey, read_key
 from publishing.actions.start_scheduled import waits_for_its_time
 from publishing.approval.approval import NeedsApprovalError
@@ -31,7 +32,7 @@ from publishing.publish.publish import (
     has_content,
     publish,
 )
-from publishing.scheduling.local_time import InvalidMomentError, Moment, read_moment
+from publishing.scheduling.local_time import InvalidMomentError, read_moment
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.rules.scheduled_time import LOCAL
+from delivery.rules.scheduled_time import LOCAL, Moment
 from publishing.scheduling.local_time import (
     InvalidMomentError,
-    Moment,
-    clock_change,
     fold_choice,
     known_zones,
     moment_in_zone,
@@ -152,28 +150,6 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(
     assert error.field == field
     assert named in error.sentence
     assert error.sentence.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("local", "zone", "said"),
-    [
-        ("2026-09-24T07:30", LISBON, "25 October"),
-        ("2026-10-26T07:30", LISBON, "25 October"),
-        ("2027-02-26T07:30", LISBON, "25 October"),
-        ("2027-04-26T07:30", LISBON, "28 March 2027"),
-        ("2026-09-18T07:30", LORD_HOWE, "4 October"),
-        ("2026-09-18T07:30", APIA, ""),
-        ("2026-09-18T07:30", "UTC", ""),
-    ],
-)
-def test_a_change_of_the_clocks_is_said_where_it_lies_before_or_near(
-    local: str, zone: str, said: str
-) -> None:
-    words = clock_change(read_moment(local, zone, now=NOW), NOW)
-    assert bool(words) == bool(said)
-    assert said in words
-    far_away = utc(2026, 6, 1)
-    assert clock_change(read_moment("2026-06-05T07:30", LISBON, now=far_away), far_away) == ""
 
 
 BEGINNING, END = map(datetime.fromisoformat, ("2000-01-01", "2036-12-01"))

@@ -24,6 +24,7 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.scheduled_time import Moment
 from delivery.worker.drain import Watch
 from delivery.worker.process import worker_from_settings
 from postmark_sandbox.server import SandboxServer
@@ -38,7 +39,7 @@ from publishing.editions.status import EditionStatus
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling.local_time import Moment, is_too_late, moment_in_zone
+from publishing.scheduling.local_time import is_too_late, moment_in_zone
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
