@@ -194,52 +194,72 @@ class _Writer:
             return
         if tag in _BLOCKS:
             self._block_ends()
-        begin = getattr(self, f"_begin_{tag}", None)
-        if begin:
-            begin(facts)
-        elif tag in _MARKS:
-            self._words[-1].append(_MARKS[tag][0])
+        page = self._pages[-1]
+        match tag:
+            case "br":
+                self._words.append([])
+            case "hr":
+                page.put(["* * *"])
+            case "img":
+                self._words[-1].append(facts.get("alt", ""))
+            case "pre":
+                self._kept_as_is += 1
+            case "a":
+                href = facts.get("href", "")
+                address = "" if href.startswith("#") else href.strip()
+                self._links.append((address, self._blocks, len(self._words[-1])))
+            case "blockquote":
+                page.enter("> ", "> ")
+            case "dd":
+                page.gap = False
+                page.enter("    ", "    ")
+            case "ul":
+                self._begin_list(None)
+            case "ol":
+                start = facts.get("start", "")
+                self._begin_list(int(start) if re.fullmatch(r"[0-9]{1,9}", start) else 1)
+            case "li":
+                self._begin_item()
+            case "table":
+                self._tables.append([])
+            case "tr" if self._tables:
+                self._tables[-1].append([])
+            case "td" | "th":
+                self._begin_cell(facts, heads=tag == "th")
+            case _ if tag in _MARKS:
+                self._words[-1].append(_MARKS[tag][0])
 
     def _tag_ends(self, tag: str) -> None:
         if self._hidden:
             self._hidden -= tag not in VOID
             return
-        underline = _HEADINGS.get(tag)
-        if underline:
-            self._underline(underline)
+        if tag in _HEADINGS:
+            self._underline(_HEADINGS[tag])
         if tag in _BLOCKS:
             self._block_ends()
-        end = getattr(self, f"_end_{tag}", None)
-        if end:
-            end()
-        elif tag in _MARKS:
-            self._words[-1].append(_MARKS[tag][1])
+        match tag:
+            case "pre":
+                self._kept_as_is -= 1
+            case "a":
+                self._end_link()
+            case "blockquote" | "dd" | "li":
+                self._pages[-1].leave()
+            case "ul" | "ol" if self._lists:
+                self._lists.pop()
+            case "td" | "th" if len(self._pages) > 1:
+                self._pages.pop()
+            case "table" if self._tables:
+                for block in self._lay_out([row for row in self._tables.pop() if row]):
+                    self._pages[-1].put(block)
+            case _ if tag in _MARKS:
+                self._words[-1].append(_MARKS[tag][1])
 
     def _underline(self, sign: str) -> None:
         words = _one_line("".join("".join(line) for line in self._words))
         if words:
             self._words.append([sign * min(self._width(words), _LONGEST_UNDERLINE)])
 
-    def _begin_br(self, _: dict[str, str]) -> None:
-        self._words.append([])
-
-    def _begin_hr(self, _: dict[str, str]) -> None:
-        self._pages[-1].put(["* * *"])
-
-    def _begin_img(self, facts: dict[str, str]) -> None:
-        self._words[-1].append(facts.get("alt", ""))
-
-    def _begin_pre(self, _: dict[str, str]) -> None:
-        self._kept_as_is += 1
-
-    def _end_pre(self) -> None:
-        self._kept_as_is -= 1
-
-    def _begin_a(self, facts: dict[str, str]) -> None:
-        address = "" if facts.get("href", "").startswith("#") else facts.get("href", "").strip()
-        self._links.append((address, self._blocks, len(self._words[-1])))
-
-    def _end_a(self) -> None:
+    def _end_link(self) -> None:
         address, blocks, mark = self._links.pop() if self._links else ("", 0, 0)
         if not address:
             return
@@ -251,39 +271,12 @@ class _Writer:
         else:
             self._words[-1].append(f" ({address})")
 
-    # --- quotes and lists -----------------------------------------------------------------------
-
-    def _begin_blockquote(self, _: dict[str, str]) -> None:
-        self._pages[-1].enter("> ", "> ")
-
-    def _end_blockquote(self) -> None:
-        self._pages[-1].leave()
-
-    def _begin_dd(self, _: dict[str, str]) -> None:
-        self._pages[-1].gap = False
-        self._pages[-1].enter("    ", "    ")
-
-    _end_dd = _end_blockquote
-
-    def _begin_ul(self, _: dict[str, str]) -> None:
-        self._begin_list(None)
-
-    def _begin_ol(self, facts: dict[str, str]) -> None:
-        start = facts.get("start", "")
-        self._begin_list(int(start) if re.fullmatch(r"[0-9]{1,9}", start) else 1)
-
     def _begin_list(self, number: int | None) -> None:
         if self._lists:
             self._pages[-1].gap = False
         self._lists.append(_List(number))
 
-    def _end_ul(self) -> None:
-        if self._lists:
-            self._lists.pop()
-
-    _end_ol = _end_ul
-
-    def _begin_li(self, _: dict[str, str]) -> None:
+    def _begin_item(self) -> None:
         here = self._lists[-1] if self._lists else _List(None)
         if here.begun:
             self._pages[-1].gap = False
@@ -293,38 +286,13 @@ class _Writer:
             here.number += 1
         self._pages[-1].enter(sign, " " * len(sign))
 
-    _end_li = _end_blockquote
-
-    # --- tables ---------------------------------------------------------------------------------
-
-    def _begin_table(self, _: dict[str, str]) -> None:
-        self._tables.append([])
-
-    def _begin_tr(self, _: dict[str, str]) -> None:
-        if self._tables:
-            self._tables[-1].append([])
-
-    def _begin_td(self, facts: dict[str, str], *, heads: bool = False) -> None:
+    def _begin_cell(self, facts: dict[str, str], *, heads: bool) -> None:
         self._pages.append(_Page())
         right = "num" in facts.get("class", "").split() or facts.get("align") == "right"
         if self._tables:
             rows = self._tables[-1] or [[]]
             rows[-1].append(_Cell(self._pages[-1].lines, heads, right))
             self._tables[-1] = rows
-
-    def _begin_th(self, facts: dict[str, str]) -> None:
-        self._begin_td(facts, heads=True)
-
-    def _end_td(self) -> None:
-        if len(self._pages) > 1:
-            self._pages.pop()
-
-    _end_th = _end_td
-
-    def _end_table(self) -> None:
-        rows = [row for row in self._tables.pop() if row] if self._tables else []
-        for block in self._lay_out(rows):
-            self._pages[-1].put(block)
 
     def _lay_out(self, rows: list[list[_Cell]]) -> list[list[str]]:
         """Return columns if they fit, otherwise one cell after the other."""
