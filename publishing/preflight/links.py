@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
 from publishing.external_checks.link_result import LinkResult
@@ -33,13 +34,13 @@ _WRITTEN_WRONG = (
 
 def links_to_open(letter: ParsedLetter, site_url: str) -> list[str]:
     """The first `MAX_OPENED` URLs that can be opened, each once, in order."""
-    return _can_be_opened(letter, site_url)[:MAX_OPENED]
+    return list(islice(_can_be_opened(letter, site_url), MAX_OPENED))
 
 
-def _can_be_opened(letter: ParsedLetter, site_url: str) -> list[str]:
+def _can_be_opened(letter: ParsedLetter, site_url: str) -> Iterator[str]:
     """Public web URLs that are the same for every reader."""
     urls = dict.fromkeys(absolute_url(link.address, site_url) for link in letter.links)
-    return [
+    return (
         url
         for url in urls
         if "{{" not in unquote(url)
@@ -47,7 +48,7 @@ def _can_be_opened(letter: ParsedLetter, site_url: str) -> list[str]:
         and url.isprintable()
         and is_web_url(url)
         and looks_public(url)
-    ]
+    )
 
 
 def check_links(facts: Facts) -> Iterator[Finding]:
@@ -90,7 +91,7 @@ def _written_wrong(url: str) -> str:
 
 
 def _check_results(facts: Facts) -> Iterator[Finding]:
-    all_urls = _can_be_opened(facts.letter, facts.site_url)
+    all_urls = list(_can_be_opened(facts.letter, facts.site_url))
     urls = all_urls[:MAX_OPENED]
     if not urls:
         return
