@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 
 import django
 
@@ -74,9 +75,17 @@ def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
 
 
 def _gauge(
-    name: str, text: str, read: Callable[[Scrape], Reading], **labels: tuple[str, ...]
+    name: str, text: str, read: str | Callable[[Scrape], Reading], **labels: tuple[str, ...]
 ) -> Metric:
-    return Metric(name, MetricType.GAUGE, text, labels, read=read)
+    """A gauge that is read by a function, or from this attribute of a `Scrape`."""
+    reads = attrgetter(read) if isinstance(read, str) else read
+    return Metric(name, MetricType.GAUGE, text, labels, read=reads)
+
+
+def _zero(attribute: str) -> Callable[[Scrape], Reading]:
+    """Read 0 where the attribute is None."""
+    read = attrgetter(attribute)
+    return lambda scrape: read(scrape) or 0
 
 
 def _histogram(histogram: Histogram, text: str, **labels: tuple[str, ...]) -> Metric:
@@ -113,18 +122,13 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_deliveries_waiting",
         "Deliveries that wait to be sent, those in a call included.",
-        lambda scrape: scrape.queue.waiting,
+        "queue.waiting",
     ),
-    _gauge(
-        "homing_batches",
-        "Batches that are not done.",
-        lambda scrape: scrape.queue.batches,
-        state=OPEN_BATCHES,
-    ),
+    _gauge("homing_batches", "Batches that are not done.", "queue.batches", state=OPEN_BATCHES),
     _gauge(
         "homing_oldest_due_batch_age_seconds",
         "How long the oldest due batch has been due; 0 if none is.",
-        lambda scrape: scrape.queue.due_age_s or 0,
+        _zero("queue.due_age_s"),
     ),
     _gauge(
         "homing_editions",
@@ -143,12 +147,12 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_editions_due",
         "Scheduled issues whose time has come and that have not started.",
-        lambda scrape: scrape.queue.editions_due,
+        "queue.editions_due",
     ),
     _gauge(
         "homing_editions_unreconciled",
         "Editions that wait for ./homing reconcile.",
-        lambda scrape: scrape.queue.unreconciled,
+        "queue.unreconciled",
     ),
     # --- Outcomes ---
     _counter(
@@ -158,14 +162,12 @@ CATALOGUE: tuple[Metric, ...] = (
         outcome=tuple(Outcome.values),
     ),
     _gauge(
-        "homing_deliveries_unknown",
-        "Deliveries whose outcome is unknown now.",
-        lambda scrape: scrape.queue.unknown,
+        "homing_deliveries_unknown", "Deliveries whose outcome is unknown now.", "queue.unknown"
     ),
     _gauge(
         "homing_oldest_unknown_age_seconds",
         "How long the oldest unknown attempt has been unknown; 0 if there is none.",
-        lambda scrape: scrape.queue.unknown_age_s or 0,
+        _zero("queue.unknown_age_s"),
     ),
     _counter(
         delivery_metrics.LOOKUPS,
@@ -180,7 +182,7 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_alarms_unseen",
         "Alarms that no author or operator has seen yet, by kind.",
-        lambda scrape: scrape.queue.alarms,
+        "queue.alarms",
         kind=tuple(Alarm.Kind.values),
     ),
     # --- Calls ---
@@ -205,18 +207,16 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_rate_limit_deliveries_per_second",
         "The rate that is left after a 429; absent without one.",
-        lambda scrape: scrape.queue.slowed_to_per_s,
+        "queue.slowed_to_per_s",
     ),
     # --- Workers ---
     _gauge(
-        "homing_workers",
-        "Workers with a heartbeat in the last 60 seconds.",
-        lambda scrape: scrape.queue.workers.active,
+        "homing_workers", "Workers with a heartbeat in the last 60 seconds.", "queue.workers.active"
     ),
     _gauge(
         "homing_last_heartbeat_age_seconds",
         "How long ago the last heartbeat of any worker was; absent if none is known.",
-        lambda scrape: scrape.queue.workers.age_s,
+        "queue.workers.age_s",
     ),
     _counter(
         delivery_metrics.LEASES_RECOVERED,
@@ -227,50 +227,50 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_provider_events_pending",
         "Provider events that are stored and not applied yet.",
-        lambda scrape: scrape.queue.events_pending,
+        "queue.events_pending",
     ),
     _gauge(
         "homing_oldest_pending_provider_event_age_seconds",
         "How long ago the oldest of them came; 0 if there is none.",
-        lambda scrape: scrape.queue.events_pending_age_s or 0,
+        _zero("queue.events_pending_age_s"),
     ),
     _gauge(
         "homing_provider_events_failed",
         "Provider events that could not be applied and wait for an operator.",
-        lambda scrape: scrape.queue.events_failed,
+        "queue.events_failed",
     ),
     _gauge(
         "homing_webhooks_configured",
         "1 if webhooks have a user and a password.",
-        lambda scrape: scrape.webhooks_configured,
+        "webhooks_configured",
     ),
     _gauge(
         "homing_last_webhook_age_seconds",
         "How long ago the last webhook came; absent if none is among the last events.",
-        lambda scrape: scrape.queue.webhook_age_s,
+        "queue.webhook_age_s",
     ),
     _gauge(
         "homing_task_failures",
         "Failures in a row of a periodic task; absent once no worker runs it.",
-        lambda scrape: scrape.queue.tasks,
+        "queue.tasks",
         task=(),
     ),
     # --- Imports ---
     _gauge(
         "homing_imports",
         "Imports that have not ended.",
-        lambda scrape: scrape.imports.by_state,
+        "imports.by_state",
         state=("checking", "waiting", "running"),
     ),
     _gauge(
         "homing_imports_refused",
         "Imports that were refused in the last 24 hours.",
-        lambda scrape: scrape.imports.refused,
+        "imports.refused",
     ),
     _gauge(
         "homing_import_stalled_seconds",
         "How long an import has had no worker; 0 if all have one.",
-        lambda scrape: scrape.imports.stalled_s or 0,
+        _zero("imports.stalled_s"),
     ),
     # --- Requests ---
     _counter(
@@ -298,38 +298,38 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_database_identity_differs",
         "1 if this is not the database that the workers knew.",
-        lambda scrape: scrape.queue.identity_differs,
+        "queue.identity_differs",
     ),
     _gauge(
         "homing_migrations_pending",
         "Migrations that this version knows and are not applied.",
-        lambda scrape: scrape.pending_migrations,
+        "pending_migrations",
     ),
     _gauge(
         "homing_database_sessions",
         "Sessions in this database, without the one that asks.",
-        lambda scrape: scrape.database.sessions,
+        "database.sessions",
     ),
     _gauge(
         "homing_database_oldest_transaction_seconds",
         "How long the oldest transaction has been open; 0 if none is.",
-        lambda scrape: scrape.database.oldest_transaction_s,
+        "database.oldest_transaction_s",
     ),
     _gauge(
         "homing_database_oldest_snapshot_seconds",
         "How long the oldest snapshot has been held, which keeps dead rows.",
-        lambda scrape: scrape.database.oldest_snapshot_s,
+        "database.oldest_snapshot_s",
     ),
     _gauge(
         "homing_database_dead_rows",
         "Dead rows in hot tables.",
-        lambda scrape: scrape.database.dead_rows,
+        "database.dead_rows",
         table=HOT_TABLES,
     ),
     _gauge(
         "homing_database_live_rows",
         "Live rows in hot tables.",
-        lambda scrape: scrape.database.live_rows,
+        "database.live_rows",
         table=HOT_TABLES,
     ),
     # --- The build ---
