@@ -1,9 +1,8 @@
 """
-Forgets a person: takes their address and name off everything that delivery keeps about them.
+Removes a reader's address and name from everything that delivery keeps.
 
-The copies stay, as numbers: that somebody was sent an issue is part of its books, and who it was is
-not. A copy that still waits is withdrawn when its call starts, because nobody by that number is on
-the list any more; one whose call is in the air is settled by its number, as any other.
+Deliveries stay, because they are counted. One that still waits is withdrawn when its call starts,
+because the list has no reader with its id; one in flight is settled by its id.
 """
 
 from __future__ import annotations
@@ -50,17 +49,17 @@ def anonymise_recipient(recipient: int, address_key: str) -> None:
     """
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     _blank({recipient: address_key}, issues, ERASED)
-    # A test letter goes to an address, and to nobody by their number.
+    # Test letters go to an address and to no reader.
     with connection.cursor() as cursor:
         cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE, TEST_RECIPIENT, address_key])
 
 
 def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
     """
-    Blank the address on every mail that these readers asked for, and delete what the provider told
-    of them: recipient → case-folded address. Runs in the caller's transaction.
+    Blank the address on the transactional mail of these readers, and delete their provider events.
 
-    They were sent nothing else. That an address may not be mailed stays known.
+    `gone` maps recipients to case-folded addresses. They were sent nothing else. Suppressions stay.
+    Runs in the caller's transaction.
     """
     _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
     provider_event_details.forget(gone.values())
@@ -72,10 +71,7 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
 
 
 def forget_address(address: str) -> None:
-    """
-    Delete what the provider told of this address, and what it was to be told. Runs in the caller's
-    transaction.
-    """
+    """Delete all provider data about this address, in the caller's transaction."""
     provider_event_details.forget([address])
     provider_suppressions.forget(address)
     suppression_changes.forget(address)

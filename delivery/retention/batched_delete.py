@@ -1,10 +1,8 @@
 """
-Deletes old rows a piece at a time: the only place that says what a piece is.
+Deletes old rows in short transactions, which never hold up a call that starts or settles.
 
-A piece is a short transaction of its own. It reads a bounded stretch along an index, takes only
-rows that nobody holds, and waits for nobody long, so that it never stands in the way of a call that
-starts or settles. Two who delete at once share the work, and one who is killed has deleted some
-rows and no others: whoever comes next begins anew.
+Each reads a bounded range along an index, skips locked rows, and waits for no lock long. Two that
+delete at once share the work; one that was killed is begun anew.
 """
 
 from __future__ import annotations
@@ -26,16 +24,16 @@ MAX_LOCK_WAIT_S = 1
 @contextmanager
 def short_delete() -> Iterator[CursorWrapper]:
     """
-    The transaction of one piece. Raises `OperationalError` if somebody kept it waiting too long.
+    Open one short transaction. Raises `OperationalError` if a lock was not free in time.
 
-    It does not wait for the disk: rows that a crash of the server brings back are deleted again.
+    Its commit does not wait for the disk: rows that a server crash brings back are deleted again.
     """
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
-        # A stretch is read along its index, also where the statistics are of before the table grew.
+        # Read along the index, also if the statistics are older than the table's growth.
         cursor.execute("SET LOCAL enable_seqscan = off")
-        # A table that has to be read from end to end all the same seems dear enough to be compiled.
+        # Reading a whole table would seem expensive enough to be compiled.
         cursor.execute("SET LOCAL jit = off")
         yield cursor
 
@@ -43,12 +41,11 @@ def short_delete() -> Iterator[CursorWrapper]:
 @dataclass(frozen=True, slots=True)
 class OldRows:
     """
-    The rows of a table that are older than so many days and may go.
+    The rows of a table that are older than `days` and may be deleted.
 
-    `along` are the columns, unique together, along whose index they are looked for; they grow with
-    `age`, the column that says how old a row is. `may_go` is what else must hold. Where they do not
-    grow with it (`in_order` is false), the table is walked to its end: for tables without an index
-    by age, along their primary key. All of it is SQL that we have written.
+    `along` are the unique columns of the index to read along; they grow with `age`, the column of a
+    row's time. `may_go` is a further condition. For tables without an index by age, `in_order` is
+    false: the table is read to its end along its primary key.
     """
 
     table: str
@@ -64,7 +61,7 @@ class OldRows:
         return f"{self.age} < statement_timestamp() - make_interval(secs => %s)"
 
     def count(self) -> int:
-        """How many there are. Reads the whole table, and holds nothing."""
+        """Count them. Reads the whole table and locks nothing."""
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*) FROM {self.table} WHERE {self._is_old} AND {self.may_go}",  # noqa: S608 -- our own words
@@ -73,28 +70,21 @@ class OldRows:
             return int(cursor.fetchone()[0])
 
     def delete(self, *, at_once: int = ROWS_AT_ONCE) -> Iterator[int]:
-        """
-        Delete them, along the index, `at_once` rows looked at in a piece; how many went with each.
-
-        What somebody else holds is left to another time.
-        """
+        """Delete them, reading `at_once` rows at a time; yield how many were deleted each time."""
         after: Sequence[Any] | None = None
         while True:
             with short_delete() as cursor:
-                last, goes_on = self._end_of_stretch(cursor, after, at_once)
+                last, goes_on = self._end_of_range(cursor, after, at_once)
                 gone = self._delete(cursor, after, last, at_once)
             yield gone
             if not goes_on:
                 return
             after = last
 
-    def _end_of_stretch(
+    def _end_of_range(
         self, cursor: CursorWrapper, after: Sequence[Any] | None, at_once: int
     ) -> tuple[Sequence[Any] | None, bool]:
-        """
-        The last row of the next stretch, and whether there are old ones behind it; None if the
-        stretch ends with the table.
-        """
+        """The last row of the next range, None at the table's end; and whether old rows follow."""
         where, values = self._between(after, None)
         cursor.execute(
             f"""
@@ -114,8 +104,8 @@ class OldRows:
         at_once: int,
     ) -> int:
         where, values = self._between(after, last)
-        # By the rows' own places, and no more of them than a stretch has: whatever the statistics
-        # say, the rest of the table is not read.
+        # By `ctid` and with a limit, so that the rest of the table is not read whatever the
+        # statistics say.
         cursor.execute(
             f"""
             DELETE FROM {self.table} WHERE ctid = ANY (ARRAY(
@@ -130,7 +120,7 @@ class OldRows:
     def _between(
         self, after: Sequence[Any] | None, last: Sequence[Any] | None
     ) -> tuple[str, list[Any]]:
-        """The condition for a place behind `after` and up to `last`, and its values."""
+        """The condition for rows after `after` and up to `last`, and its values."""
         names = ", ".join(self.along)
         places = ", ".join(["%s"] * len(self.along))
         bounds = [(">", after), ("<=", last)]

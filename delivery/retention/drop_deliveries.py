@@ -1,10 +1,9 @@
 """
-Drops the copies of an edition that is over and old: the only place that deletes newsletters' rows.
+Drops the deliveries of an edition that has ended and is old.
 
-First the edition says so (`copies_dropped_at`), in a transaction of its own; from then on nobody
-shows its rows or counts by them, however many are still there. Then they go, a few batches at a
-time. So whoever is killed in between leaves nothing that shows wrong numbers, and whoever comes
-next goes on. The batches stay with their counts: the books are what they were.
+First the edition is marked (`copies_dropped_at`), in a transaction of its own; from then on nothing
+shows or counts its rows. Then they are deleted, a few batches at a time. A process that is killed
+in between leaves no wrong numbers, and the next one continues. Batches keep their counts.
 """
 
 from __future__ import annotations
@@ -24,20 +23,19 @@ from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.retention.batched_delete import short_delete
 
-# Copies in one transaction: long enough to be worth its while, short enough to be in nobody's way.
+# Deliveries in one transaction: few enough to hold up nobody.
 DELIVERIES_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
     """
-    How an edition stands as to its copies; the times are the database's.
+    Whether an edition's deliveries may be dropped. Times are the database's.
 
-    `is_over`: every copy is settled, or a person ended it. `last_moved_at` is when the last thing
-    happened to it that is on record. `is_newest`: no other issue that was published after it has
-    reached anybody. `is_asked_for`: a version is scheduled that goes to those who were sent this
-    one, or who were not. `is_told_of`: an event from the provider about its
-    issue could not be applied yet.
+    `is_over`: every delivery is settled, or the edition was ended. `last_moved_at`: the last
+    recorded change. `is_newest`: no issue published later has reached anybody. `is_asked_for`: a
+    version is scheduled whose audience depends on this one. `is_told_of`: a provider event about
+    its issue is not applied yet.
     """
 
     edition: int
@@ -64,13 +62,13 @@ _STATUS = f"""
                        WHERE later.kind = 'newsletter' AND later.control <> 'scheduled'
                          AND later.issue_id <> edition.issue_id
                          AND (later.published_at, later.id) > (edition.published_at, edition.id)
-                         -- One that was called back has taken nobody's place.
+                         -- One that was called back reached nobody.
                          AND EXISTS (SELECT FROM batch
                                      WHERE batch.edition_id = later.id AND sent > 0)),
            EXISTS (SELECT FROM edition AS later
                    WHERE later.issue_id = edition.issue_id AND later.control = 'scheduled'
                      AND later.goes_to IN ('reached', 'unreached')),
-           -- Whatever it tells of a copy names the issue, in the key or in the tag.
+           -- An event about a delivery names the issue, in its key or tag.
            EXISTS (SELECT FROM provider_event
                    WHERE applied_at IS NULL
                      AND position(convert_to(replace(edition.issue_id::text, '-', ''), 'UTF8')
@@ -87,7 +85,7 @@ _STATUS = f"""
     ) AS open ON true
     LEFT JOIN LATERAL (
         SELECT greatest(published_at, held_until, control_at,
-                        -- The end of a call whose worker was lost is never told.
+                        -- The end of a crashed worker's call is unknown.
                         (SELECT max(greatest(finished_at, deadline_at)) FROM attempt
                          WHERE attempt.edition_id = edition.id)) AS moved_at
     ) AS last ON true
@@ -95,7 +93,7 @@ _STATUS = f"""
 
 
 def load_drop_status(edition: int, *, days: float) -> DropStatus:
-    """How an edition stands, where copies may go after so many days. Raises `LookupError`."""
+    """Load the status of an edition, for deliveries kept for `days`. Raises `LookupError`."""
     with connection.cursor() as cursor:
         return _load_drop_status(cursor, edition, days)
 
@@ -111,7 +109,7 @@ def _load_drop_status(cursor: CursorWrapper, edition: int, days: float) -> DropS
 
 
 def may_be_dropped(standing: DropStatus) -> bool:
-    """Whether its copies may go now. Pure."""
+    """Whether its deliveries may be dropped now. Pure."""
     return (
         standing.is_newsletter
         and standing.is_over
@@ -124,7 +122,7 @@ def may_be_dropped(standing: DropStatus) -> bool:
 
 
 def load_due(*, days: float) -> list[int]:
-    """The editions whose copies may go after so many days, oldest first."""
+    """Load the editions whose deliveries may be dropped after `days`, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -139,42 +137,43 @@ def load_due(*, days: float) -> list[int]:
     return [standing.edition for standing in found if may_be_dropped(standing)]
 
 
-# --- Saying so ------------------------------------------------------------------------------------
+# --- Marking --------------------------------------------------------------------------------------
 
 
-class DropResult(Enum):
-    """What came of wanting it said that copies are dropped."""
+class MarkResult(Enum):
+    """The result of `mark_dropped`."""
 
-    SAID = auto()
-    WAS_SAID_BEFORE = auto()
-    THEY_STAY = auto()
+    MARKED = auto()
+    MARKED_BEFORE = auto()
+    REFUSED = auto()
 
 
-def mark_dropped(edition: int, *, days: float) -> DropResult:
+def mark_dropped(edition: int, *, days: float) -> MarkResult:
     """
-    Put it on record that the copies of an edition are not kept any more, unless they have to stay.
+    Mark the deliveries of an edition as dropped, unless they must stay.
 
-    Nobody publishes meanwhile: a version that goes to those who were sent this one has either read
-    who they are, or finds that it is not known any more.
+    Publishing waits meanwhile: a version whose audience depends on this one has either read it, or
+    finds that it is no longer known.
     """
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
         standing = _load_drop_status(cursor, edition, days)
         if standing.dropped_at is not None:
-            return DropResult.WAS_SAID_BEFORE
+            return MarkResult.MARKED_BEFORE
         if not may_be_dropped(standing):
-            return DropResult.THEY_STAY
+            return MarkResult.REFUSED
         cursor.execute(
             "UPDATE edition SET copies_dropped_at = clock_timestamp() WHERE id = %s", [edition]
         )
-    return DropResult.SAID
+    return MarkResult.MARKED
 
 
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
     """
-    The versions of an issue before this one that reached somebody, and of which is not kept whom,
-    with the time since when. In a transaction that makes copies it stays so until that ends.
+    Load the earlier versions that reached somebody and whose deliveries are dropped, since when.
+
+    In a transaction that enqueues deliveries this stays true until its end.
     """
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
@@ -193,7 +192,7 @@ def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]
 
 # --- Deleting -------------------------------------------------------------------------------------
 
-# By the numbers of its batches, which no other edition's have.
+# By its range of batch ids.
 _COPIES_OF = f"""
     batch_id >= edition.id * {BATCHES_PER_EDITION}
     AND batch_id < (edition.id + 1) * {BATCHES_PER_EDITION}
@@ -201,11 +200,8 @@ _COPIES_OF = f"""
 
 
 def load_unfinished() -> list[int]:
-    """
-    The editions whose copies are dropped and not all gone, or not all that was told beside them.
-    A look into two indexes for each.
-    """
-    # Their orders keep it to that: where a match is taken for likely a whole table could be read.
+    """Load the editions whose deliveries or evidence are dropped and not all deleted."""
+    # The orders keep it to two index look-ups each: otherwise a whole table could be read.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -224,7 +220,7 @@ def load_unfinished() -> list[int]:
 
 
 def count_deliveries(editions: Sequence[int]) -> int:
-    """How many copies these editions have. Reads them all."""
+    """Count the deliveries of these editions. Reads them all."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -238,10 +234,10 @@ def count_deliveries(editions: Sequence[int]) -> int:
 
 def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
     """
-    Delete the copies of an edition that says they are dropped; how many with each piece.
+    Delete the deliveries of an edition that are marked as dropped; yield how many each time.
 
-    Batch by batch, so that what was deleted is not walked over again, however long a snapshot
-    keeps it. A copy that somebody holds is left to the next time.
+    Batch by batch, so that deleted rows which a snapshot keeps are not read again. Locked rows are
+    left to the next run.
     """
     after = edition * BATCHES_PER_EDITION - 1
     while True:
@@ -268,8 +264,8 @@ def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Ite
 
 
 def _delete(cursor: CursorWrapper, edition: int, batches: Sequence[int]) -> int:
-    # The statement itself asks whether the edition says so. By the rows' own places, so that
-    # nothing but these batches is read, whatever the statistics say.
+    # The statement itself checks the mark. By `ctid`, so that nothing but these batches is read,
+    # whatever the statistics say.
     cursor.execute(
         """
         DELETE FROM delivery WHERE ctid = ANY (ARRAY(
@@ -284,7 +280,7 @@ def _delete(cursor: CursorWrapper, edition: int, batches: Sequence[int]) -> int:
 
 
 def _delete_evidence(edition: int) -> Iterator[int]:
-    """The acceptances beside the copies, uncounted; one accepted twice stands in its alarm."""
+    """Delete the evidence, uncounted. A second acceptance is in its alarm."""
     while True:
         with short_delete() as cursor:
             cursor.execute(

@@ -1,10 +1,8 @@
 """
-What delivery forgets with time: calls, test letters, workers that are gone. What is told of the
-provider's events stands in provider_event_details.py, and copies go by edition.
+Deletes old attempts, test letters and workers.
 
-Nothing goes that somebody may still ask for: what is in doubt, what is not over, and what is
-younger than the provider's memory. What must outlast a call stands elsewhere, on the copies and on
-the batches.
+What is unknown, open, or younger than the provider's retention stays. What must outlast an attempt
+is on deliveries and batches.
 """
 
 from __future__ import annotations
@@ -18,12 +16,11 @@ from delivery.monitoring.worker_heartbeat import EXPIRES_AFTER
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.retention.batched_delete import ROWS_AT_ONCE, OldRows, short_delete
 
-# Of as many of the newest newsletters all calls stay: from these a page says how long sending
-# takes (publishing/preflight/collect.py reads fewer).
+# The newest newsletters keep all attempts: the check sheet estimates the time of sending from them.
 NEWEST_KEPT = 5
 
-# A newsletter is over as a whole; mail on request never is, and there each batch counts for itself.
-# The last call of an edition that came to an end says when the edition did, and stays.
+# A newsletter ends as a whole; of transactional mail each batch ends for itself. An edition's last
+# attempt that ended stays: it says when the edition did.
 _CALL_MAY_GO = f"""
     EXISTS (SELECT FROM attempt AS later
             WHERE later.edition_id = attempt.edition_id
@@ -43,13 +40,13 @@ _CALL_MAY_GO = f"""
 
 
 def old_attempts(days: float) -> OldRows:
-    """The calls on record that nothing needs any more, from so many days ago."""
+    """The attempts older than `days` that nothing needs."""
     return OldRows("attempt", ["started_at", "id"], "started_at", days, _CALL_MAY_GO)
 
 
 # --- Test letters ---------------------------------------------------------------------------------
 
-# One that is in doubt or raised an alarm waits for a person, or is a fact for good.
+# An unknown one, or one with an alarm, stays.
 _TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = %s
     AND published_at < statement_timestamp() - make_interval(secs => %s)
@@ -60,7 +57,7 @@ _TEST_MAY_GO = f"""
 
 
 def count_test_letters(days: float) -> int:
-    """How many test letters from so many days ago may go."""
+    """Count the test letters older than `days` that may be deleted."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*) FROM edition WHERE {_TEST_MAY_GO}",  # noqa: S608 -- a constant
@@ -71,9 +68,9 @@ def count_test_letters(days: float) -> int:
 
 def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
     """
-    Delete test letters from so many days ago, words, address and calls; how many with each piece.
+    Delete test letters older than `days`, with address and attempts; yield how many each time.
 
-    Their numbers are drawn from a sequence, so that no later one gets the number of one that went.
+    A sequence gives their numbers, so that no number is given twice.
     """
     while True:
         with short_delete() as cursor:
@@ -113,14 +110,14 @@ _IS_GONE = "heard_at < statement_timestamp() - %s::interval"
 
 
 def count_workers() -> int:
-    """How many workers were killed so long ago that nobody asks for them."""
+    """Count the rows of workers that were killed long ago."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM worker WHERE {_IS_GONE}", [EXPIRES_AFTER])  # noqa: S608
         return int(cursor.fetchone()[0])
 
 
 def delete_workers() -> Iterator[int]:
-    """Forget them; how many."""
+    """Delete them; yield how many."""
     with short_delete() as cursor:
         cursor.execute(
             f"""

@@ -1,4 +1,4 @@
-"""What is kept of the provider's events: how long, and for the person they are about."""
+"""How long provider events are kept, and those about one address."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ from delivery.retention.batched_delete import OldRows
 
 
 def applied_events(days: float) -> OldRows:
-    """
-    The events that were applied and came longer ago than so many days.
-
-    What was set aside stays until a person has looked.
-    """
+    """The applied events that are older than `days`. Failed ones stay."""
     return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
 def load_events_about(address: str) -> list[dict[str, Any]]:
-    """What was told about an address, as it came, oldest first: for the person it is about."""
+    """Load the events about an address as they came, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT received_at, kind, body FROM provider_event WHERE address_key = %s ORDER BY id",
@@ -34,10 +30,9 @@ def load_events_about(address: str) -> list[dict[str, Any]]:
 
 def forget(addresses: Iterable[str]) -> None:
     """
-    Delete what was told about these addresses, applied or not.
+    Delete the events about these addresses, applied or not.
 
-    Whoever is applying one of them holds it and waits for its reader. It is not waited for: they
-    find that the reader is gone, and drop it themselves.
+    An event that is being applied is skipped: its process finds the reader gone, and deletes it.
     """
     with connection.cursor() as cursor:
         cursor.execute(

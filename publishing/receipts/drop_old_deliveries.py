@@ -15,7 +15,7 @@ from django.conf import settings
 from delivery.interface import together
 from delivery.models import Edition
 from delivery.retention import drop_deliveries
-from delivery.retention.drop_deliveries import DropResult, DropStatus, load_drop_status
+from delivery.retention.drop_deliveries import DropStatus, MarkResult, load_drop_status
 from delivery.rules.provider_retention import provider_retention_days
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.dropped_sentence import since_when
@@ -99,9 +99,9 @@ def _mark_dropped(edition: Edition, days: float, *, by_operator: bool = False) -
         raise CannotDropError(str(error)) from None
     with together():
         result = drop_deliveries.mark_dropped(edition.pk, days=days)
-        if result is DropResult.SAID and by_operator:
+        if result is MarkResult.MARKED and by_operator:
             record_action_from_the_command_line(edition, "drop_copies")
-    if result is DropResult.THEY_STAY:
+    if result is MarkResult.REFUSED:
         raise CannotDropError("Something happened to it just now; look at it again.")
 
 

@@ -24,7 +24,7 @@ from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.retention import drop_deliveries
-from delivery.retention.drop_deliveries import DropResult, DropStatus, may_be_dropped
+from delivery.retention.drop_deliveries import DropStatus, MarkResult, may_be_dropped
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.logs.format import LineFormatter
 from newsletter_site.retention import count_prunable, prune
@@ -92,7 +92,7 @@ def apply_all() -> None:
 def begin_to_drop(edition: Edition) -> None:
     """Two of its five copies are gone, and nobody deletes more."""
     receipt_of(edition)
-    assert drop_deliveries.mark_dropped(edition.pk, days=52) is DropResult.SAID
+    assert drop_deliveries.mark_dropped(edition.pk, days=52) is MarkResult.MARKED
     pieces = drop_deliveries.delete_deliveries(edition.pk, at_once=2)
     assert next(pieces) == 2
     pieces.close()
@@ -313,7 +313,7 @@ class TestHalfDropped:
     def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
         begin_to_drop(old)
         recount_before_dropping(old)
-        assert drop_deliveries.mark_dropped(old.pk, days=52) is DropResult.WAS_SAID_BEFORE
+        assert drop_deliveries.mark_dropped(old.pk, days=52) is MarkResult.MARKED_BEFORE
         assert rows_of(old).count() == 3
 
     def test_a_locked_copy_goes_later(
@@ -480,7 +480,7 @@ class TestWhatIsToldWhileTheyGo:
     def half_dropped(self, old: Edition) -> Edition:
         """It is said that its copies are dropped, and all of them are still there."""
         receipt_of(old)
-        assert drop_deliveries.mark_dropped(old.pk, days=52) is DropResult.SAID
+        assert drop_deliveries.mark_dropped(old.pk, days=52) is MarkResult.MARKED
         return old
 
     def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(

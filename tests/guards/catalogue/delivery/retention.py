@@ -70,7 +70,7 @@ an issue that was called back takes nobody's place as the newest
     _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back
 who was a moment slower goes on
-    mark_dropped: return DropResult.«WAS_SAID_BEFORE → THEY_STAY»
+    mark_dropped: return MarkResult.«MARKED_BEFORE → REFUSED»
     test_of_two_at_once_both_go_on_and_one_is_on_record
 rows that another run deletes are not said to differ
     recount_before_dropping: if «status.books.copies_dropped_at is None → True»:
