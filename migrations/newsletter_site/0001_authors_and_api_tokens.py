@@ -125,7 +125,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=100)),
                 ("hash", models.BinaryField(unique=True)),
-                ("shown", models.CharField(help_text="Its first characters.", max_length=16)),
+                ("prefix", models.CharField(help_text="Its first characters.", max_length=16)),
                 (
                     "scopes",
                     django.contrib.postgres.fields.ArrayField(

@@ -25,7 +25,7 @@ class ApiToken(models.Model):
     )
     name = models.CharField(max_length=LONGEST_NAME)
     hash = models.BinaryField(unique=True)
-    shown = models.CharField(max_length=16, help_text="Its first characters.")
+    prefix = models.CharField(max_length=16, help_text="Its first characters.")
     scopes = ArrayField(models.CharField(max_length=20))
     form_key = models.UUIDField(null=True, unique=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 
 from newsletter_site.models.api_token import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.scopes import NAMES, scopes_allowed_for
-from newsletter_site.tokens.secret import RANDOM_BYTES, SHOWN, build_token, hash_token
+from newsletter_site.tokens.secret import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
 from subscribers.record_activity import record_activity
 
 LONGEST_DAYS = 3650
@@ -65,7 +65,7 @@ def create_token(
         user=user,
         name=name,
         hash=hash_token(token),
-        shown=token[:SHOWN],
+        prefix=token[:PREFIX_LENGTH],
         scopes=[scope for scope in NAMES if scope in chosen],
         form_key=form_key,
     )

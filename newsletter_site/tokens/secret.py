@@ -14,7 +14,7 @@ import zlib
 PREFIX = "homing_"
 RANDOM_BYTES = 32
 # The first characters are shown, so that its owner recognises a token.
-SHOWN = len(PREFIX) + 4
+PREFIX_LENGTH = len(PREFIX) + 4
 
 _FORM = re.compile(r"homing_([A-Za-z0-9_-]{43})([0-9a-f]{8})")
 

@@ -60,7 +60,7 @@ def one_of_each(newsroom: Newsroom) -> None:
             user=author,
             name=name,
             hash=name.encode(),
-            shown="",
+            prefix="",
             scopes=["read"],
             expires_at=Now() + timedelta(days=after),
         )

@@ -138,7 +138,7 @@ class Command(migrate.Command):
                 "nothing is half done: run migrate again once that is over, or with a longer "
                 "--patience."
             )
-        pause_s = min(FIRST_PAUSE_S * 2.0**self._pauses, LONGEST_PAUSE_S, left_s)
+        pause_s = min(FIRST_PAUSE_S * 2.0 ** min(self._pauses, 20), LONGEST_PAUSE_S, left_s)
         self._pauses += 1
         self._say(
             f"Waits for {reason}. Tries again in {pause_s:.3g} s, for {left_s:.0f} s at most."

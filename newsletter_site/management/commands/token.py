@@ -77,7 +77,7 @@ class Command(BaseCommand):
         now = database_time()
         for token in tokens:
             self.stdout.write(
-                f"{token.pk}  {token.shown}…  {token.user.get_username()}  “{token.name}”  "
+                f"{token.pk}  {token.prefix}…  {token.user.get_username()}  “{token.name}”  "
                 f"{','.join(token.scopes)}  {describe_state(token, now)}"
             )
 
