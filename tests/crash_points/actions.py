@@ -28,7 +28,7 @@ from delivery.rules.edition_state import EditionState, state_of
 from delivery.tasks import background_tasks
 from delivery.worker.step import Dispatcher
 from publishing.content.edition_content import Content
-from publishing.publish.publish import Published, edition_by_key, publish
+from publishing.publish.publish import PublishResult, edition_by_key, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
 from tests.delivery.because import because
@@ -91,7 +91,7 @@ class Hands:
             jitter=steady_dice,
         )
 
-    def publish(self) -> Published:
+    def publish(self) -> PublishResult:
         """The author's form, with the same key each time."""
         return publish(self.stage.author, KEY, LETTER, hold_s=self.stage.hold_s)
 
