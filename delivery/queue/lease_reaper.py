@@ -1,8 +1,8 @@
 """
-Brings back what lost workers held. Every worker sweeps; none is a leader.
+Recovers the batches of crashed workers. Every worker sweeps; none is a leader.
 
-Only an expired lease counts, by the database's clock, and every statement repeats the state, the
-epoch and the lease it saw: a worker that settles in between wins.
+Only an expired lease counts, by the database's clock. Every statement repeats the state, the epoch
+and the lease it saw, so a worker that settles in between wins.
 """
 
 from __future__ import annotations
@@ -30,14 +30,12 @@ from delivery.rules.retries import AfterCrash, after_crash, parked
 
 logger = logging.getLogger(__name__)
 
-AT_A_TIME = 50
-LONGEST_WAIT_S = 1
+MAX_BATCHES = 50
+MAX_LOCK_WAIT_S = 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
-    """A batch whose lease has run out."""
-
+class _ExpiredLease:
     batch: int
     edition: int
     epoch: int
@@ -47,111 +45,109 @@ class _Lost:
     version: int | None
 
 
-class _EditionHeldError(Exception):
-    """Somebody else holds the edition's row for longer than a sweep waits."""
+class _EditionLockedError(Exception):
+    """Another transaction holds the edition's row for longer than a sweep waits."""
 
 
 def sweep(*, first_lookup_after_s: float) -> int:
     """
-    Bring back up to `AT_A_TIME` batches whose lease has run out; return how many.
+    Recover up to `MAX_BATCHES` batches whose lease has expired; return how many.
 
     Claimed ones wait again: nothing left. Those in a call become unknown and are looked up
-    `first_lookup_after_s` after the call's deadline. Look-ups are done again. An edition that
-    somebody else holds costs one wait; its other batches are left to the next sweep.
+    `first_lookup_after_s` after the call's deadline. Look-ups are done again. A locked edition
+    costs one wait; its other batches are left to the next sweep.
     """
-    brought_back = 0
+    recovered = 0
     tried: list[int] = []
-    held: list[int] = []
+    locked: list[int] = []
     while True:
-        known = len(held)
-        for lost in _expired(AT_A_TIME - len(tried), tried, held):
-            if lost.edition in held:
+        known = len(locked)
+        for lease in _load_expired(MAX_BATCHES - len(tried), tried, locked):
+            if lease.edition in locked:
                 continue
-            tried.append(lost.batch)
+            tried.append(lease.batch)
             with log_context.scope():
-                log_context.bind(issue=lost.issue, version=lost.version, batch=lost.batch)
-                log_context.bind(attempt=lost.attempt)
+                log_context.bind(issue=lease.issue, version=lease.version, batch=lease.batch)
+                log_context.bind(attempt=lease.attempt)
                 try:
-                    brought_back += _swept(lost, first_lookup_after_s)
-                except _EditionHeldError:
-                    held.append(lost.edition)
-                    logger.warning("the edition is locked; its lost batches are swept later")
-        if len(held) == known:
-            return brought_back
+                    recovered += _try_to_recover(lease, first_lookup_after_s)
+                except _EditionLockedError:
+                    locked.append(lease.edition)
+                    logger.warning("the edition is locked; its expired leases are swept later")
+        if len(locked) == known:
+            return recovered
 
 
-def _expired(at_most: int, tried: Sequence[int], held: Sequence[int]) -> list[_Lost]:
-    """The batches lost first, without those `tried` and those of editions `held`."""
+def _load_expired(at_most: int, tried: Sequence[int], locked: Sequence[int]) -> list[_ExpiredLease]:
+    """The leases that expired first, without the batches `tried` and the editions `locked`."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT lost.id, edition_id, epoch, state, attempt, issue_id, version
-            -- By themselves, so that they are looked for among those in hand and not by edition.
+            SELECT expired.id, edition_id, epoch, state, attempt, issue_id, version
+            -- A subquery, so that they are found by their own index and not by edition.
             FROM (SELECT * FROM batch
                   WHERE state IN ('claimed', 'sending', 'looking_up')
                     AND lease_until <= clock_timestamp()
                     AND id <> ALL(%s) AND edition_id <> ALL(%s)
-                  ORDER BY lease_until LIMIT %s) AS lost
+                  ORDER BY lease_until LIMIT %s) AS expired
                  LEFT JOIN edition ON edition.id = edition_id
             ORDER BY lease_until
             """,
-            [list(tried), list(held), at_most],
+            [list(tried), list(locked), at_most],
         )
-        return [_Lost(*row) for row in cursor.fetchall()]
+        return [_ExpiredLease(*row) for row in cursor.fetchall()]
 
 
-def _swept(lost: _Lost, first_lookup_after_s: float) -> bool:
-    """Whether it is back. One that cannot be brought back must not keep the others."""
+def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
+    """Whether it was recovered. One batch that fails must not keep the others."""
     try:
-        back = _bring_back(lost, first_lookup_after_s)
+        recovered = _recover(lease, first_lookup_after_s)
     except DatabaseError:
-        logger.exception("batch %d could not be swept; it is tried again", lost.batch)
+        logger.exception("batch %d could not be recovered; it is tried again", lease.batch)
         return False
-    if back:
-        delivery_metrics.count_recovered_lease(lost.state)
-        logger.warning(
-            "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
-        )
-    return back
+    if recovered:
+        delivery_metrics.count_recovered_lease(lease.state)
+        logger.warning("batch %d is recovered; its lease expired %s", lease.batch, lease.state)
+    return recovered
 
 
-def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:
+def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
-        # Whoever holds the edition for long (a million copies are cancelled in one statement) must
-        # not keep the sweep from the batches of all others; it comes again.
-        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+        # A transaction that holds the edition for long, such as one that cancels a million
+        # deliveries, must not keep the sweep from the batches of all other editions.
+        cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         try:
-            control = lock_edition(cursor, lost.edition)
+            control = lock_edition(cursor, lease.edition)
         except OperationalError as error:
             if isinstance(error.__cause__, LockNotAvailable):
-                raise _EditionHeldError from error
+                raise _EditionLockedError from error
             raise
-        match lost.state:
+        match lease.state:
             case "claimed":
-                came_back = _claimed(cursor, lost, control)
+                recovered = _recover_claimed(cursor, lease, control)
             case "sending":
-                came_back = _sending(cursor, lost, first_lookup_after_s)
+                recovered = _recover_sending(cursor, lease, first_lookup_after_s)
             case _:
-                came_back = _looking_up(cursor, lost)
-        if came_back:
-            # What came meanwhile was left to the worker that held the batch.
-            unapplied = unapplied_evidence(cursor, lost.batch)
+                recovered = _recover_lookup(cursor, lease)
+        if recovered:
+            # Evidence that came meanwhile was left to the worker that held the batch.
+            unapplied = unapplied_evidence(cursor, lease.batch)
             if unapplied:
-                apply_evidence(cursor, lost.edition, unapplied)
-    return came_back
+                apply_evidence(cursor, lease.edition, unapplied)
+    return recovered
 
 
-_STILL_LOST = "id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"
+_EXPIRED = "id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"
 
 
-def _claimed(cursor: CursorWrapper, lost: _Lost, control: str) -> bool:
+def _recover_claimed(cursor: CursorWrapper, lease: _ExpiredLease, control: str) -> bool:
     cursor.execute(
         f"""
         UPDATE batch SET state = %s, owner = NULL, lease_until = NULL, crashes = crashes + 1
-        WHERE {_STILL_LOST}
+        WHERE {_EXPIRED}
         RETURNING crashes, waiting
         """,  # noqa: S608 -- a constant
-        ["ready" if control == "running" else "paused", lost.batch, lost.state, lost.epoch],
+        ["ready" if control == "running" else "paused", lease.batch, lease.state, lease.epoch],
     )
     row = cursor.fetchone()
     if row is None:
@@ -161,10 +157,10 @@ def _claimed(cursor: CursorWrapper, lost: _Lost, control: str) -> bool:
         case AfterCrash.READY:
             pass
         case AfterCrash.HALVE:
-            halve(cursor, lost.batch, lost.edition)
+            halve(cursor, lease.batch, lease.edition)
         case AfterCrash.PARK:
-            _park(cursor, lost.batch, crashes)
-            pass_probe_on(cursor, lost.edition)
+            _park(cursor, lease.batch, crashes)
+            pass_probe_on(cursor, lease.edition)
     return True
 
 
@@ -177,7 +173,9 @@ def _park(cursor: CursorWrapper, batch: int, crashes: int) -> None:
     end_settled_batch(cursor, batch)
 
 
-def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) -> bool:
+def _recover_sending(
+    cursor: CursorWrapper, lease: _ExpiredLease, first_lookup_after_s: float
+) -> bool:
     """The call may have reached the provider: all of it is unknown until the provider is asked."""
     cursor.execute(
         f"""
@@ -186,17 +184,17 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
                unknown_since = since,
                due_at = greatest(clock_timestamp(), since + make_interval(secs => %s)),
                reason = %s
-        FROM (SELECT batch.id AS lost_id, coalesce(deadline_at, lease_until) AS since
+        FROM (SELECT batch.id AS expired_id, coalesce(deadline_at, lease_until) AS since
               FROM batch LEFT JOIN attempt ON attempt.id = batch.attempt) AS call
-        WHERE lost_id = batch.id AND {_STILL_LOST}
+        WHERE expired_id = batch.id AND {_EXPIRED}
         RETURNING batch.attempt
         """,  # noqa: S608 -- a constant
         [
             first_lookup_after_s,
             Reason.of(ReasonCode.WORKER_LOST).dumps(),
-            lost.batch,
-            lost.state,
-            lost.epoch,
+            lease.batch,
+            lease.state,
+            lease.epoch,
         ],
     )
     row = cursor.fetchone()
@@ -204,7 +202,7 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
         return False
     cursor.execute(
         "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
-        [lost.batch],
+        [lease.batch],
     )
     delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
     # Its end was not recorded and is not invented here; look-ups count from its deadline.
@@ -212,12 +210,12 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
     return True
 
 
-def _looking_up(cursor: CursorWrapper, lost: _Lost) -> bool:
+def _recover_lookup(cursor: CursorWrapper, lease: _ExpiredLease) -> bool:
     cursor.execute(
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL
-        WHERE {_STILL_LOST}
+        WHERE {_EXPIRED}
         """,  # noqa: S608 -- a constant
-        [lost.batch, lost.state, lost.epoch],
+        [lease.batch, lease.state, lease.epoch],
     )
     return bool(cursor.rowcount)

@@ -13,7 +13,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.batches.split import split_off
 from delivery.queue.claim import claim, release
-from delivery.queue.lease_reaper import AT_A_TIME
+from delivery.queue.lease_reaper import MAX_BATCHES
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.outcomes import Next, Settlement, Unknown
@@ -176,7 +176,7 @@ def test_a_batch_that_cannot_be_brought_back_holds_up_no_other(newsroom: Newsroo
 
 
 def test_locked_edition_costs_the_sweep_one_wait(newsroom: Newsroom) -> None:
-    locked = newsroom.publish(readers=AT_A_TIME + 1, batch_size=1)
+    locked = newsroom.publish(readers=MAX_BATCHES + 1, batch_size=1)
     other = newsroom.publish(readers=1, batch_size=100)
     while claim(uuid.uuid4(), lease_s=30):
         pass

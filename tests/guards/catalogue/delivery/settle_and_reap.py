@@ -66,7 +66,7 @@ the next goes first where everybody in the first batch had left
     _start: «pass_probe_on(cursor, claim.edition) → pass» return NotStarted.NOTHING_TO_SEND
     test_an_empty_first_batch_is_no_judgement
 the next goes first where the first batch was parked
-    _claimed: «pass_probe_on(cursor, lost.edition) → pass»
+    _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»
     test_after_a_parked_first_batch_the_rest_goes_on
 look-ups of the schedule count from the beginning of the doubt
     _CHANGE_BATCH: «{_SINCE} + make_interval(secs => %(lookup_after)s) → clock_timestamp()»
@@ -79,46 +79,46 @@ doubt is not forgotten by a look-up that proves nothing
 a lease that still runs is left alone
     why: The sweep looks at the lease when it looks for lost batches, and again in the statement
         that brings one back.
-    _expired: «AND lease_until <= clock_timestamp()» AND id
-    _STILL_LOST: id = %s AND state = %s AND epoch = %s «AND lease_until <= clock_timestamp()»
+    _load_expired: «AND lease_until <= clock_timestamp()» AND id
+    _EXPIRED: id = %s AND state = %s AND epoch = %s «AND lease_until <= clock_timestamp()»
     test_a_lease_that_still_runs_is_left_alone
 a sweep repeats the epoch that it saw
     why: What was claimed anew has a lease that still runs.
-    _STILL_LOST: = %s AND «epoch = %s AND lease_until <= clock_timestamp() → (epoch = %s OR true)»
+    _EXPIRED: = %s AND «epoch = %s AND lease_until <= clock_timestamp() → (epoch = %s OR true)»
     test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone
 a sweep repeats the state that it saw
     why: What was settled or given back has no lease any more.
-    _STILL_LOST: «→ (» state = %s «→ OR true)» AND epoch = %s «AND lease_until <= clock_timestamp()»
+    _EXPIRED: «→ (» state = %s «→ OR true)» AND epoch = %s «AND lease_until <= clock_timestamp()»
     test_what_was_given_back_while_the_sweep_looks_is_no_crash
 a call that its worker settled meanwhile is no crash
-    _sending: WHERE lost_id = batch.id AND «{_STILL_LOST} → batch.id = %s AND %s::text IS NOT NULL
-        AND %s::bigint IS NOT NULL»
+    _recover_sending: expired_id = batch.id AND «{_EXPIRED} → batch.id = %s AND %s::text IS NOT
+        NULL AND %s::bigint IS NOT NULL»
     test_a_call_settled_while_the_sweep_looks_is_no_crash
 a sweep heeds the evidence that came while the worker was lost
-    _bring_back: unapplied «= unapplied_evidence(cursor, lost.batch) → : list[int] = []»
+    _recover: unapplied «= unapplied_evidence(cursor, lease.batch) → : list[int] = []»
     test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep
 what comes back from a lost worker waits with the rest while its edition is held back
-    _claimed: "ready" «if control == "running" else "paused"»
+    _recover_claimed: "ready" «if control == "running" else "paused"»
     test_lost_batch_of_a_paused_edition_comes_back_paused
 a lost call is looked up from its deadline on, not before
-    _sending: coalesce(«deadline_at → started_at», lease_until) AS since
+    _recover_sending: coalesce(«deadline_at → started_at», lease_until) AS since
     test_a_lost_call_is_looked_up_from_its_deadline_on
 the first look-up after a lost call has its quiet period
-    _sending: due_at = greatest(clock_timestamp(), since + «→ 0 *» make_interval(secs => %s)),
+    _recover_sending: greatest(clock_timestamp(), since + «→ 0 *» make_interval(secs => %s)),
     test_a_lost_call_is_looked_up_from_its_deadline_on
 a worker that was lost before its call counts against the batch
-    _claimed: owner = NULL, lease_until = NULL«, crashes = crashes + 1» WHERE
+    _recover_claimed: owner = NULL, lease_until = NULL«, crashes = crashes + 1» WHERE
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
 a worker that was lost during its call counts against the batch
-    _sending: «crashes = crashes + 1,» lookups = 0,
+    _recover_sending: «crashes = crashes + 1,» lookups = 0,
     test_a_copy_that_kills_workers_mid_call_is_parked
 a batch that cost two workers is halved
-    _claimed: «halve(cursor, lost.batch, lost.edition) → pass»
+    _recover_claimed: «halve(cursor, lease.batch, lease.edition) → pass»
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
 halves start without the crashes of the whole
     halve: «cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch]) → pass»
     test_halves_start_without_the_crashes_of_the_whole
 one batch that cannot be brought back keeps no other from coming back
-    _swept: except «DatabaseError → ZeroDivisionError»:
+    _try_to_recover: except «DatabaseError → ZeroDivisionError»:
     test_a_batch_that_cannot_be_brought_back_holds_up_no_other
 """)
