@@ -17,10 +17,9 @@ from subscribers.links.unsubscribe_token import tokens_for
 from subscribers.models import Subscriber, Suppression
 from subscribers.suppression import apply_provider_events
 
-# One row for everybody who may not be mailed, none for the many who may. Raw because the ORM
-# cannot join from a list of ids to rows that may be missing. Whoever left is `withdrawn` even if
-# their address is also suppressed: their own word is the better reason. A batch holds readers who
-# stand side by side on the list: with the range named, only their part of it is ever read.
+# Rows only for those who may not be mailed. Raw because the ORM cannot join a list of ids with rows
+# that may be missing. A reader who left is `withdrawn` even if the address is suppressed. A batch
+# has neighbouring ids: with their range named, only that part of the list is read.
 NO_LONGER_MAILABLE = """
     SELECT recipient,
            CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed' THEN %s
@@ -34,10 +33,9 @@ NO_LONGER_MAILABLE = """
 """
 
 
-# Mail on request goes to whoever asked for it: for somebody who left, bounced or complained it is
-# the only way back, and for anybody the way to what is held about them. An operator's block
-# keeps it from an address. So does a suppression by an import, if the reader never asked here: only
-# another import has named them. The provider keeps a list of its own for the stream.
+# For a reader who left, bounced or complained, mail on request is the only way back, and for
+# anybody the way to their data. An operator's block stops it. So does a suppression by an import,
+# if the reader never asked here. The provider keeps a list of its own for the stream.
 NOT_TO_BE_MAILED_ON_REQUEST = """
     SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient
@@ -75,11 +73,10 @@ class RegisteredReaders:
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
         """
-        Who of `recipients` may not be sent mail of this kind now, in one query: id → outcome.
+        Return who may not be sent mail of this kind now, in one query: id → outcome.
 
-        `withdrawn`: is no longer held here, or of the newsletter: left. `suppressed`: an operator
-        shut the address out, or of the newsletter: it bounced, complained, or stands on the
-        suppression list at all. A pending reader is not named: nobody publishes to them.
+        `withdrawn`: erased, or unsubscribed from the newsletter. `suppressed`: blocked by an
+        operator, or for the newsletter suppressed for any reason.
         """
         if not recipients:
             return {}
@@ -100,7 +97,7 @@ class RegisteredReaders:
             return dict(cursor.fetchall())
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
-        """Which of these addresses are on the suppression list, however they are written."""
+        """The addresses that are on the suppression list, however they are written."""
         listed = set(
             Suppression.objects.filter(
                 address_key__in=[address.lower() for address in addresses], lifted_at=None
@@ -110,11 +107,10 @@ class RegisteredReaders:
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
         """
-        Mark readers `bounced` whose address the provider refuses, each with a line in the ledger.
-        Runs in the caller's transaction; who left or complained keeps that state.
+        Mark readers `bounced` whose address the provider refuses, in the caller's transaction.
 
-        Where mail on request was refused, only who never confirmed: a confirmed reader gets the
-        newsletter at that address, over another stream, and loses it only by what happens there.
+        Readers who left or complained keep that state. If mail on request was refused, only
+        unconfirmed readers change: the newsletter uses another stream.
         """
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
@@ -130,7 +126,7 @@ class RegisteredReaders:
         apply_provider_events.apply_events(events)
 
     def reader_at(self, address: str) -> int | None:
-        """Whose address this is, however it is written."""
+        """The reader with this address, however it is written."""
         return (
             Subscriber.objects.filter(email_key=address.lower())
             .values_list("id", flat=True)
@@ -138,15 +134,13 @@ class RegisteredReaders:
         )
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """
-        Where each of these readers leaves with one click: absolute addresses that never redirect.
-        """
+        """The one-click unsubscribe address of each reader; absolute, and never redirected."""
         # Not reverse(): one is made for every copy of an issue. A test holds them equal.
         place = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{place}{token}/" for token in tokens_for(recipients)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
-        """Where a mail on request leads: the page to confirm on, or the one of the record."""
+        """The link of a mail on request: to confirm, or to see personal data."""
         token = request_token.token_for(kind, Request(recipient, version))
         if kind == Edition.Kind.CONFIRMATION:
             return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"

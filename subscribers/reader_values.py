@@ -19,11 +19,11 @@ def read_value(field: ReaderField, text: str) -> str | Refusal:
     and into one line of a report. Other control characters are refused.
     """
     value = " ".join(text.split())
-    name = field.label.lower()
     if len(value) > field.longest:
-        return refuse("field_too_long", field=name, length=len(value), longest=field.longest)
+        length, longest = len(value), field.longest
+        return refuse("field_too_long", field=field.label.lower(), length=length, longest=longest)
     if CONTROL_CHARACTERS.search(value):
-        return refuse("field_control_characters", field=name)
+        return refuse("field_control_characters", field=field.label.lower())
     return value
 
 

@@ -564,7 +564,7 @@ class Migration(migrations.Migration):
                             ("bounce", "mail to it bounces"),
                             ("complaint", "its owner called the letter spam"),
                             ("unsubscribe", "its owner left on the provider's page"),
-                            ("manual", "an operator shut it out"),
+                            ("manual", "an operator blocked it"),
                         ],
                         max_length=11,
                     ),

@@ -1,4 +1,4 @@
-"""A bounce: mail to a reader that came back, or that they called spam, as the provider told."""
+"""A bounce: mail that came back or was called spam, as the provider reported."""
 
 from __future__ import annotations
 

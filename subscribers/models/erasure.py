@@ -8,12 +8,11 @@ from django.db.models.functions import Now
 
 class Erasure(models.Model):
     """
-    The keyed hash of an address whose person had everything about them erased.
+    The keyed hash of an erased reader's address.
 
-    It only lets an import recognise the address and leave it out, and tells that the provider may
-    still refuse whoever signs up again. Without the key nobody can tell whose it is, nor try
-    addresses against it. It stays for good: whoever signed up again is on the list, and an import
-    looks there first.
+    An import recognises the address by it and skips it. Without the key nobody can tell whose it
+    is, nor try addresses against it. It stays for good; imports look at the list first, where a
+    reader who signed up again is.
     """
 
     id = models.BigAutoField(primary_key=True)

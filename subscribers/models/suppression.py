@@ -14,25 +14,23 @@ LONGEST_ADDRESS = 254
 
 class Suppression(models.Model):
     """
-    One address that is not mailed, whoever it belongs to and whatever state they are in.
+    One address that is not mailed, whoever it belongs to.
 
-    A row comes from the mail itself, from an operator at the desk or from an imported file:
-    the provider reported a hard bounce or a complaint, somebody left on the provider's own page
-    without being known here, an operator shut the address out, or another product's export says
-    that its owner is gone. A reader who leaves on our page is not entered;
-    that is their state (see `Subscriber`). It is a one-way ratchet: no import takes a row away.
+    The provider reported a bounce, a complaint or an unsubscribe, an operator blocked the address,
+    or another product's export says that its owner is gone. Leaving on our own page is a reader's
+    state instead (see `Subscriber`). No import removes a row.
 
-    Addresses are compared byte by byte (collation C): they are ASCII, and a unique index on them
-    cannot break when an operating system changes its collations under a running database.
+    Addresses are ASCII and compared byte by byte (collation C), so an operating system's new
+    collations cannot break the unique index.
     """
 
     class Reason(models.TextChoices):
-        """Why the address is shut out."""
+        """Why the address is suppressed."""
 
         BOUNCE = "bounce", "mail to it bounces"
         COMPLAINT = "complaint", "its owner called the letter spam"
         UNSUBSCRIBE = "unsubscribe", "its owner left on the provider's page"
-        MANUAL = "manual", "an operator shut it out"
+        MANUAL = "manual", "an operator blocked it"
 
     class Origin(models.TextChoices):
         """Who said so."""

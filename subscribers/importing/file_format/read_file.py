@@ -134,6 +134,9 @@ class ReaderFile:
         reader = self._reading = HashingReader(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
+        # A field is hardly ever in two columns, and a file may have millions of rows.
+        singles = [columns[0] for columns in layout.fields if len(columns) == 1]
+        are_single = len(singles) == len(layout.fields)
         for record in records(lines_of(reader, self._encoding), self._delimiter):
             if isinstance(record, BadRow):
                 yield record
@@ -155,6 +158,9 @@ class ReaderFile:
                 row_status = status.of(fields) if status else None
                 if isinstance(row_status, Refusal):
                     yield BadRow(line, excerpt(email), row_status)
+                elif are_single:
+                    values = [fields[at] if at < count else "" for at in singles]
+                    yield Row(line, email, tuple(values), row_status)
                 else:
                     yield Row(line, email, layout.values_in(fields), row_status)
         if reader.digest() != self.content_hash:

@@ -36,10 +36,7 @@ from tests.subscribers.importing.import_processes import (
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
-GOES_ON = (
-    "If the import had begun, a worker goes on with it where it was, and so does the same command "
-    "again."
-)
+CONTINUES = "If the import had begun, a worker continues it, and so does the same command again."
 StartImport = Callable[..., ImportProcess]
 COUNTS = ("rows", "added", "known", "duplicates", "skipped", "rejected")
 PIECES = 4
@@ -155,7 +152,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     assert code == 1
     # On a slow machine the lease may have been lost once before; that is logged.
     last = errors.splitlines()[-1]
-    assert last == f"CommandError: The connection to the database was lost. {GOES_ON}"
+    assert last == f"CommandError: The connection to the database was lost. {CONTINUES}"
     assert whole_state() == ended
     assert ended[0] == "finished"
     assert ended[1]["rows"] == PIECES * CHUNK
@@ -194,7 +191,7 @@ def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
     dry_run = start(path, "--dry-run")
     wait_until_blocked(database_url, "relation")
     dry_run.signal(signal.SIGINT)
-    assert dry_run.end() == (130, "", "Broken off. Nothing has changed.\n")
+    assert dry_run.end() == (130, "", "Interrupted. Nothing has changed.\n")
     assert not SubscriberImport.objects.exists()
     somebody_else.rollback()
 
@@ -202,7 +199,7 @@ def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
         process = start(path)
         wait_until_blocked(database_url)
         process.signal(signal.SIGINT)
-        assert process.end() == (130, "", f"Broken off. {GOES_ON}\n")
+        assert process.end() == (130, "", f"Interrupted. {CONTINUES}\n")
 
     assert background.run_next_import(lambda: False)
     assert SubscriberImport.objects.get().added == 1

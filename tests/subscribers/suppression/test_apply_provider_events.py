@@ -328,7 +328,7 @@ def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
     assert standing() == ("manual", "operator", True)
     assert manual_suppression.unblock(ann.pk)
     assert standing() == (reason, "provider", True)
-    assert RegisteredReaders().shut_out(["ann@example.net"]) == {"ann@example.net"}
+    assert RegisteredReaders().suppressed_among(["ann@example.net"]) == {"ann@example.net"}
     assert not SuppressionChange.objects.filter(change="reactivate").exists()
     assert not manual_suppression.unblock(ann.pk)
 
