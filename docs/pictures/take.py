@@ -73,6 +73,7 @@ def running_program() -> Iterator[Services]:
 
         django.setup()
         from django.conf import settings
+        from django.core.management.base import OutputWrapper
 
         from newsletter_site.demo.child_processes import Children
         from newsletter_site.demo.console import Console
@@ -80,7 +81,7 @@ def running_program() -> Iterator[Services]:
         from newsletter_site.demo.single_instance import locked_folder
         from newsletter_site.demo.stop_signals import StopSignals
 
-        stop, console = StopSignals(), Console(sys.stdout)
+        stop, console = StopSignals(), Console(OutputWrapper(sys.stdout))
         lock = stack.enter_context(locked_folder(folder, stop))
         children = stack.enter_context(Children(settings.BASE_DIR, folder, lock, stop))
         open_database(console)

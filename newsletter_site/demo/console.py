@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TextIO
 
-LINE_EVERY_S = 5.0
-CLEAR_LINE = "\r\x1b[K"
+from django.core.management.base import OutputWrapper
+
+from delivery.progress_line import ProgressLine
 
 
 class Console:
-    """Writes progress in place on a terminal, and as plain lines elsewhere."""
+    """Writes steps with the time that has passed."""
 
-    def __init__(self, output: TextIO) -> None:
+    def __init__(self, output: OutputWrapper) -> None:
         self._output = output
-        self._is_terminal = output.isatty()
-        self._began_at = self._progress_at = time.monotonic()
+        self._progress = ProgressLine(output)
+        self._began_at = time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -23,21 +23,15 @@ class Console:
         return time.monotonic() - self._began_at
 
     def step(self, text: str) -> None:
-        """Write a finished step with its time."""
+        """Write a finished step."""
         self.show(f"{self.seconds:5.1f} s  {text}")
 
     def progress(self, text: str) -> None:
-        """Write progress: one line that changes, or a line every few seconds."""
-        if self._is_terminal:
-            self._write(f"{CLEAR_LINE}{self.seconds:5.1f} s  {text}")
-        elif time.monotonic() - self._progress_at >= LINE_EVERY_S:
-            self._progress_at = time.monotonic()
-            self.step(text)
+        """Write how far the current step is."""
+        self._progress.show(f"{self.seconds:5.1f} s  {text}")
 
     def show(self, text: str) -> None:
         """Write one line or several."""
-        self._write(f"{CLEAR_LINE if self._is_terminal else ''}{text}\n")
-
-    def _write(self, text: str) -> None:
+        self._progress.clear()
         self._output.write(text)
         self._output.flush()

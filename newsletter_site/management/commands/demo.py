@@ -46,7 +46,7 @@ class Command(BaseCommand):
         stop = StopSignals()
         stop.listen()
         try:
-            kept = run(Console(sys.stdout), stop, stay=not options["exit"])
+            kept = run(Console(self.stdout), stop, stay=not options["exit"])
         except StoppedError:
             sys.exit(128 + stop.number)
         except BrokenPipeError:

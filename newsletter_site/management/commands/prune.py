@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from argparse import ArgumentParser
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
+from delivery.progress_line import ProgressLine
 from newsletter_site.retention import Pruned, RetentionRule, count_prunable, drop_copies, prune
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.status import NoSuchEditionError, load_edition
 from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop
 
 INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
-LINE_EVERY_S = 5.0
 
 
 class Command(BaseCommand):
@@ -50,7 +49,7 @@ class Command(BaseCommand):
         """Exit 1 if something was left for another time."""
         # Django prints stderr as errors; this is progress.
         self.stderr.style_func = str
-        self._progress_at = time.monotonic()
+        self._progress = ProgressLine(self.stderr)
         if options["copies_of"] is not None:
             self._drop_copies(options)
             return
@@ -60,10 +59,10 @@ class Command(BaseCommand):
             self._report(count_prunable(), "would go")
             return
         try:
-            done = prune(on_progress=self._progress)
+            done = prune(on_progress=self._show_progress)
         except KeyboardInterrupt:
             self._interrupted()
-        self._clear()
+        self._progress.clear()
         self._report(done, "went")
         if any(pruned.error for pruned in done):
             sys.exit(1)
@@ -75,14 +74,16 @@ class Command(BaseCommand):
             )
             copies = copies_to_drop(edition)
             if not options["dry_run"]:
-                copies = drop_copies(edition, lambda number: self._line(f"{number:,} copies"))
+                copies = drop_copies(
+                    edition, lambda number: self._progress.show(f"{number:,} copies")
+                )
         except (NoSuchEditionError, ValueError, CannotDropError) as error:
             raise CommandError(str(error)) from None
         except OperationalError:
             raise CommandError("The database kept it waiting. Run it again for the rest.") from None
         except KeyboardInterrupt:
             self._interrupted()
-        self._clear()
+        self._progress.clear()
         went = "would go" if options["dry_run"] else "went"
         self.stdout.write(
             f"{copies:>10,} {went}: copies of “{edition.title}”, version {edition.version}"
@@ -97,23 +98,11 @@ class Command(BaseCommand):
                 self.stderr.write(f"Some {rule.what} stay for now: {pruned.error}.")
         self.stdout.write(json.dumps({pruned.rule.name: pruned.number for pruned in done}))
 
-    def _progress(self, rule: RetentionRule, number: int) -> None:
+    def _show_progress(self, rule: RetentionRule, number: int) -> None:
         if number:
-            self._line(f"{number:,} {rule.what}")
-
-    def _line(self, line: str) -> None:
-        if self.stderr.isatty():
-            self.stderr.write(f"\r\x1b[K{line}", ending="")
-            self.stderr.flush()
-        elif time.monotonic() - self._progress_at >= LINE_EVERY_S:
-            self._progress_at = time.monotonic()
-            self.stderr.write(line)
+            self._progress.show(f"{number:,} {rule.what}")
 
     def _interrupted(self) -> NoReturn:
-        self._clear()
+        self._progress.clear()
         self.stderr.write("Interrupted. Run it again for the rest.")
         sys.exit(INTERRUPTED)
-
-    def _clear(self) -> None:
-        if self.stderr.isatty():
-            self.stderr.write("\r\x1b[K", ending="")

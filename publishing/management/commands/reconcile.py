@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 import uuid
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -21,13 +20,13 @@ from delivery.interface import (
     reconcile,
 )
 from delivery.models import Edition
+from delivery.progress_line import ProgressLine
 from delivery.rules.edition_state import EditionState
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.status import load_status
 from publishing.management.edition_command import parse_issue
 
 NEEDS_DECISION = 3
-LINE_EVERY_S = 5.0
 CLOCK = "%Y-%m-%d %H:%M:%S"
 _RUNNING = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
 
@@ -59,7 +58,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # Most of stderr is progress, and not an error.
         self.stderr.style_func = str
-        self._written_at = -LINE_EVERY_S
+        progress = ProgressLine(self.stderr)
         issue = parse_issue(options["issue"])
         self._report_dropped(issue)
         if options["restored"]:
@@ -68,7 +67,7 @@ class Command(BaseCommand):
             database_identity.check_identity()
         unreconciled = _unreconciled(issue)
         try:
-            outcome = reconcile(issue, waits=not options["no_wait"], tell=self._report_progress)
+            outcome = reconcile(issue, waits=not options["no_wait"], tell=progress.show)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
             # The next run no longer knows what was reconciled until now.
             self._report_running(unreconciled)
@@ -78,8 +77,7 @@ class Command(BaseCommand):
                 f"Postmark's search gave no answer {end.tries} times. Last: "
                 f"{reason_sentence(end.reason)} What was found until then is recorded."
             ) from None
-        if self.stderr.isatty():
-            self.stderr.write("")
+        progress.clear()
         self._report_differences(outcome)
         self._report_running(unreconciled)
         if outcome.again_at is not None:
@@ -110,13 +108,6 @@ class Command(BaseCommand):
         for edition in dropped.order_by("version"):
             sentence = dropped_sentence(edition.copies_dropped_at)
             self.stderr.write(f"Version {edition.version} is left out. {sentence}")
-
-    def _report_progress(self, line: str) -> None:
-        if self.stderr.isatty():
-            self.stderr.write(f"\r\x1b[K{line}", ending="")
-        elif time.monotonic() - self._written_at >= LINE_EVERY_S:
-            self._written_at = time.monotonic()
-            self.stderr.write(line)
 
     def _report_differences(self, outcome: ReconcileResult) -> None:
         missing, too_fresh, not_asked, strangers, aside, twice = (

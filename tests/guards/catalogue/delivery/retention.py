@@ -122,6 +122,6 @@ the database itself holds: copies once dropped stay dropped
     sql: DROP TRIGGER copies_once_dropped_stay_dropped ON edition
     test_the_row_cannot_lie[copies_once_dropped_stay_dropped]
 prune counts nothing where nothing goes
-    Command._progress: : if «number → True»: self._line
+    Command._show_progress: : if «number → True»: self._progress
     test_where_nothing_goes_nothing_is_counted
 """)

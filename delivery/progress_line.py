@@ -1,0 +1,33 @@
+"""The progress of a command on its standard error."""
+
+from __future__ import annotations
+
+import time
+
+from django.core.management.base import OutputWrapper
+
+LINE_EVERY_S = 5.0
+CLEAR = "\r\x1b[K"
+
+
+class ProgressLine:
+    """On a terminal one line that changes; elsewhere a plain line every few seconds."""
+
+    def __init__(self, output: OutputWrapper) -> None:
+        self._output = output
+        self._is_terminal = output.isatty()
+        self._written_at_s = time.monotonic()
+
+    def show(self, line: str) -> None:
+        """Show how far the command is."""
+        if self._is_terminal:
+            self._output.write(f"{CLEAR}{line}", ending="")
+            self._output.flush()
+        elif time.monotonic() - self._written_at_s >= LINE_EVERY_S:
+            self._written_at_s = time.monotonic()
+            self._output.write(line)
+
+    def clear(self) -> None:
+        """Remove the line from a terminal, before other output."""
+        if self._is_terminal:
+            self._output.write(CLEAR, ending="")
