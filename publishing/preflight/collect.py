@@ -54,7 +54,7 @@ class PreflightResult:
     """
     A checked draft: what would go out, to whom, and the findings.
 
-    `is_externally_checked`: the results of all external checks are fresh. `place` is None for a new
+    `is_externally_checked`: the results of all external checks are fresh. `plan` is None for a new
     issue. `everyone` counts all confirmed readers, `readers` those of them who would get it.
     """
 
@@ -62,7 +62,7 @@ class PreflightResult:
     content: Content
     facts: Facts
     findings: Findings
-    place: VersionPlan | None
+    plan: VersionPlan | None
     readers: int
     everyone: int
     change: str
@@ -74,7 +74,7 @@ class PreflightResult:
     @property
     def version(self) -> int:
         """Which version of its issue it will be."""
-        return self.place.version if self.place else 1
+        return self.plan.version if self.plan else 1
 
     @property
     def not_included(self) -> int:
@@ -119,29 +119,29 @@ def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
     return ("" if is_placeholder(domain) else domain), links
 
 
-def is_to_be_unlisted(draft: Draft, place: VersionPlan | None) -> bool:
+def is_to_be_unlisted(draft: Draft, plan: VersionPlan | None) -> bool:
     """Whether the issue will be unlisted: chosen in the draft, or for an earlier version."""
-    return draft.unlisted or (place is not None and place.newest.issue.unlisted)
+    return draft.unlisted or (plan is not None and plan.newest.issue.unlisted)
 
 
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     """Check a draft for this publisher. Reads only."""
     content = build_content(content_of_draft(draft))
-    place = plan_version(draft.issue_id) if draft.issue_id else None
-    everyone = place.everyone if place else confirmed().count()
+    plan = plan_version(draft.issue_id) if draft.issue_id else None
+    everyone = plan.everyone if plan else confirmed().count()
     to_all = 0 if draft.goes_to == NOBODY else everyone
-    readers = place.readers_of(draft.goes_to) if place else to_all
+    readers = plan.readers_of(draft.goes_to) if plan else to_all
     letter = parse_letter(content.html)
     outside = external_targets(letter)
-    facts = _facts(draft, content, letter, place, readers, cached_results.load_fresh(*outside))
+    facts = _facts(draft, content, letter, plan, readers, cached_results.load_fresh(*outside))
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
         draft=draft,
         content=content,
         facts=facts,
-        findings=run_checks(facts, *_rules(draft, content, place, publisher)),
-        place=place,
+        findings=run_checks(facts, *_rules(draft, content, plan, publisher)),
+        plan=plan,
         readers=readers,
         everyone=everyone,
         change=audience_change(everyone, _consent_changes()) if readers == everyone else "",
@@ -157,14 +157,14 @@ def _is_externally_checked(facts: Facts, domain: str, links: list[str]) -> bool:
 
 
 def _rules(
-    draft: Draft, content: Content, place: VersionPlan | None, publisher: uuid.UUID
+    draft: Draft, content: Content, plan: VersionPlan | None, publisher: uuid.UUID
 ) -> list[Finding]:
     """What stops it, whatever its words are."""
     found = []
-    version = place.version if place else None
+    version = plan.version if plan else None
     refusal = versions.version_refusal(draft.issue_id, version, draft.goes_to)
     if refusal:
-        fix_in = FixIn.PROGRESS if place else FixIn.NOWHERE
+        fix_in = FixIn.PROGRESS if plan else FixIn.NOWHERE
         found.append(stop("version_refused", fix_in, sentence=refusal))
     awaits = approval.approval_refusal(draft, publisher, content)
     if awaits:
@@ -176,7 +176,7 @@ def _facts(
     draft: Draft,
     content: Content,
     letter: ParsedLetter,
-    place: VersionPlan | None,
+    plan: VersionPlan | None,
     readers: int,
     outside: CachedResults,
 ) -> Facts:
@@ -202,15 +202,15 @@ def _facts(
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
-        archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
+        archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, plan), verb="would stand"),
         without_value={
             field.name: confirmed().filter(**{field.name: ""}).count() for field in fields
         },
         recent_duplicates=_recent_duplicates(draft, content, sending.now),
         other_issues=_other_issues_sending(draft),
         overlap_warnings=tuple(
-            versions.overlap_warnings(place.newest.issue_id, place.version, draft.goes_to)
-            if place
+            versions.overlap_warnings(plan.newest.issue_id, plan.version, draft.goes_to)
+            if plan
             else ()
         ),
         test=_sent_test_letter(content),

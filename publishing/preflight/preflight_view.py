@@ -153,7 +153,7 @@ def publication_facts(checked: PreflightResult) -> dict[str, Any]:
         "kilobytes": kilobytes(MailParts(facts.html_mail, facts.text_mail).size),
         "digest": digest,
         "digest_shown": f"{digest[:8]} {digest[8:16]}…",
-        "issue_title": checked.place.newest.title if checked.place else "",
+        "issue_title": checked.plan.newest.title if checked.plan else "",
     }
 
 

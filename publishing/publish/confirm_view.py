@@ -148,7 +148,7 @@ def _confirm_page(
             # Finished HTML is posted to its form's own address. The form's fields have no time.
             "is_html_form": checked.draft.format == Draft.Format.HTML and when.moment is None,
             "html_form_fields": _html_form_fields(checked),
-            "archived": archive_sentence(unlisted=is_to_be_unlisted(checked.draft, checked.place)),
+            "archived": archive_sentence(unlisted=is_to_be_unlisted(checked.draft, checked.plan)),
         },
     )
 
