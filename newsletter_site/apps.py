@@ -1,10 +1,10 @@
-"""The site: where the apps are joined to one another."""
+"""The app of the site, which joins the other apps."""
 
 from django.apps import AppConfig
 
 
 class NewsletterSiteConfig(AppConfig):
-    """Joins delivery to the apps it may not import (see newsletter_site/wiring.py)."""
+    """Registers hooks of the apps (newsletter_site/wiring.py) and listens to signals."""
 
     name = "newsletter_site"
     verbose_name = "People"
@@ -14,5 +14,5 @@ class NewsletterSiteConfig(AppConfig):
         from newsletter_site.logs import requests
         from newsletter_site.sign_in import throttle  # noqa: F401 -- it listens to signals
 
-        wiring.join()
+        wiring.register_hooks()
         requests.connect_signals()

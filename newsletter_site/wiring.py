@@ -17,7 +17,7 @@ from subscribers.importing import background, expire_uploads
 from subscribers.signup import expire_unconfirmed
 
 
-def join() -> None:
+def register_hooks() -> None:
     """Register hooks, and the tasks that a worker runs besides delivery."""
     readers.register(RegisteredReaders())
     background_tasks.register_background_task(

@@ -16,7 +16,7 @@ from django.db import connection
 
 from delivery.models import Attempt
 from delivery.worker.step import Dispatcher
-from newsletter_site.wiring import join
+from newsletter_site.wiring import register_hooks
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 
@@ -44,7 +44,7 @@ def hands(newsroom: Newsroom, settings: Any) -> Iterator[Dispatcher]:
     with SandboxServer() as provider:
         settings.POSTMARK_BASE_URL = provider.url
         settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        join()
+        register_hooks()
         yield newsroom.dispatcher()
 
 
