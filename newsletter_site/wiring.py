@@ -10,7 +10,7 @@ from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
-from publishing.actions.start_scheduled import CHORE, RegisteredStarter
+from publishing.actions.start_scheduled import START_TASK, RegisteredStarter
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import background, expire_uploads
@@ -36,7 +36,7 @@ def register_hooks() -> None:
     )
     background_tasks.register_task("files that nobody imported", expire_uploads.expire_file)
     background_tasks.register_background_task(PROVIDER_TASKS)
-    background_tasks.register_background_task(CHORE)
+    background_tasks.register_background_task(START_TASK)
     background_tasks.register_background_task(daily_prune.DAILY_PRUNE)
     start_scheduled.register(RegisteredStarter())
     bearer.register(find_caller)

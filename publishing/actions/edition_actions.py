@@ -20,7 +20,7 @@ from delivery.interface import batch_size_for, control, scheduled_editions, toge
 from delivery.models import Edition
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
-from publishing.actions.start_scheduled import confirmed_now, start_now
+from publishing.actions.start_scheduled import count_audience_now, start_now
 from publishing.drafts.restore_draft import restore_draft
 from publishing.editions.status import EditionStatus, load_status
 from publishing.permissions import MAY_ACT
@@ -128,7 +128,7 @@ def readers_now(status: EditionStatus) -> int:
     if not _is_scheduled(status):
         return status.books.audience
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.books.edition)
-    return confirmed_now(status.books.issue, status.books.version, goes_to)
+    return count_audience_now(status.books.issue, status.books.version, goes_to)
 
 
 _ENDED = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})

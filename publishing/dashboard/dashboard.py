@@ -27,7 +27,7 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.health import HealthLine
 from delivery.reports.read_health import read_health
 from delivery.rules.edition_state import EditionState
-from publishing.actions import start_scheduled
+from publishing.actions.start_scheduled import count_audience_now
 from publishing.activity.activity_log import activities_for, topics_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
@@ -255,7 +255,7 @@ def _draft_row(draft: Draft, *, is_approved: bool) -> dict[str, Any]:
 def _scheduled_row(row: IssueRow, now_confirmed: int) -> ScheduledRow:
     edition, readers = row.edition, now_confirmed
     if edition.goes_to != EVERYONE:
-        readers = start_scheduled.confirmed_now(edition.issue_id, edition.version, edition.goes_to)
+        readers = count_audience_now(edition.issue_id, edition.version, edition.goes_to)
     return ScheduledRow(row, _goes_out(edition), readers)
 
 

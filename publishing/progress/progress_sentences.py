@@ -5,7 +5,7 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock, counted_copies, counted_readers
-from delivery.interface import Reason, ReasonCode, reason_sentence
+from delivery.interface import ReasonCode
 from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
@@ -28,9 +28,10 @@ def how_far(status: EditionStatus) -> str:
 
 
 def _late_start(status: EditionStatus) -> str:
-    """That it started late; not where the reason of a pause says so."""
+    """That it started late, unless the reason of its pause says so."""
     books = status.books
-    if books.scheduled is None or not books.has_started or books.scheduled.words in status.reason:
+    is_said = status.why is not None and status.why.code == ReasonCode.STARTED_LATE
+    if books.scheduled is None or not books.has_started or is_said:
         return ""
     return late_start_sentence(books.scheduled, books.published_at)
 
@@ -69,8 +70,8 @@ def held_sentence(books: EditionCounts, zone: ZoneInfo) -> str:
 
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
     """Why an edition that is being sent is slow; empty if nothing is stuck."""
-    reason = status.reason_in(zone)
-    return "" if reason == reason_sentence(Reason.of(ReasonCode.SENDING)) else reason
+    is_stuck = status.why is None or status.why.code != ReasonCode.SENDING
+    return status.reason_in(zone) if is_stuck else ""
 
 
 def _without(books: EditionCounts) -> int:

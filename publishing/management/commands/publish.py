@@ -18,7 +18,6 @@ from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
 from delivery.rules.scheduled_time import Moment
 from idempotency.key import InvalidKey, read_key
-from publishing.actions.start_scheduled import waits_for_its_time
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
@@ -32,7 +31,7 @@ from publishing.publish.publish import (
     has_content,
     publish,
 )
-from publishing.scheduling.local_time import InvalidMomentError, read_moment
+from publishing.scheduling.local_time import InvalidMomentError, read_moment, scheduled_moment
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -162,7 +161,7 @@ def _remarks(
     if not published.created and unlisted and not edition.issue.unlisted:
         sentences.append(f"“{edition.title}” is listed in the archive and stays so.")
     if edition.control == Edition.Control.SCHEDULED:
-        sentences.append(waits_for_its_time(edition))
+        sentences.append(_scheduled_sentence(edition))
     elif not edition.audience:
         sentences.append(ARCHIVE_ONLY if edition.goes_to == NOBODY else to_nobody(edition))
     if published.created and edition.version > 1:
@@ -264,3 +263,14 @@ def _author(username: str | None) -> uuid.UUID:
         found = "no superuser" if not superusers else "more than one superuser"
         raise CommandError(f"There is {found}; name the author with --author USERNAME.")
     return superusers[0].pk
+
+
+def _scheduled_sentence(edition: Edition) -> str:
+    moment = scheduled_moment(edition)
+    when = moment.words if moment else "at its time"
+    if edition.goes_to == NOBODY:
+        return f"Scheduled. It appears in the archive {when} and is not mailed."
+    return (
+        f"Scheduled. It goes out {when}, to {AUDIENCE_WORDS[edition.goes_to]} by then. Until then "
+        "it can be called back."
+    )

@@ -26,13 +26,13 @@ an approval goes with the right of its giver
     second_of: if «second is not None and not may(second, PUBLISH) → False»:
     test_a_second_who_may_no_longer_publish_is_none
 a page of the desk is open to those with its permission alone
-    _guarded.guarded: «raise PermissionDenied(f"{refusal} Ask an operator for it.") → pass»
+    Guard.__call__.guarded: «raise PermissionDenied(self._refusal) → pass»
     test_an_address_is_open_to_its_groups_and_to_nobody_else[desk:write]
 a newsletter without a name of its own is said to whoever may name it
-    _needs_of_the_newsletter: if «newsletter.is_named or not viewer.names → True»:
+    desk_facts: if «viewer.names and not newsletter.is_named → False»:
     test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own
 only who may name the newsletter is asked to
-    _needs_of_the_newsletter: if newsletter.is_named «or not viewer.names»:
+    desk_facts: if «viewer.names and» not newsletter.is_named:
     test_of_the_name_the_desk_asks_nobody_who_may_not_change_it
 the check of a draft says that the newsletter has no name of its own
     _newsletter: if «not facts.is_named → False»:

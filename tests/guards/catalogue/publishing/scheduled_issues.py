@@ -40,7 +40,7 @@ a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]
 what is very late waits for a person
-    _hold_back_if_late: if «paused → False»:
+    _pause_if_late: if «paused → False»:
     test_too_late_it_is_published_but_waits_for_a_person
 what has started keeps its time
     move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
