@@ -1,8 +1,7 @@
 """
-Which database this is, and what happens when it is another than the workers knew.
+Detects a restored database: its stored identity differs from the server's.
 
-A backup brings its tables along, and with them the identity that was stored; the server tells its
-own. While the two differ no batch can be claimed for a call, and whoever notices stops every open
+While the two differ no batch can be claimed, and the first process that notices stops every open
 edition until it is reconciled (docs/decisions/0012-a-restored-backup.md).
 """
 
@@ -28,7 +27,7 @@ from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)
 
-# Batches of before the restore were claimed under epochs that this database may give out again. No
+# Batches were claimed before the restore under epochs that this database may give out again. No
 # batch is claimed so many times between a backup and its restore.
 EPOCH_GAP = 1_000_000
 
@@ -36,10 +35,10 @@ EPOCH_GAP = 1_000_000
 @dataclass(frozen=True, slots=True)
 class IdentityCheck:
     """
-    What a look at the database's identity led to.
+    The result of a check of the database's identity.
 
-    `is_new` if none was stored; `is_another` if it was that of another database, and then `stopped`
-    are the editions that have to be reconciled. `untold` names what this server refuses to tell.
+    `is_new`: none was stored. `is_another`: another database's was stored; `stopped` are the
+    editions to reconcile. `untold` names what this server does not reveal.
     """
 
     is_new: bool = False
@@ -50,15 +49,15 @@ class IdentityCheck:
 
 def check_identity() -> IdentityCheck:
     """
-    Compare the database's identity with the one that is stored, and store it.
+    Compare the database's identity with the stored one, and store it.
 
-    Where it is another one, every open edition stops in the same transaction, so that no worker
-    can claim a batch of it before the stop. Looking costs one statement while nothing has changed.
+    If it differs, every open edition stops in the same transaction, before a worker can claim a
+    batch of it. One statement while nothing has changed.
     """
     with short_transaction() as cursor:
-        known = _compare_identity(cursor, lock=False)
-        if known is not None and not known.is_another and not known.has_more_to_store:
-            return IdentityCheck(untold=known.untold)
+        stored = _compare_identity(cursor, lock=False)
+        if stored is not None and not stored.is_another and not stored.has_more_to_store:
+            return IdentityCheck(untold=stored.untold)
         is_new, found = _lock_identity(cursor)
         stopped: tuple[int, ...] = ()
         if found.is_another:
@@ -66,7 +65,7 @@ def check_identity() -> IdentityCheck:
             logger.critical(
                 "this database is not the one that was known (%s): %d open editions stop until "
                 "they are reconciled; run ./homing reconcile",
-                found.what_differs,
+                found.difference,
                 len(stopped),
             )
         _store(cursor)
@@ -77,10 +76,10 @@ def check_identity() -> IdentityCheck:
 
 def declare_restored() -> tuple[int, ...]:
     """
-    Do what `notice` does when the database is another one, because a person says that it is.
+    Treat the database as restored, because an operator says so; return the editions to reconcile.
 
-    For what cannot be noticed: files of the same server that were put back, tables that were
-    restored into the same database. Returns the editions that have to be reconciled.
+    For what cannot be detected: files of the same server, or tables in the same database, that were
+    restored.
     """
     with short_transaction() as cursor:
         _lock_identity(cursor)
@@ -92,11 +91,7 @@ def declare_restored() -> tuple[int, ...]:
 
 
 def short_name(cursor: CursorWrapper) -> str:
-    """
-    A name for this database as it goes on since it was last found to be another, or declared so.
-
-    What is counted in it goes back when a backup is restored; then it has another name.
-    """
+    """A name for this database that changes whenever it is found or declared to be restored."""
     cursor.execute(
         """
         SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
@@ -113,16 +108,17 @@ class _StoredIdentity:
 
     is_another: bool
     has_more_to_store: bool
-    what_differs: str
+    difference: str
     untold: tuple[str, ...]
 
 
 def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
     """
-    Lock the identity's row, and look; whether the row is new. Always before any edition, so that
-    whoever notices and whoever declares a restore cannot wait for each other.
+    Lock the identity's row and compare; return whether the row is new, and the comparison.
+
+    Always before any edition, so that a check and a declared restore cannot deadlock.
     """
-    # A row to lock, also for the first look of all: two workers may start at once.
+    # Insert a row to lock: two workers may start at once.
     cursor.execute(
         """
         INSERT INTO database_identity (id, system_identifier, timeline, database, since)
@@ -153,10 +149,10 @@ def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> _StoredIdentity |
     row = cursor.fetchone()
     if row is None:
         return None
-    is_another, has_more_to_store, what_differs, no_system_identifier, no_timeline = row
+    is_another, has_more_to_store, difference, no_system_identifier, no_timeline = row
     told = (("system identifier", no_system_identifier), ("timeline", no_timeline))
     untold = tuple(name for name, is_untold in told if is_untold)
-    return _StoredIdentity(is_another, has_more_to_store, what_differs, untold)
+    return _StoredIdentity(is_another, has_more_to_store, difference, untold)
 
 
 def _store(cursor: CursorWrapper) -> None:
@@ -174,20 +170,19 @@ def _store(cursor: CursorWrapper) -> None:
 
 
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
-    """What a restored database needs, whoever says that it is one; the editions that stopped."""
+    """Prepare a restored database; return the editions that stopped."""
     readers.registered().reserve_ids()
     leave_a_gap_in_numbers()
-    # Who left since the backup stands on the provider's list: it is read at once.
+    # Readers who left since the backup are on the provider's list.
     make_due(cursor, polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)
 
 
 def _analyse() -> None:
     """
-    Gather planner statistics for tables that have none, as after a restored dump.
+    Gather planner statistics for tables without any, as after a restored dump.
 
-    Each table is locked on its own, and only against vacuum. A table that is being vacuumed, or
-    that this role does not own, is skipped.
+    Tables that are being vacuumed, or that this role does not own, are skipped.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -204,11 +199,11 @@ def _analyse() -> None:
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     """
-    Have every edition that is not done reconciled before anything more of it goes out.
+    Stop every open edition until it is reconciled.
 
-    A running one stops, and goes on when it is reconciled. One that a person paused or closed, or
-    that a fault stopped, stays what it is; what was cancelled sends nothing more anyway. One that
-    waits for its time may have gone out after the backup was taken.
+    A running one stops and continues when it is reconciled. A paused, closed or stopped one keeps
+    its state; a cancelled one sends nothing more. A scheduled one may have gone out after the
+    backup.
     """
     cursor.execute(
         f"""

@@ -1,8 +1,8 @@
 """
-Brings the provider's record of an edition into the books.
+Loads editions to reconcile, and records what the provider shows.
 
-Every acceptance is kept as evidence and settled by it; nothing here sends, resends or marks
-anything as not sent. A batch under a lease is left to its holder, which meets the evidence.
+Every acceptance becomes evidence, and deliveries are settled by it. Nothing here sends, or marks a
+delivery as not sent. A leased batch is left to its worker, which finds the evidence.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ from delivery.rules.edition_state import restored
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 
-# Deliveries read at a time, in the order of their key.
+# Deliveries read at a time.
 READ_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class EditionRecord:
     """
-    An edition whose record is walked.
+    An edition to reconcile.
 
-    `backup_not_before` is the latest moment before `unreconciled_since` at which this database
-    knows of a call, or else when the edition was published. One that `has_ended` sends nothing
-    more, whatever is found. One that `is_scheduled` is taken for one that nobody has a copy of; of
-    it `published_at` is when it was scheduled.
+    `backup_not_before` is the time of the last call before `unreconciled_since` that this database
+    knows, or else of publishing. One that `has_ended` sends nothing more. One that `is_scheduled`
+    has no deliveries yet; its `published_at` is when it was scheduled.
     """
 
     edition: int
@@ -59,9 +58,8 @@ class EditionRecord:
 
 def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
     """
-    All editions of an issue; without one, those that are open, that are not reconciled, or that
-    had a call since the provider's memory begins. Never one whose copies are dropped: there is
-    nothing to compare, and the provider has forgotten them as well.
+    Load the editions of an issue; without one, those that are open, unreconciled, or had a call
+    within the provider's retention. Editions whose deliveries are dropped are left out.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -90,14 +88,14 @@ def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[Editi
 
 
 def load_versions(issue: uuid.UUID) -> set[int]:
-    """All versions of an issue that this database knows, walked or not."""
+    """Load all versions of an issue."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT version FROM edition WHERE issue_id = %s", [issue])
         return {row[0] for row in cursor.fetchall()}
 
 
 def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
-    """The versions of an issue before this one whose readers a restore left unknown."""
+    """Load the earlier versions whose audience is unknown after a restore."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -112,7 +110,7 @@ def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
 
 
 def database_time() -> datetime:
-    """The database's clock, which is the only one that decides."""
+    """The database's time."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
@@ -120,7 +118,7 @@ def database_time() -> datetime:
 
 
 def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
-    """The last attempt that was accepted on a stream, and when it began; None if none was."""
+    """Find the last accepted attempt on a stream, and when it began."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -136,33 +134,33 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 # --- What was found -------------------------------------------------------------------------------
 
 
-def load_recorded(walked: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
-    """What the rows of these recipients say. Who has no delivery is not in it."""
+def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
+    """Load the deliveries of these recipients, where they have one."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT recipient_id, outcome, provider_message_id FROM delivery
             WHERE issue_id = %s AND version = %s AND recipient_id = ANY(%s)
             """,
-            [walked.issue, walked.version, list(recipients)],
+            [record.issue, record.version, list(recipients)],
         )
         return {row[0]: RecordedDelivery(row[1], row[2]) for row in cursor.fetchall()}
 
 
-def settle_found(walked: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
+def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
     """
-    Keep what the provider is found to have accepted, and settle by it; return how many settled.
+    Record what the provider accepted, and settle by it; return how many were settled.
 
-    A second copy raises its alarm and stops the edition.
+    A second acceptance raises an alarm and stops the edition.
     """
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
     for recipient, listed in sorted(news, key=_earliest_first):
         by_attempt[_attempt(listed)].append((recipient, Sent(listed.message_id, listed.at)))
     with short_transaction() as cursor:
-        lock_edition(cursor, walked.edition)
+        lock_edition(cursor, record.edition)
         for attempt, acceptances in by_attempt.items():
-            record_acceptances(cursor, walked.edition, attempt, acceptances, Evidence.Source.LOOKUP)
-        return settle_by_evidence(cursor, walked.edition, [recipient for recipient, _ in news])
+            record_acceptances(cursor, record.edition, attempt, acceptances, Evidence.Source.LOOKUP)
+        return settle_by_evidence(cursor, record.edition, [recipient for recipient, _ in news])
 
 
 def _earliest_first(found: tuple[int, Found]) -> tuple[bool, float, str]:
@@ -180,22 +178,22 @@ def _attempt(listed: Found) -> uuid.UUID | None:
 # --- What was not found ---------------------------------------------------------------------------
 
 
-def iter_sent(walked: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
-    """Recipients whose copy is recorded as sent, and when, a stretch at a time."""
-    yield from _iter_recipients(walked, ["sent"])
+def iter_sent(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
+    """Yield chunks of recipients whose delivery is recorded as sent, and when."""
+    yield from _iter_recipients(record, ["sent"])
 
 
-def iter_open(walked: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
+def iter_open(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
     """
-    Recipients whose copy waits or is in doubt, a stretch at a time; the times say nothing.
+    Yield chunks of recipients whose delivery is waiting or unknown; the times are meaningless.
 
-    Of an edition that has ended also those whose copy was withdrawn.
+    Of an edition that has ended also withdrawn ones.
     """
-    yield from _iter_recipients(walked, ["waiting", "unknown", *["withdrawn"] * walked.has_ended])
+    yield from _iter_recipients(record, ["waiting", "unknown", *["withdrawn"] * record.has_ended])
 
 
 def _iter_recipients(
-    walked: EditionRecord, outcomes: list[str]
+    record: EditionRecord, outcomes: list[str]
 ) -> Iterator[list[tuple[int, datetime]]]:
     after = 0
     while True:
@@ -206,7 +204,7 @@ def _iter_recipients(
                 WHERE issue_id = %s AND version = %s AND recipient_id > %s AND outcome = ANY(%s)
                 ORDER BY recipient_id LIMIT %s
                 """,
-                [walked.issue, walked.version, after, outcomes, READ_AT_ONCE],
+                [record.issue, record.version, after, outcomes, READ_AT_ONCE],
             )
             rows = [(row[0], row[1]) for row in cursor.fetchall()]
         if rows:
@@ -216,42 +214,42 @@ def _iter_recipients(
         after = rows[-1][0]
 
 
-def load_alarmed(walked: EditionRecord, keys: Sequence[str]) -> set[str]:
-    """Which of these delivery keys have an alarm already that the provider does not show them."""
+def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
+    """Return the delivery keys that have an alarm because the provider does not show them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT about FROM alarm WHERE edition_id = %s AND kind = %s AND about = ANY(%s)",
-            [walked.edition, Alarm.Kind.NOT_AT_PROVIDER.value, list(keys)],
+            [record.edition, Alarm.Kind.NOT_AT_PROVIDER.value, list(keys)],
         )
         return {row[0] for row in cursor.fetchall()}
 
 
-def raise_missing(walked: EditionRecord, key: str, recipient: int) -> bool:
+def raise_missing(record: EditionRecord, key: str, recipient: int) -> bool:
     """
-    Put it on record that the provider does not show what is recorded as sent.
+    Raise an alarm that the provider does not show what is recorded as sent.
 
-    It is not sent again: our record has evidence, and the provider's silence is none.
+    It is not sent again: our record has evidence of its acceptance.
     """
     with short_transaction() as cursor:
-        lock_edition(cursor, walked.edition)
+        lock_edition(cursor, record.edition)
         return raise_alarm(
             cursor,
-            walked.edition,
+            record.edition,
             Alarm.Kind.NOT_AT_PROVIDER,
             key,
             Reason.of(ReasonCode.NOT_AT_PROVIDER, recipient=recipient),
         )
 
 
-def quarantine_bare_marks(walked: EditionRecord) -> int:
+def quarantine_bare_marks(record: EditionRecord) -> int:
     """
-    Have workers ask about every waiting copy that bears a time or an id without being settled.
+    Quarantine waiting deliveries with a sent time or provider id; return how many.
 
-    Each raises an alarm. What a worker holds is left to it: it sets marks aside when a call would
-    start. Returns how many were set aside.
+    Each raises an alarm, and workers look it up. A leased batch is left to its worker, which does
+    the same before a call.
     """
     with short_transaction() as cursor:
-        lock_edition(cursor, walked.edition)
+        lock_edition(cursor, record.edition)
         cursor.execute(
             """
             SELECT batch.id FROM batch
@@ -260,40 +258,39 @@ def quarantine_bare_marks(walked: EditionRecord) -> int:
                             AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL))
             ORDER BY id FOR UPDATE SKIP LOCKED
             """,
-            {"edition": walked.edition},
+            {"edition": record.edition},
         )
         batches = [row[0] for row in cursor.fetchall()]
         aside = 0
         for batch in batches:
-            aside += quarantine_marked(cursor, walked.edition, batch=batch)
+            aside += quarantine_marked(cursor, record.edition, batch=batch)
             end_settled_batch(cursor, batch)
     return aside
 
 
-# --- Going on -------------------------------------------------------------------------------------
+# --- Ending ---------------------------------------------------------------------------------------
 
 
-def count_duplicates(walked: EditionRecord) -> int:
-    """How many copies were accepted on top of the first, as the alarms say."""
+def count_duplicates(record: EditionRecord) -> int:
+    """Count the second acceptances, by their alarms."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM alarm WHERE edition_id = %s AND kind = %s",
-            [walked.edition, Alarm.Kind.ACCEPTED_TWICE.value],
+            [record.edition, Alarm.Kind.ACCEPTED_TWICE.value],
         )
         (count,) = cursor.fetchone()
     return int(count)
 
 
-def end_reconciliation(walked: EditionRecord) -> bool:
+def end_reconciliation(record: EditionRecord) -> bool:
     """
-    The provider's record is in the books: the edition becomes what it was before.
+    Mark the edition as reconciled, and resume it if the restore had stopped it.
 
-    What ran goes on, what a person had paused or a fault had stopped stays so, and what was found
-    to have gone out twice waits for a person. False if it was found restored once more meanwhile,
-    or if it is scheduled for readers of whom an unreconciled version before it may know more.
+    One with a second acceptance stays stopped. Returns False if the database was restored again
+    meanwhile, or if the audience of a scheduled edition depends on an unreconciled version.
     """
     with short_transaction() as cursor:
-        lock_edition(cursor, walked.edition)
+        lock_edition(cursor, record.edition)
         cursor.execute(
             """
             UPDATE edition SET unreconciled_since = NULL
@@ -304,7 +301,7 @@ def end_reconciliation(walked: EditionRecord) -> bool:
                                      AND earlier.version < edition.version
                                      AND earlier.unreconciled_since IS NOT NULL))
             """,
-            [walked.edition, walked.unreconciled_since],
+            [record.edition, record.unreconciled_since],
         )
         if cursor.rowcount == 0:
             return False
@@ -313,7 +310,7 @@ def end_reconciliation(walked: EditionRecord) -> bool:
             SELECT EXISTS (SELECT FROM alarm WHERE edition_id = %s AND kind = %s
                                                AND raised_at >= %s)
             """,
-            [walked.edition, Alarm.Kind.ACCEPTED_TWICE.value, walked.unreconciled_since],
+            [record.edition, Alarm.Kind.ACCEPTED_TWICE.value, record.unreconciled_since],
         )
         (was_sent_twice,) = cursor.fetchone()
         if was_sent_twice:
@@ -324,8 +321,8 @@ def end_reconciliation(walked: EditionRecord) -> bool:
                 """,
                 [
                     Reason.of(ReasonCode.ACCEPTED_TWICE).dumps(),
-                    walked.edition,
-                    restored(walked.issue).dumps(),
+                    record.edition,
+                    restored(record.issue).dumps(),
                 ],
             )
             return True
@@ -335,8 +332,8 @@ def end_reconciliation(walked: EditionRecord) -> bool:
                    control_at = clock_timestamp()
             WHERE id = %s AND control = 'stopped' AND control_reason = %s
             """,
-            [walked.edition, restored(walked.issue).dumps()],
+            [record.edition, restored(record.issue).dumps()],
         )
         if cursor.rowcount:
-            resume_batches(cursor, walked.edition)
+            resume_batches(cursor, record.edition)
     return True

@@ -1,8 +1,8 @@
 """
-One round of reconciling: the provider's record of one issue on one stream, beside ours.
+One round of reconciling: compares the provider's record of one issue on one stream with ours.
 
-Nothing is ever sent again here. What the provider has is recorded; what only we have is said; and
-an edition of a restored database goes on once the search covers the rest of it.
+What the provider has is recorded, what only we have raises an alarm, and nothing is sent again. An
+edition of a restored database continues once the search covers the rest of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from delivery.rules.delivery_key import DeliveryKey, read
 
 logger = logging.getLogger(__name__)
 
-# Copies asked about one by one in a round; more are left to the next.
+# Deliveries looked up one by one in a round; more are left to the next.
 MAX_SINGLE_LOOKUPS = 5_000
 
 
@@ -55,9 +55,9 @@ class RoundReport:
     """
     What a round found.
 
-    `obstacles` are by edition; one that is reconciled has none. `unknown` are
-    messages of versions that this database does not know, by version. `too_fresh` counts copies
-    that are recorded as sent and not shown yet; a walk from `again_at` on can judge them.
+    `obstacles` are by edition; a reconciled one has none. `unknown` counts messages of versions
+    that this database does not know. `too_fresh` counts deliveries that are recorded as sent and
+    not shown yet; a walk from `again_at` on can judge them.
     """
 
     found: int = 0
@@ -118,21 +118,21 @@ class ReconcileRound:
             newest_shown_at=self._newest,
         )
         for walked in self._editions.values():
-            self._balances(walked, self._settle, walked_at, coverage)
+            self._do_for(walked, self._settle, walked_at, coverage)
             self.report.twice += record_findings.count_duplicates(walked)
         return self.report
 
     def _settle(self, walked: EditionRecord, walked_at: datetime, coverage: SearchCoverage) -> None:
         self.report.aside += record_findings.quarantine_bare_marks(walked)
-        self._ask_about_the_missing(walked, coverage)
+        self._look_up_missing(walked, coverage)
         if walked.unreconciled_since is not None:
             self._end(walked, walked.unreconciled_since, walked_at, coverage)
 
-    def _balances(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
+    def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """
-        Do this about an edition, unless its books do not balance; whether it was done.
+        Do this for an edition; return False if its counts do not balance.
 
-        The tables refuse what contradicts itself. That edition is left then; the others go on.
+        The tables refuse contradictions. That edition is left out; the others continue.
         """
         if walked.edition in self.report.obstacles:
             return False
@@ -140,10 +140,10 @@ class ReconcileRound:
         try:
             do(walked, *what)
         except OperationalError:
-            # The database is away or busy, which says nothing about the books.
+            # The database is away or busy.
             raise
         except DatabaseError as error:
-            # Its own words may repeat a row.
+            # Its message may repeat a row.
             logger.error(
                 "edition %d does not balance: the database said %s",
                 walked.edition,
@@ -169,7 +169,7 @@ class ReconcileRound:
                 key = read(listed.delivery)
                 # How the search compares is not documented: each hit is compared here again.
                 if key is None or key.issue != self._issue or key.version not in self._editions:
-                    is_new = self._count_apart(listed)
+                    is_new = self._count_other(listed)
                     if key is not None and key.issue == self._issue:
                         self.report.unknown[key.version] += is_new
                 else:
@@ -177,13 +177,13 @@ class ReconcileRound:
                 if listed.at is not None and (self._newest is None or listed.at > self._newest):
                     self._newest = listed.at
             for version, found in by_version.items():
-                if not self._balances(self._editions[version], self._take_in, found):
+                if not self._do_for(self._editions[version], self._record, found):
                     for recipient, listed in found:
                         if recipient not in self._seen[version]:
-                            self._count_apart(listed)
+                            self._count_other(listed)
             self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
 
-    def _take_in(self, walked: EditionRecord, found: Sequence[tuple[int, Found]]) -> None:
+    def _record(self, walked: EditionRecord, found: Sequence[tuple[int, Found]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and start_scheduled.registered().start_what_went_out(walked.edition):
             # It went out after the backup was taken. Now that it has an audience, what was found
@@ -200,12 +200,12 @@ class ReconcileRound:
                 self._shown += is_new
                 self.report.found += is_new
         for _, listed in comparison.news:
-            self.report.found += self._count_apart(listed)
+            self.report.found += self._count_other(listed)
         for _, listed in comparison.strangers:
-            self.report.strangers += self._count_apart(listed)
+            self.report.strangers += self._count_other(listed)
 
-    def _count_apart(self, listed: Found) -> bool:
-        """What is not simply the copy on record is rare, and counted by its id."""
+    def _count_other(self, listed: Found) -> bool:
+        """Count a message that is not the recorded one, once by its id."""
         if listed.message_id in self._others:
             return False
         self._others.add(listed.message_id)
@@ -214,8 +214,8 @@ class ReconcileRound:
 
     # --- What it does not show --------------------------------------------------------------------
 
-    def _ask_about_the_missing(self, walked: EditionRecord, coverage: SearchCoverage) -> None:
-        """Recorded as sent, and not shown: asked about one by one before anything is said."""
+    def _look_up_missing(self, walked: EditionRecord, coverage: SearchCoverage) -> None:
+        """Look up one by one what is recorded as sent and was not shown."""
         for stretch in record_findings.iter_sent(walked):
             unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
             self._count_too_fresh(
@@ -231,7 +231,7 @@ class ReconcileRound:
                     self.report.missing += 1
                 elif self._asked >= MAX_SINGLE_LOOKUPS:
                     self.report.not_asked += 1
-                elif not self._ask(walked, recipient):
+                elif not self._look_up(walked, recipient):
                     self.report.missing += 1
                     record_findings.raise_missing(walked, key, recipient)
 
@@ -242,21 +242,21 @@ class ReconcileRound:
         self.report.too_fresh += len(sent_at)
         self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
 
-    def _ask_about_the_open(self, walked: EditionRecord) -> bool:
+    def _look_up_open(self, walked: EditionRecord) -> bool:
         """
-        Ask about each copy that waits or is in doubt: for a record that cannot be walked whole.
+        Look up each open delivery, if the record could not be read whole.
 
-        False if there are too many of them.
+        Returns False if there are too many of them.
         """
         for stretch in record_findings.iter_open(walked):
             for recipient, _ in stretch:
                 if self._asked >= MAX_SINGLE_LOOKUPS:
                     return False
-                self._ask(walked, recipient)
+                self._look_up(walked, recipient)
         return True
 
-    def _ask(self, walked: EditionRecord, recipient: int) -> bool:
-        """Whether the provider shows a message under this very key; what it shows is recorded."""
+    def _look_up(self, walked: EditionRecord, recipient: int) -> bool:
+        """Look up one delivery, and record what is shown; return whether anything is."""
         self._asked += 1
         if self._asked % 50 == 0:
             self._tell(f"{self._asked:,} copies asked about one by one")
@@ -265,7 +265,7 @@ class ReconcileRound:
             for one in self._search.about("delivery", self._key(walked, recipient))
         ]
         if found:
-            self._take_in(walked, found)
+            self._record(walked, found)
         return bool(found)
 
     @staticmethod
@@ -286,7 +286,7 @@ class ReconcileRound:
             deadline_s=self._settings.deadline_s,
             last_lookup_after_s=self._settings.last_lookup_after_s,
         )
-        was_all_shown = self._shown >= self._total or self._ask_about_the_open(walked)
+        was_all_shown = self._shown >= self._total or self._look_up_open(walked)
         # What has ended sends nothing more: what nobody can tell any longer stays as it is.
         obstacle = find_obstacle(
             was_all_shown=was_all_shown or walked.has_ended,

@@ -24,10 +24,10 @@ from delivery.reconcile.round import ReconcileRound, RoundReport, SearchLimits
 from delivery.reconcile.walk import PatientSearch
 from delivery.rules.retries import delay_after
 
-# A search that lags or hides something is walked again so often, with growing pauses.
-MOST_ROUNDS_WITHOUT_PROGRESS = 6
-# While it waits it says so now and then, and looks at the database's clock again.
-LOOK_EVERY_S = 5.0
+# A search that lags or hides something is walked again so often, with backoff.
+MAX_ROUNDS_WITHOUT_PROGRESS = 6
+# While it waits it reports progress this often.
+REPORT_EVERY_S = 5.0
 
 Group = tuple[uuid.UUID, str]
 
@@ -35,11 +35,11 @@ Group = tuple[uuid.UUID, str]
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
     """
-    What a run found, and what keeps editions from being reconciled, if anything does.
+    What a run found, and what keeps editions from being reconciled.
 
-    `unknown` are messages of a version that this database does not know, with an edition of the
-    same issue that it does: edition, version, how many. `again_at`: when a later run can judge what
-    this one could not; None if it judged all.
+    `unknown` are messages of a version that this database does not know: a known edition of the
+    same issue, the version, how many. `again_at`: when a later run can judge what this one could
+    not.
     """
 
     editions: int
@@ -57,8 +57,8 @@ def reconcile(
     """
     Reconcile an issue's editions, or all that may differ from the provider's record.
 
-    Where something is worth waiting for and `waits`, waits and walks again. Raises
-    `SearchUnavailableError` if the provider cannot be asked; what was recorded until then stays.
+    With `waits`, waits and walks again where that may help. Raises `SearchUnavailableError` if the
+    provider cannot be asked; what was recorded until then stays.
     """
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)
@@ -70,7 +70,7 @@ def reconcile(
     counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
     tell(f"Comparing {counted} with Postmark's record.")
     while True:
-        # What is worth waiting for is walked again, or somebody else has seen to it.
+        # What is worth waiting for is walked again, or reconciled by another run.
         in_the_way = {
             edition: found
             for edition, found in in_the_way.items()
@@ -93,13 +93,13 @@ def reconcile(
         pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
         if not pause_s:
             setbacks += 1
-        if not worth_it or not waits or setbacks > MOST_ROUNDS_WITHOUT_PROGRESS:
+        if not worth_it or not waits or setbacks > MAX_ROUNDS_WITHOUT_PROGRESS:
             left = [(one, obstacle) for one, obstacle, _ in in_the_way.values()]
             unknown = [
                 (first_of[group], version, count)
                 for group, report in reports.items()
                 for version, count in sorted(report.unknown.items())
-                # Nobody publishes these: a version of them comes back when it is asked for.
+                # Readers ask for these again.
                 if group[0] not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]
@@ -144,7 +144,7 @@ def _round(editions: Sequence[EditionRecord], tell: Callable[[str], None]) -> Ro
 
 
 def _pause_after(setbacks: int) -> float:
-    """Seconds; the longest of the span, because this is one command and not a crowd."""
+    """The backoff in seconds, without jitter."""
     return delay_after(setbacks - 1, 1.0, policy_from_settings())
 
 
@@ -152,4 +152,4 @@ def _wait(seconds: float, tell: Callable[[str], None]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         tell(f"Waits for {left:.0f} s more.")
-        time.sleep(min(left, LOOK_EVERY_S))
+        time.sleep(min(left, REPORT_EVERY_S))

@@ -1,8 +1,7 @@
 """
-Walks all that the provider shows under one tag, a page at a time.
+Reads everything that the provider shows under one tag, page by page.
 
-Never the database. A search that fails is asked again after a pause, and given up after a while:
-nothing is concluded from it then.
+A failed search is retried with backoff, and given up after some tries: nothing follows from it.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class SearchUnavailableError(Exception):
 
 
 class PatientSearch:
-    """The provider's search on one stream, asked with patience."""
+    """The provider's search on one stream, with retries."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class PatientSearch:
                 deadline_at_s=now_s() + self._postmark.deadline_s,
             )
 
-        return self._patiently(ask)
+        return self._with_retries(ask)
 
     def about(self, field_name: str, value: str) -> Sequence[Found]:
         """All messages whose metadata has this. Raises `SearchUnavailableError`."""
@@ -76,9 +75,9 @@ class PatientSearch:
                 deadline_at_s=now_s() + self._postmark.deadline_s,
             )
 
-        return self._patiently(ask).found
+        return self._with_retries(ask).found
 
-    def _patiently(self, ask: Callable[[], Answer | NoInformation]) -> Answer:
+    def _with_retries(self, ask: Callable[[], Answer | NoInformation]) -> Answer:
         tries = 0
         while isinstance(answer := ask(), NoInformation):
             tries += 1
@@ -92,11 +91,10 @@ class PatientSearch:
 
 def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Found], int]]:
     """
-    Every page of what bears the tag, each with how many there are by the search's first account.
+    Yield every page of messages with the tag, each with the total of the first search.
 
-    More than can be paged through is cut into windows of time, the earliest first. Neighbours
-    share their border, so that a message can come twice; a second that holds too many is shown as
-    far as it can be.
+    More than can be paged through is split into windows of time, the earliest first. Neighbours
+    share their border, so a message can come twice. A second with too many is shown in part.
     """
     whole = search.page({"tag": tag}, 0)
     to_do: list[tuple[Window, Page | None]] = [(Window(), whole)]

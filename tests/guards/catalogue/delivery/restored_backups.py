@@ -114,7 +114,7 @@ versions of an issue are told apart
         self._editions»:
     test_versions_of_an_issue_are_told_apart
 what is recorded and not shown raises an alarm
-    ReconcileRound._ask_about_the_missing: «reconcile.raise_missing(walked, key, recipient) → pass»
+    ReconcileRound._look_up_missing: «record_findings.raise_missing(walked, key, recipient) → pass»
     test_copies_that_are_not_shown_raise_an_alarm
 a search that lags raises no alarm about missing copies
     ReconcileRound.run: last_accepted_at=«last[1] if last else» None
@@ -132,7 +132,7 @@ a version that only the provider knows waits for a person
     Command.handle: or outcome.obstacles «or outcome.unknown»:
     test_an_unknown_version_is_said_and_told_apart
 books that do not balance hold up no other edition
-    ReconcileRound._balances: except «DatabaseError → ZeroDivisionError» as error: logger
+    ReconcileRound._do_for: except «DatabaseError → ZeroDivisionError» as error: logger
     test_books_out_of_balance_hold_up_no_other
 
 # --- Going on ---

@@ -29,7 +29,7 @@ what waits for its time waits for its reconciliation as well
     test_what_went_out_after_the_backup_goes_to_nobody_twice
     test_in_a_database_that_is_another_it_does_not_start
 what went out after the backup is found to have
-    ReconcileRound._take_in: «walked.is_scheduled and
+    ReconcileRound._record: «walked.is_scheduled and
         starting.registered().start_what_went_out(walked.edition) → False»
     test_what_went_out_after_the_backup_goes_to_nobody_twice
 the provider's memory is compared with when an issue was scheduled
