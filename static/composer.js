@@ -1,8 +1,9 @@
-// The composer: joins its parts. That a save never takes another's place is the server's doing.
+// Joins the parts of the composer. The server keeps a save from replacing another.
 import { Device } from "./composer/device.js";
 import { Pictures } from "./composer/pictures.js";
 import { Preview } from "./composer/preview.js";
-import { Saving, ask, token, whyNot } from "./composer/saving.js";
+import { csrfToken, post, refusalSentence } from "./composer/request.js";
+import { Saving } from "./composer/saving.js";
 import { testLetter } from "./composer/test-letter.js";
 import { TextPart } from "./composer/text-part.js";
 import { tools } from "./composer/tools.js";
@@ -17,7 +18,7 @@ const found = told.appendChild(document.createElement("div"));
 const preview = new Preview(form);
 const textPart = new TextPart(form);
 const device = new Device(form.dataset.user, form.dataset.id);
-const saving = new Saving(form, tell);
+const saving = new Saving(form, showState);
 let conflict = {};
 let leaving = false;
 let isKept = true;
@@ -40,7 +41,7 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function tell(kind, facts) {
+function showState(kind, facts) {
   const [tone, glyph, words] = STATES[kind];
   state.className = `state ${tone}`;
   state.querySelector("use").setAttribute("href", `#${glyph}`);
@@ -118,7 +119,7 @@ function notCopied(answer, facts) {
   const isSignedOut = answer?.type === "opaqueredirect";
   const sentence = isSignedOut
     ? "The copy was not saved: you are signed out. Sign in in another tab, come back and press again."
-    : (whyNot(answer, facts) ?? "The copy could not be saved just now; press again.");
+    : (refusalSentence(answer, facts) ?? "The copy could not be saved just now; press again.");
   const place = Object.assign(document.createElement("p"), { role: "alert", textContent: sentence });
   note.querySelector(".note > div").append(place);
 }
@@ -147,7 +148,7 @@ const DO = {
   copy: async () => {
     note.querySelector("[role=alert]")?.remove();
     const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
-    const answer = await ask(form.dataset.begin, fields).catch(() => null);
+    const answer = await post(form.dataset.begin, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     // An earlier press arrived, with other words, and its answer did not: these are a copy of their own.
     if (answer?.status === 409 && facts) {
@@ -183,12 +184,12 @@ form.addEventListener("click", (event) => {
 form.addEventListener("input", (event) => {
   if (event.target.id === "automatic") return;
   keep();
-  saving.touched();
+  saving.edited();
 });
 
 // Everything is saved before a button leads away; the words that go with it are those.
 function pass(button) {
-  form.elements.csrfmiddlewaretoken.value = token() || form.elements.csrfmiddlewaretoken.value;
+  form.elements.csrfmiddlewaretoken.value = csrfToken() || form.elements.csrfmiddlewaretoken.value;
   leaving = true;
   // Not at once: while a form is still being submitted, a browser takes no second submission of it.
   setTimeout(() => form.requestSubmit(button));
@@ -216,7 +217,7 @@ testLetter(form, saving);
 new Pictures(form, (sentence) => showNote("refused", { sentence }));
 if (saving.isDirty) {
   keep();
-  saving.touched();
+  saving.edited();
 }
 form.dataset.ready = "";
 

@@ -19,7 +19,7 @@ from ninja.errors import HttpError, ValidationError
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
 from api.problem import FieldError, Problem, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
-from publishing.api.router import router as issues
+from publishing.api.routing import router as issues
 from subscribers.api import import_calls, reader_calls
 
 VERSION = "1"

@@ -1,4 +1,4 @@
-"""How issues stand, what is done to them, and what became of their copies, through the API."""
+"""API calls: list issues, read status, deliveries and receipt, and act on editions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from publishing.actions.action_sentences import done_sentence, refusal_sentence
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes
-from publishing.api.addresses import THE_VERSION, address_of, edition_named
-from publishing.api.router import router
+from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.api.shapes import (
     ActionDone,
     Copy,
@@ -75,7 +74,7 @@ def list_issues(
     limit: DecimalInt = LIMIT,
     before: DecimalInt = BEFORE,
 ) -> IssuePage:
-    """The issues by their newest versions, newest first, each with how it stands."""
+    """Lists issues by their newest versions, newest first, with their status."""
     editions, following = newest_before(before, most=limit)
     return IssuePage(
         issues=[
@@ -92,7 +91,7 @@ def list_issues(
     auth=Bearer(scopes.STATUS),
     response={200: IssueStatus, **problem_responses(404)},
     operation_id="issueStatus",
-    summary="How an issue stands",
+    summary="Status of an issue",
     url_name="issue_status",
 )
 def issue_status(

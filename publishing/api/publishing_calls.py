@@ -1,4 +1,4 @@
-"""Publishing through the API: a new issue, or the next version of one."""
+"""API calls that publish a new issue or the next version of one, or reschedule it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from publishing.actions.action_sentences import refusal_sentence
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
 from publishing.api import scopes
-from publishing.api.addresses import THE_VERSION, address_of, edition_named
-from publishing.api.router import router
+from publishing.api.routing import THE_VERSION, address_of, edition_named, router
 from publishing.api.shapes import (
     Clock,
     IssueStatus,
@@ -79,8 +78,8 @@ def publish_version(
     request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
 ) -> HttpResponse:
     """
-    Publishes the next version: a correction, where an earlier one reached somebody. A version that
-    is there already sends nothing and answers with what there is.
+    Publishes the next version: a correction, if an earlier one reached somebody. A version that
+    exists sends nothing and is returned.
     """
     if not versions_of(issue).exists():
         raise ProblemError(ProblemType.NOT_FOUND, f"There is no issue {issue}.")
@@ -200,7 +199,7 @@ def _publish(
 
 
 def _moment(words: Words, *, is_known: bool) -> Moment | None:
-    """When it goes out; None for now. What stands under its key already is not judged again."""
+    """Return when it goes out; None for now. A known key accepts a time in the past."""
     if words.at is None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"

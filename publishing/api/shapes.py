@@ -1,4 +1,4 @@
-"""What calls about issues post and are told."""
+"""The bodies of requests and responses of the calls about issues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 
-# An hour more than any hold that somebody would sit out; longer is a schedule.
+# Anything longer is a schedule.
 LONGEST_HOLD_S = 86_400
 
 Version = Annotated[
@@ -106,7 +106,7 @@ class NewIssue(Words):
 
 
 class NewVersion(Words):
-    """The next version of an issue: a correction, where an earlier one reached somebody."""
+    """The next version of an issue: a correction, if an earlier one reached somebody."""
 
     version: Version
     goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = Field(
@@ -119,7 +119,7 @@ class NewVersion(Words):
 
 
 class Published(ResponseBody):
-    """What was published, in the words of `./homing publish`."""
+    """What was published, as `./homing publish` prints it."""
 
     issue: UUID = Field(examples=[ISSUE])
     version: int = Field(examples=[1])
@@ -130,7 +130,7 @@ class Published(ResponseBody):
 
 
 class IssueStatus(ResponseBody):
-    """How an edition stands, in the words of `./homing issue_status`. The counts add up."""
+    """The status of an edition, as `./homing issue_status` prints it. The counts add up."""
 
     issue: UUID = Field(examples=[ISSUE])
     version: int = Field(examples=[1])
@@ -142,7 +142,7 @@ class IssueStatus(ResponseBody):
     failed: int = Field(examples=[0])
     unknown: int = Field(examples=[0])
     waiting: int = Field(examples=[0])
-    reason: str = Field(examples=[""], description="Why it stands so, in one sentence.")
+    reason: str = Field(examples=[""], description="The reason for the state, in one sentence.")
 
 
 class ActionDone(IssueStatus):

@@ -60,7 +60,7 @@ class RescheduleForm(forms.Form):
         return found
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The time in words, with UTC; empty for now."""
         return f"{self.moment.words}." if self.moment else ""
 

@@ -1,6 +1,5 @@
-// Pictures: chosen, pasted or dropped; what stands in their place is asked for at once. The list of
-// those in the letter is read from the letter itself.
-import { ask } from "./saving.js";
+// Uploads pictures that are chosen, pasted or dropped, and lists those in the letter with their words.
+import { post } from "./request.js";
 import { insert } from "./tools.js";
 
 const IN_MARKDOWN = /!\[((?:\\.|[^\]\\])*)\]\(\s*<?([^)\s>]+)>?[^)]*\)/g;
@@ -50,32 +49,32 @@ export class Pictures {
     }
     this.file.addEventListener("change", () => {
       const [file] = this.file.files;
-      if (file) this.take(file);
+      if (file) this.upload(file);
       this.file.value = "";
     });
-    this.letter.addEventListener("paste", (event) => this.given(event, event.clipboardData));
-    this.letter.addEventListener("drop", (event) => this.given(event, event.dataTransfer));
+    this.letter.addEventListener("paste", (event) => this.receive(event, event.clipboardData));
+    this.letter.addEventListener("drop", (event) => this.receive(event, event.dataTransfer));
     this.letter.addEventListener("input", () => this.show());
     this.show();
   }
 
-  given(event, data) {
+  receive(event, data) {
     const file = [...(data?.files ?? [])].find((one) => KINDS.includes(one.type));
     if (!file) return;
     event.preventDefault();
-    this.take(file);
+    this.upload(file);
   }
 
-  async take(file) {
+  async upload(file) {
     const fields = new FormData();
     fields.append("picture", file, file.name || "picture");
-    const answer = await ask(this.form.dataset.pictures, fields).catch(() => null);
+    const answer = await post(this.form.dataset.pictures, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     if (!answer?.ok || !facts) {
       const sentence = "The picture could not be uploaded just now. The letter is as it was; choose it again.";
       return this.refused(facts?.sentence ?? sentence);
     }
-    const alt = await this.words(facts);
+    const alt = await this.askForWords(facts);
     if (alt === null) return this.letter.focus();
     const picture =
       this.form.elements.format.value === "html"
@@ -85,25 +84,17 @@ export class Pictures {
     insert(this.letter, picture);
   }
 
-  // What stands in the picture's place; null if it is not to be put into the letter.
-  words(facts) {
+  // Resolves to the words in place of the picture; null if it is not to be put into the letter.
+  askForWords(facts) {
     const field = this.dialog.querySelector("#alt_words");
     field.value = "";
-    Object.assign(this.dialog.querySelector("[data-alt-picture]"), { src: facts.address });
+    this.dialog.returnValue = "";
+    this.dialog.querySelector("[data-alt-picture]").src = facts.address;
     this.dialog.showModal();
     field.focus();
     return new Promise((resolve) => {
-      const end = (event) => {
-        const what = event.type === "keydown" ? (event.key === "Enter" ? "put" : "") : event.target.dataset.alt;
-        if (!what && event.type !== "cancel") return;
-        event.preventDefault();
-        for (const kind of ["click", "keydown", "cancel"]) this.dialog.removeEventListener(kind, end);
-        this.dialog.close();
-        resolve(what === "put" ? field.value.trim() : null);
-      };
-      this.dialog.addEventListener("click", end);
-      this.dialog.addEventListener("cancel", end);
-      this.dialog.addEventListener("keydown", (event) => event.target === field && end(event));
+      const read = () => resolve(this.dialog.returnValue === "insert" ? field.value.trim() : null);
+      this.dialog.addEventListener("close", read, { once: true });
     });
   }
 

@@ -1,10 +1,11 @@
-"""The addresses of the API that lead to editions."""
+"""The router of the calls about issues, and the addresses of editions."""
 
 from __future__ import annotations
 
 import uuid
 
 from django.urls import reverse
+from ninja import Router
 from ninja.params.functions import Query
 
 from api.problem import ProblemError, ProblemType
@@ -12,19 +13,20 @@ from delivery.models import Edition
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_edition
 
-# An action is for the version that the caller looked at, whatever was published meanwhile.
+router = Router()
+# An action is for the version that the caller saw, whatever was published meanwhile.
 THE_VERSION = Query(
     ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1
 )
 
 
 def address_of(edition: Edition) -> str:
-    """Where it is told how this edition stands."""
+    """Return the address of an edition's status."""
     return f"{reverse('api:issue_status', args=[edition.issue_id])}?version={edition.version}"
 
 
 def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
-    """The edition a call names; the newest without a version. Raises `ProblemError`."""
+    """Return the edition that a call names, the newest unless named. Raises `ProblemError`."""
     try:
         return load_edition(issue, version)
     except NoSuchEditionError as error:
