@@ -1,10 +1,10 @@
 """
 A gunicorn worker that gives a thread only to requests that have arrived.
 
-gunicorn's own `gthread` reads headers and bodies in its threads. A few clients that send slowly
-then hold all threads, and pages and probes wait. Here the event loop of the process receives
-requests. A request that the loop may not buffer is read by a thread, but by `READERS` threads at
-most, and only while it arrives fast enough.
+gunicorn's own `gthread` reads headers and bodies in its threads, so a few slow clients hold all of
+them. Its other workers need another library, or wait for the body before a refusal. Here the event
+loop of the process receives requests. Larger ones are read by at most `READERS` threads, and only
+while they arrive fast enough.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ SLOWEST_BYTES_PER_S = 50_000
 TAKEN_AT_ONCE_S = 0.25
 TAKEN_WITHIN_S = 30.0
 SLOW_TAKERS = 3
-# After an answer to a request that was not read, the rest of it is discarded for this long.
-# Closing at once would reset the connection, and the client might never see the answer.
+# After an answer, an unread rest of the request is discarded for this long. Closing at once would
+# reset the connection before the client sees the answer.
 LINGER_S = 10.0
 # With this many connections a process accepts no more; the system holds the others back. Far below
 # the usual limit of 1,024 open files.
@@ -60,11 +60,7 @@ _AT_A_TIME = 64 * 1024
 
 
 def body_length(header: bytes) -> float:
-    """
-    Return how many bytes of body follow the header; infinity if only the body says.
-
-    It decides when a thread reads the request. gunicorn's parser decides what the request is.
-    """
+    """The number of bytes after the header, to decide when a thread reads; infinity if unknown."""
     if _CHUNKED.search(header):
         return math.inf
     lengths = _LENGTH.findall(header)
@@ -75,24 +71,15 @@ def body_length(header: bytes) -> float:
     return int(digits) if is_html_form else math.inf
 
 
-def _plain_answer(status: str, sentence: str, *headers: str) -> bytes:
-    lines = (
-        f"HTTP/1.1 {status}",
-        "Content-Type: text/plain; charset=utf-8",
-        f"Content-Length: {len(sentence) + 1}",
-        "Connection: close",
-        *headers,
-    )
-    return ("\r\n".join(lines) + f"\r\n\r\n{sentence}\n").encode()
-
-
-_TOO_SLOW = _plain_answer(
-    "408 Request Timeout", "The request took too long to arrive. Send it again."
+# Without a length: the end of the connection ends them.
+_HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+_TOO_SLOW = (
+    b"HTTP/1.1 408 Request Timeout\r\n" + _HEADERS + b"\r\n"
+    b"The request took too long to arrive. Send it again.\n"
 )
-_NO_READER = _plain_answer(
-    "503 Service Unavailable",
-    "Too many large requests are arriving. Send it again in a minute.",
-    "Retry-After: 60",
+_NO_READER = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 60\r\n" + _HEADERS + b"\r\n"
+    b"Too many large requests are arriving. Send it again in a minute.\n"
 )
 
 
@@ -239,11 +226,7 @@ class _Connection(TConn):
 
 
 class BufferingWorker(ThreadWorker):
-    """
-    Threads for requests that have arrived, and an event loop for those that arrive.
-
-    The loop's thread alone changes what is kept here; `handle` runs in the threads.
-    """
+    """The event loop's thread changes the attributes; only `handle` runs in other threads."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
