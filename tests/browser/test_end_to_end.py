@@ -379,7 +379,7 @@ def test_a_list_is_imported_without_scripts(plain, site):
     with site.worker():
         # The page loads itself again until there is something to decide.
         plain.get_by_label("These people gave their consent elsewhere").check()
-        plain.get_by_label("Where and how").fill("Signed list at the village fair")
+        plain.get_by_label("How did they consent?").fill("Signed list at the village fair")
         plain.get_by_role("button", name="Import 4 readers as confirmed").click()
         expect(plain.get_by_text("Imported. Of 7 rows, 4 were added")).to_be_visible()
 

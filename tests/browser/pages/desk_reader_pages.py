@@ -90,7 +90,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     background.run_next_import(lambda: False)
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",
-        refusal="The file was changed on the way: its content is not what was uploaded.",
+        refusal={"code": "file_incomplete", "parameters": {}},
     )  # fmt: skip
     checked = _received(FAIR, "village-fair.csv", author)
     nobody_new = _received(KNOWN, f"{'village-fair-' * 12}.csv", author)
@@ -124,7 +124,7 @@ def _upload_no_list(page: Page) -> None:
 
 def _state_nothing(page: Page) -> None:
     page.get_by_label("These people gave their consent elsewhere").check()
-    page.get_by_label("Where and how").fill("  ")
+    page.get_by_label("How did they consent?").fill("  ")
     page.get_by_role("button", name="as confirmed").click()
     page.get_by_role("alert").wait_for()
 

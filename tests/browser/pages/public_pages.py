@@ -78,6 +78,6 @@ def reader_pages(author: Any) -> Pages:
         "asked": Shown("/", _press("Subscribe", email=ada)),
         "asked for a record": Shown("/record/", _press("Mail me", email=ada)),
         "asked to leave": Shown("/unsubscribe/", _press("Mail me", email=ada)),
-        "left just now": Shown(leave[long], _press("Stop sending me letters")),
+        "left just now": Shown(leave[long], _press("Unsubscribe")),
         "erased": Shown(f"{record}erase/", _press("Erase everything about me")),
     }

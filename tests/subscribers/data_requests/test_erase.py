@@ -157,7 +157,7 @@ def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
     erase(reader.pk)
     for page in (Client().get(link), Client().post(link)):
         assert page.status_code == 200
-        assert b"You have left the list" in page.content
+        assert b"You are unsubscribed" in page.content
         assert b"posthouse" not in page.content
 
 

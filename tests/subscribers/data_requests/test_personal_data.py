@@ -364,7 +364,7 @@ def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
 @pytest.mark.django_db
 def test_the_record_offers_to_unsubscribe_before_all_data() -> None:
     page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
-    assert page.index("Stop sending me letters") < page.index('id="person"')
+    assert page.index(">Unsubscribe<") < page.index('id="person"')
 
 
 def test_the_record_says_why_a_copy_was_not_sent(
@@ -383,7 +383,7 @@ def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
     reader = SubscriberFactory(email=ADA)
     page = press(asked(reader), "leave/")
     assert "Unsubscribed" in page.content.decode()
-    assert "Stop sending me letters" not in page.content.decode()
+    assert ">Unsubscribe<" not in page.content.decode()
     reader.refresh_from_db()
     assert reader.state == "unsubscribed"
 

@@ -68,7 +68,7 @@ def test_one_press_is_enough_and_another_is_the_same_again(visitor: Client) -> N
     second, look = visitor.post(link_of(reader)), visitor.get(link_of(reader))
 
     assert first.status_code == 200
-    assert b"You have left the list" in first.content
+    assert b"You are unsubscribed" in first.content
     assert b"You can come back whenever you like" in first.content
     assert b"<button" not in first.content
     assert first.content == second.content == look.content
@@ -141,7 +141,7 @@ def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client) -> None:
 def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> None:
     reader = SubscriberFactory(state="complained")
     pages = [visitor.post(link_of(reader)) for _ in range(3)]
-    assert all(b"You have left the list" in page.content for page in pages)
+    assert all(b"You are unsubscribed" in page.content for page in pages)
     assert state_of(reader) == "complained"
     assert reader.unsubscribed_at is not None
     assert len(lines_of(reader)) == 1
