@@ -67,10 +67,10 @@ a webhook that broke off is not taken for a whole one
     PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»
     test_a_body_that_breaks_off_may_come_again
 a webhook of untold length is not taken for an empty one
-    _content_length: if not told «and "HTTP_TRANSFER_ENCODING" not in request.META»:
+    _content_length: if not given «and "HTTP_TRANSFER_ENCODING" not in request.META»:
     test_a_body_of_untold_length_is_not_an_empty_one
 an event that could not be kept may come again
-    _keep_and_apply: return _answer(«503 → 200», "The event could not be kept.")
+    _store_and_apply: return _respond(«503 → 200», "The event could not be stored.")
     test_a_site_whose_database_is_down_asks_postmark_to_come_again
 the same event again is the same event
     store_all: «ON CONFLICT DO NOTHING» RETURNING id
