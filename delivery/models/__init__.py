@@ -12,7 +12,7 @@ from delivery.models.newsletter import Newsletter
 from delivery.models.periodic_task import PeriodicTask
 from delivery.models.provider_event import ProviderEvent
 from delivery.models.provider_suppression import ProviderSuppression, SuppressionChange
-from delivery.models.send_rate import Pace
+from delivery.models.send_rate import SendRate
 from delivery.models.worker import Worker
 
 __all__ = [
@@ -25,10 +25,10 @@ __all__ = [
     "Evidence",
     "MetricValue",
     "Newsletter",
-    "Pace",
     "PeriodicTask",
     "ProviderEvent",
     "ProviderSuppression",
+    "SendRate",
     "SuppressionChange",
     "Worker",
 ]

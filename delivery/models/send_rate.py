@@ -1,4 +1,4 @@
-"""The pace that all workers share: when the next batch may be claimed, and how fast."""
+"""The rate that all workers share: when the next batch may be claimed, and how fast."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 
-class Pace(models.Model):
+class SendRate(models.Model):
     """
     One row. Used while `DELIVERY_RATE_PER_S` sets a ceiling, and after the provider said 429.
 
-    `slowed_to_per_s` is the pace that the last 429 led to, at `slowed_at`, and `too_fast_per_s` the
-    fastest that was refused; all are null while nothing slows the workers down. How the pace grows
+    `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`, and `too_fast_per_s` the
+    fastest that was refused; all are null while nothing slows the workers down. How the rate grows
     from there is in `delivery/rules/send_rate.py`.
     """
 
@@ -23,9 +23,9 @@ class Pace(models.Model):
     slowed_at = models.DateTimeField(null=True)
 
     class Meta:
-        db_table = "pace"
+        db_table = "send_rate"
         constraints = [
-            models.CheckConstraint(name="there_is_one_pace", condition=Q(id=1)),
+            models.CheckConstraint(name="there_is_one_send_rate", condition=Q(id=1)),
             models.CheckConstraint(
                 name="a_slowed_pace_says_how_far_and_since_when",
                 condition=Q(

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.send_rate import IS_SLOWED, have_a_row, is_slowed, take_turn, use_turn
+from delivery.queue.send_rate import IS_SLOWED, ensure_row, is_slowed, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.retries import History
 
@@ -42,7 +42,7 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
         if claimed is not None or not is_slowed():
             return claimed
-    have_a_row()
+    ensure_row()
     with short_transaction() as cursor:
         turn = take_turn(cursor, ceiling_per_s=rate_per_s)
         if turn is None:

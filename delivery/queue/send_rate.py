@@ -1,5 +1,5 @@
 """
-The pace that all workers share: takes a turn at it, and slows it down after a 429.
+The rate that all workers share: takes a turn at it, and slows it down after a 429.
 
 One row holds it. Whoever finds the row locked passes on, so nobody waits for a worker that froze
 in its turn; what to write there is decided in `delivery/rules/send_rate.py`.
@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.send_rate import Slowing, after_too_fast, is_over, pace_of, quiet_s
+from delivery.rules.send_rate import Slowdown, after_too_fast, has_ended, quiet_s, rate_of
 
 logger = logging.getLogger(__name__)
 
@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 MEASURED_OVER_S = 10
 
 # In SQL, without a lock and next to free: whether a 429 slows the workers down.
-IS_SLOWED = "EXISTS (SELECT FROM pace WHERE slowed_at IS NOT NULL)"
+IS_SLOWED = "EXISTS (SELECT FROM send_rate WHERE slowed_at IS NOT NULL)"
 
-# Of the row of pace, what `slowing_in` reads.
-SLOWING = (
+# Of the row of rate, what `slowdown_from` reads.
+SLOWDOWN_COLUMNS = (
     "too_fast_per_s, slowed_to_per_s, "
     "extract(epoch FROM clock_timestamp() - slowed_at)::float8 AS for_s"
 )
@@ -35,15 +35,15 @@ SLOWING = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to claim one batch now. `pace_per_s` is None if nothing limits it any more."""
+    """The right to claim one batch now. `rate_per_s` is None if nothing limits it any more."""
 
-    pace_per_s: float | None
+    rate_per_s: float | None
 
 
-def slowing_in(cells: Sequence[float | None]) -> Slowing | None:
-    """The slowing that the columns `SLOWING` hold, if any."""
+def slowdown_from(cells: Sequence[float | None]) -> Slowdown | None:
+    """The slowdown that the columns `SLOWDOWN_COLUMNS` hold, if any."""
     too_fast, to, for_s = cells
-    return None if too_fast is None or to is None else Slowing(too_fast, to, for_s or 0.0)
+    return None if too_fast is None or to is None else Slowdown(too_fast, to, for_s or 0.0)
 
 
 def is_slowed() -> bool:
@@ -53,7 +53,7 @@ def is_slowed() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def have_a_row() -> None:
+def ensure_row() -> None:
     """
     See to it that the one row is there, which a restored or emptied table may lack.
 
@@ -61,7 +61,7 @@ def have_a_row() -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO pace (id, next_claim_at) VALUES (1, clock_timestamp()) "
+            "INSERT INTO send_rate (id, next_claim_at) VALUES (1, clock_timestamp()) "
             "ON CONFLICT DO NOTHING"
         )
 
@@ -70,38 +70,38 @@ def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | N
     """
     The turn of whoever asks first once it is due; None if it is not, or another is taking it.
 
-    The row stays locked until the caller's transaction ends. A slowing that is over is forgotten.
+    The row stays locked until the caller's transaction ends. A slowdown that is over is forgotten.
     """
     cursor.execute(
-        f"SELECT {SLOWING} FROM pace WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
+        f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
         "FOR UPDATE SKIP LOCKED"
     )
     row = cursor.fetchone()
     if row is None:
         return None
-    slowing = slowing_in(row)
-    if slowing and is_over(slowing, ceiling_per_s):
+    slowdown = slowdown_from(row)
+    if slowdown and has_ended(slowdown, ceiling_per_s):
         cursor.execute(
-            "UPDATE pace SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
+            "UPDATE send_rate SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
         )
-        logger.info("the workers are back at their pace from before the last 429")
-    return Turn(pace_of(slowing, ceiling_per_s))
+        logger.info("the workers are back at their rate from before the last 429")
+    return Turn(rate_of(slowdown, ceiling_per_s))
 
 
 def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
     """
-    Put the next turn off by as long as `copies` take at the pace of this one.
+    Put the next turn off by as long as `copies` take at the rate of this one.
 
     A second that nobody used may be made up for, so that a short sleep costs nothing; no more.
     """
-    if turn.pace_per_s is None:
+    if turn.rate_per_s is None:
         return
     cursor.execute(
         """
-        UPDATE pace SET next_claim_at = greatest(next_claim_at, clock_timestamp()
+        UPDATE send_rate SET next_claim_at = greatest(next_claim_at, clock_timestamp()
             - interval '1 second') + make_interval(secs => %s)
         """,
-        [copies / turn.pace_per_s],
+        [copies / turn.rate_per_s],
     )
 
 
@@ -109,16 +109,16 @@ def slow_down(
     attempt: UUID, *, ceiling_per_s: float | None, retry_after_s: float | None = None
 ) -> bool:
     """
-    Halve the pace because the call of `attempt` was refused as too fast; True if that was done.
+    Halve the rate because the call of `attempt` was refused as too fast; True if that was done.
 
     Calls that were in the air together halve it once: an attempt that started before the quiet
-    after the last halving was over says nothing about the pace since. Either way nobody claims
+    after the last halving was over says nothing about the rate since. Either way nobody claims
     before `retry_after_s`.
     """
-    have_a_row()
+    ensure_row()
     with short_transaction() as cursor:
         cursor.execute(
-            "UPDATE pace SET next_claim_at = greatest(next_claim_at, "
+            "UPDATE send_rate SET next_claim_at = greatest(next_claim_at, "
             "clock_timestamp() + make_interval(secs => %s))",
             [quiet_s(retry_after_s)],
         )
@@ -126,7 +126,7 @@ def slow_down(
         # first has written.
         cursor.execute(
             f"""
-            SELECT {SLOWING} FROM pace
+            SELECT {SLOWDOWN_COLUMNS} FROM send_rate
             WHERE slowed_at IS NULL
                OR slowed_at < (SELECT started_at FROM attempt WHERE id = %s)
             """,  # noqa: S608 -- a constant
@@ -135,19 +135,19 @@ def slow_down(
         row = cursor.fetchone()
         if row is None:
             return False
-        slowing = after_too_fast(
-            slowing_in(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
+        slowdown = after_too_fast(
+            slowdown_from(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
         )
         # It grows from the end of the breath: a provider that asks for minutes of quiet does not
         # ask to be met at full speed afterwards.
         cursor.execute(
-            "UPDATE pace SET too_fast_per_s = %s, slowed_to_per_s = %s, "
+            "UPDATE send_rate SET too_fast_per_s = %s, slowed_to_per_s = %s, "
             "slowed_at = clock_timestamp() + make_interval(secs => %s)",
-            [slowing.too_fast_per_s, slowing.to_per_s, quiet_s(retry_after_s)],
+            [slowdown.too_fast_per_s, slowdown.to_per_s, quiet_s(retry_after_s)],
         )
     logger.warning(
-        "Postmark asked for a slower pace: all workers together send %g copies a second for now",
-        round(slowing.to_per_s, 1),
+        "Postmark asked for a slower rate: all workers together send %g copies a second for now",
+        round(slowdown.to_per_s, 1),
     )
     return True
 

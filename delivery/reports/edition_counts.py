@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.queue.send_rate import SLOWING, slowing_in
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import Moment
@@ -60,7 +60,7 @@ def _books(of_batches: str = "") -> str:
                / greatest(1, least({_RATE_OVER_S},
                      extract(epoch FROM clock_timestamp() - greatest(held_until, published_at)))
            ))::float8 AS rate_per_s,
-           clock_timestamp() AS now, slowing.*
+           clock_timestamp() AS now, slowdown.*
     FROM edition
     LEFT JOIN LATERAL (
         SELECT sum(size) AS size, sum(sent) AS sent, sum(suppressed) AS suppressed,
@@ -82,7 +82,7 @@ def _books(of_batches: str = "") -> str:
         FROM batch WHERE batch.edition_id = edition.id {of_batches}
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
-    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+    LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
     """  # noqa: S608 -- the names are constants
 
 
@@ -168,12 +168,14 @@ def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[E
 
 def _counts_from(row: dict[str, Any]) -> EditionCounts:
     at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
-    slowing = slowing_in([row.pop(name) for name in ("too_fast_per_s", "slowed_to_per_s", "for_s")])
+    slowdown = slowdown_from(
+        [row.pop(name) for name in ("too_fast_per_s", "slowed_to_per_s", "for_s")]
+    )
     values: dict[str, Any] = {
         name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()
     }
     values["scheduled"] = Moment(at, local, zone) if at else None
-    values["slowed_to_per_s"] = slowed_to(slowing, settings.DELIVERY_RATE_PER_S)
+    values["slowed_to_per_s"] = slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
     values["control_reason"] = Reason.loads(row["control_reason"])
     values["reason"] = Reason.loads(row["reason"])
     return EditionCounts(**values)

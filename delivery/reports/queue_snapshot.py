@@ -18,7 +18,7 @@ from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWING, slowing_in
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
 from delivery.reports.edition_counts import load_all_counts, load_open_counts
 from delivery.reports.read_health import EVENTS_READ
 from delivery.rules.edition_counts import EditionCounts
@@ -77,11 +77,11 @@ BESIDE = f"""
                        - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
             FROM (SELECT received_at, trace FROM provider_event
                   ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest),
-           slowing.*
+           slowdown.*
     FROM (SELECT count(*),
                  extract(epoch FROM clock_timestamp() - min(received_at))::float8
           FROM provider_event WHERE applied_at IS NULL AND failures < {MAX_FAILURES}) AS pending
-    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+    LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
 """  # noqa: S608 -- constants
 
 ALARMS = "SELECT kind, count(*) FROM alarm WHERE seen_at IS NULL GROUP BY kind"
@@ -130,7 +130,7 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
     cursor.execute(HELD_BACK)
     editions_due, unreconciled = cursor.fetchone()
     cursor.execute(BESIDE)
-    differs, pending, pending_age_s, failed, webhook_age_s, *slowing = cursor.fetchone()
+    differs, pending, pending_age_s, failed, webhook_age_s, *slowdown = cursor.fetchone()
     cursor.execute(ALARMS)
     alarms = dict(cursor.fetchall())
     cursor.execute(TASKS)
@@ -147,7 +147,7 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
         unreconciled=unreconciled,
         identity_differs=differs,
         workers=load_activity(cursor),
-        slowed_to_per_s=slowed_to(slowing_in(slowing), settings.DELIVERY_RATE_PER_S),
+        slowed_to_per_s=slowed_to(slowdown_from(slowdown), settings.DELIVERY_RATE_PER_S),
         alarms=alarms,
         events_pending=pending,
         events_pending_age_s=pending_age_s,

@@ -13,7 +13,7 @@ from django.db import connection
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWING, slowing_in
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
 from delivery.reports.health import Health
 from delivery.rules.send_rate import slowed_to
 from delivery.tasks.periodic_tasks import IS_ACTIVE
@@ -31,7 +31,7 @@ _STATE = f"""
                           OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
                           OR EXISTS (SELECT FROM edition WHERE {IS_DUE}),
            lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.asks_at,
-           event.at, task.succeeded_at, task.failures, slowing.*
+           event.at, task.succeeded_at, task.failures, slowdown.*
     FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
                                             - interval '{ACTIVE_WITHIN}') AS number,
                  max(heard_at) AS heard_at FROM worker) AS worker
@@ -48,7 +48,7 @@ _STATE = f"""
                                 max(last_success_at)) AS succeeded_at,
                        coalesce(max(failures) FILTER (WHERE {IS_ACTIVE}), 0) AS failures
                 FROM periodic_task WHERE name LIKE 'poll %%') AS task
-    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+    LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
 """  # noqa: S608 -- constants
 
 _CALLS = f"""
@@ -88,14 +88,14 @@ def read_health() -> Health:
          in_vain, too_fast, to, for_s) = cursor.fetchone()  # fmt: skip
         cursor.execute(_CALLS)
         answers_in_s, last_result, last_call_at, last_fault_at = cursor.fetchone()
-    slowing = slowing_in([too_fast, to, for_s])
+    slowdown = slowdown_from([too_fast, to, for_s])
     return Health(
         now=now,
         workers=workers,
         heard_at=heard_at,
         calls=calls,
         work=work,
-        slowed_to_per_s=slowed_to(slowing, settings.DELIVERY_RATE_PER_S),
+        slowed_to_per_s=slowed_to(slowdown, settings.DELIVERY_RATE_PER_S),
         answers_in_s=answers_in_s,
         last_result=last_result,
         last_call_at=last_call_at,

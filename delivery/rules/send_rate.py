@@ -1,5 +1,5 @@
 """
-How fast copies may go: the ceiling, and the slower pace after the provider said “too fast”.
+How fast copies may go: the ceiling, and the slower rate after the provider said “too fast”.
 
 Pure: the database brings the seconds, `queue/send_rate.py` writes down what is decided here. The
 numbers and their reasons are in docs/decisions/0009.
@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# Slowed down, the pace doubles in this time. At a provider's true limit about one call in as long
+# Slowed down, the rate doubles in this time. At a provider's true limit about one call in as long
 # is refused, which costs a round trip and no copy. Much slower, and calls that are refused by
-# chance would decide: of every twenty refused one, a pace that doubles in a minute ends at the
+# chance would decide: of every twenty refused one, a rate that doubles in a minute ends at the
 # floor, one that doubles in two seconds at some thousands a second.
 DOUBLES_IN_S = 2.0
 
-# However often it is halved, the pace is not slowed to less than this part of what was too fast:
+# However often it is halved, the rate is not slowed to less than this part of what was too fast:
 # it bounds the way back to six doublings.
 SLOWED_TO_A = 64.0
 
@@ -24,24 +24,24 @@ SLOWED_TO_A = 64.0
 # seconds would outlast its own reason.
 SLOWEST_PER_S = 100.0
 
-# Without a ceiling a slowing is forgotten when the pace has grown to this many times what was too
+# Without a ceiling a slowdown is forgotten when the rate has grown to this many times what was too
 # fast: the provider has shown by then that it takes more.
 FORGOTTEN_AT = 2.0
 
 # After a 429 nobody calls for as long as this, or as long as the provider asked for.
 SHORTEST_BREATH_S = 1.0
 
-# More doublings than any pace lives through; a bound, so that the arithmetic cannot overflow.
+# More doublings than any rate lives through; a bound, so that the arithmetic cannot overflow.
 MOST_DOUBLINGS = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class Slowing:
+class Slowdown:
     """
     What the last 429 led to. Rates in copies per second over all workers, time in seconds.
 
-    `too_fast_per_s` is the fastest pace that was refused since the workers were last free of any
-    slowing, `to_per_s` the pace that the last refusal led to, `for_s` the time since then. It is
+    `too_fast_per_s` is the fastest rate that was refused since the workers were last free of any
+    slowdown, `to_per_s` the rate that the last refusal led to, `for_s` the time since then. It is
     below zero if the database's clock was set back; then nothing has grown yet.
     """
 
@@ -50,43 +50,45 @@ class Slowing:
     for_s: float = 0.0
 
 
-def _grown(slowing: Slowing) -> float:
-    return slowing.to_per_s * math.exp2(min(max(slowing.for_s, 0.0) / DOUBLES_IN_S, MOST_DOUBLINGS))
+def _grown(slowdown: Slowdown) -> float:
+    return slowdown.to_per_s * math.exp2(
+        min(max(slowdown.for_s, 0.0) / DOUBLES_IN_S, MOST_DOUBLINGS)
+    )
 
 
-def is_over(slowing: Slowing, ceiling_per_s: float | None) -> bool:
-    """Whether a slowing has grown past the ceiling, or well past what was too fast without one."""
+def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
+    """Whether a slowdown has grown past the ceiling, or well past what was too fast without one."""
     if ceiling_per_s is not None:
-        return _grown(slowing) >= ceiling_per_s
-    return _grown(slowing) >= FORGOTTEN_AT * slowing.too_fast_per_s
+        return _grown(slowdown) >= ceiling_per_s
+    return _grown(slowdown) >= FORGOTTEN_AT * slowdown.too_fast_per_s
 
 
-def slowed_to(slowing: Slowing | None, ceiling_per_s: float | None) -> float | None:
-    """Copies per second that a slowing leaves at this moment; None if there is none, or no more."""
-    if slowing is None or is_over(slowing, ceiling_per_s):
+def slowed_to(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
+    """Deliveries per second that a slowdown leaves now; None if there is none, or it has ended."""
+    if slowdown is None or has_ended(slowdown, ceiling_per_s):
         return None
-    return _grown(slowing)
+    return _grown(slowdown)
 
 
-def pace_of(slowing: Slowing | None, ceiling_per_s: float | None) -> float | None:
+def rate_of(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
     """Copies per second that may go at this moment; None if nothing limits them."""
-    return slowed_to(slowing, ceiling_per_s) or ceiling_per_s
+    return slowed_to(slowdown, ceiling_per_s) or ceiling_per_s
 
 
 def after_too_fast(
-    slowing: Slowing | None, ceiling_per_s: float | None, *, measured_per_s: float
-) -> Slowing:
+    slowdown: Slowdown | None, ceiling_per_s: float | None, *, measured_per_s: float
+) -> Slowdown:
     """
-    What a 429 leads to: half the pace of the moment, but not below the floor.
+    What a 429 leads to: half the rate of the moment, but not below the floor.
 
-    `measured_per_s` is what was really accepted lately; it stands for the pace where there is
-    neither a ceiling nor a slowing. Right after a start it is nothing, which says nothing.
+    `measured_per_s` is what was really accepted lately; it stands for the rate where there is
+    neither a ceiling nor a slowdown. Right after a start it is nothing, which says nothing.
     """
-    slowed = slowed_to(slowing, ceiling_per_s)
-    pace = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)
-    too_fast = max(pace, slowing.too_fast_per_s) if slowing and slowed else pace
+    slowed = slowed_to(slowdown, ceiling_per_s)
+    rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)
+    too_fast = max(rate, slowdown.too_fast_per_s) if slowdown and slowed else rate
     floor = min(max(SLOWEST_PER_S, too_fast / SLOWED_TO_A), too_fast / 2)
-    return Slowing(too_fast_per_s=too_fast, to_per_s=max(pace / 2, floor))
+    return Slowdown(too_fast_per_s=too_fast, to_per_s=max(rate / 2, floor))
 
 
 def quiet_s(retry_after_s: float | None) -> float:

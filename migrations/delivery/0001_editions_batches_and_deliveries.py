@@ -953,7 +953,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Pace",
+            name="SendRate",
             fields=[
                 (
                     "id",
@@ -968,9 +968,11 @@ class Migration(migrations.Migration):
                 ("too_fast_per_s", models.FloatField(null=True)),
             ],
             options={
-                "db_table": "pace",
+                "db_table": "send_rate",
                 "constraints": [
-                    models.CheckConstraint(condition=models.Q(("id", 1)), name="there_is_one_pace"),
+                    models.CheckConstraint(
+                        condition=models.Q(("id", 1)), name="there_is_one_send_rate"
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(

@@ -206,7 +206,7 @@ STORAGE = {
     "evidence": GROWS,
     "provider_event": GROWS,
     "periodic_task": FEW_ROWS,
-    "pace": FEW_ROWS,
+    "send_rate": FEW_ROWS,
     "metric_value": FEW_ROWS,
     "worker": FEW_ROWS,
 }
@@ -220,7 +220,7 @@ def _set_storage(table: str) -> migrations.RunSQL:
 def seed(apps, schema_editor):
     """Add the newsletter and the pace, of which there is one row each."""
     apps.get_model("delivery", "Newsletter").objects.get_or_create(pk=1)
-    apps.get_model("delivery", "Pace").objects.get_or_create(pk=1)
+    apps.get_model("delivery", "SendRate").objects.get_or_create(pk=1)
 
 
 class Migration(migrations.Migration):

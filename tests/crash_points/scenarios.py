@@ -128,7 +128,7 @@ def doubt_is_parked(hands: Hands) -> None:
         for _ in range(2):
             later(hands)
             hands.work()
-        assert hands.books().parked == 1
+        assert hands.books().parked_batches == 1
 
 
 def ask_again(hands: Hands) -> None:

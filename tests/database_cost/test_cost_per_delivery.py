@@ -27,7 +27,7 @@ LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody sa
 # a vacuum comes, as a share of the table and in rows.
 FEW, SMALL = 500, 0.02
 CHANGING = ["batch", "attempt", "delivery", "evidence", "provider_event"]
-CHANGING += ["periodic_task", "pace", "metric_value", "worker"]
+CHANGING += ["periodic_task", "send_rate", "metric_value", "worker"]
 
 
 @pytest.mark.parametrize("table", CHANGING)

@@ -46,7 +46,7 @@ STORED_TIMES = {
     "batch": ("due_at", "lease_until", "unknown_since"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
     "edition": ("published_at", "held_until"),
-    "pace": ("next_claim_at", "slowed_at"),
+    "send_rate": ("next_claim_at", "slowed_at"),
 }
 
 

@@ -103,7 +103,7 @@ REFUSED = [
     ),
     (
         (
-            "INSERT INTO alarm (edition_id, kind, about, sentence) "
+            "INSERT INTO alarm (edition_id, kind, about, reason) "
             "SELECT id, 'accepted_twice', 'm-1', '' FROM edition, generate_series(1, 2)"
         ),
         "an_alarm_is_raised_once",
@@ -115,7 +115,7 @@ REFUSED = [
         ),
         "an_event_is_stored_once",
     ),
-    ("INSERT INTO pace (id) VALUES (2)", "there_is_one_pace"),
+    ("INSERT INTO send_rate (id) VALUES (2)", "there_is_one_send_rate"),
     ("UPDATE batch SET edition_id = edition_id + 1", "a_batch_is_numbered_within_its_edition"),
     (
         (

@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 # Tables whose rows change all the time.
 HOT_TABLES = (
-    "batch", "delivery", "attempt", "idempotency", "metric_value", "worker", "pace",
+    "batch", "delivery", "attempt", "idempotency", "metric_value", "worker", "send_rate",
     "periodic_task",
 )  # fmt: skip
 

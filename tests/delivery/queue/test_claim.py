@@ -92,7 +92,7 @@ def test_the_ceiling_on_copies_per_second_holds_over_all_workers(newsroom: Newsr
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT extract(epoch FROM next_claim_at - clock_timestamp()) BETWEEN 5 AND 10 "
-            "FROM pace"
+            "FROM send_rate"
         )
         assert cursor.fetchone() == (True,)
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import Error, connection, transaction
 
-from delivery.models import Attempt, Batch, Edition, Pace
+from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.queue.claim import Claim, claim
-from delivery.queue.send_rate import have_a_row, slow_down, take_turn, use_turn
+from delivery.queue.send_rate import ensure_row, slow_down, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.read_health import read_health
@@ -28,7 +28,7 @@ def take(rate_per_s: float | None = None) -> Claim | None:
 def refused_once(newsroom: Newsroom, **how: object) -> None:
     newsroom.sandbox.set_fault("refuse_429", calls=1, **how)
     assert newsroom.step()
-    assert Pace.objects.get().slowed_at is not None
+    assert SendRate.objects.get().slowed_at is not None
 
 
 def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
@@ -40,8 +40,8 @@ def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
 
 
 def without_growth(**facts: float) -> None:
-    """Hold the pace where it is: the slowing lies in the future, so nothing has grown yet."""
-    Pace.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
+    """Hold the pace where it is: the slowdown lies in the future, so nothing has grown yet."""
+    SendRate.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
 def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object) -> None:
@@ -49,12 +49,12 @@ def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object
     edition = newsroom.publish(readers=3)
     assert newsroom.books(edition).slowed_to_per_s is None
     refused_once(newsroom)
-    assert Pace.objects.get().slowed_to_per_s == 50
+    assert SendRate.objects.get().slowed_to_per_s == 50
     slowed_to = newsroom.books(edition).slowed_to_per_s
     assert slowed_to is not None
     assert 50 <= slowed_to < 100
-    # At the ceiling again, the slowing has ended; without a ceiling it would last longer.
-    Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
+    # At the ceiling again, the slowdown has ended; without a ceiling it would last longer.
+    SendRate.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
     assert newsroom.books(edition).slowed_to_per_s is None
     assert read_health().slowed_to_per_s is None
     with connection.cursor() as cursor:
@@ -71,7 +71,7 @@ def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settin
     refused_once(newsroom)
 
     # 1,000 copies in at least two and at most ten seconds.
-    pace = Pace.objects.get()
+    pace = SendRate.objects.get()
     assert pace.slowed_to_per_s is not None
     assert 50 <= pace.slowed_to_per_s <= 250
     assert pace.too_fast_per_s == 2 * pace.slowed_to_per_s
@@ -87,7 +87,7 @@ def test_only_what_was_accepted_lately_is_measured(
     newsroom.publish()
     newsroom.let_time_pass(seconds)
     refused_once(newsroom)
-    pace = Pace.objects.get().slowed_to_per_s
+    pace = SendRate.objects.get().slowed_to_per_s
     assert pace is not None
     assert least <= pace <= most
 
@@ -98,7 +98,7 @@ def test_a_call_that_began_after_the_last_halving_halves_again(newsroom: Newsroo
     (attempt,) = newsroom.attempts(edition)
     assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
     assert not slow_down(attempt.pk, ceiling_per_s=1_000.0)
-    Pace.objects.update(slowed_at=attempt.started_at - timedelta(milliseconds=1))
+    SendRate.objects.update(slowed_at=attempt.started_at - timedelta(milliseconds=1))
     assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
 
 
@@ -123,7 +123,7 @@ def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: ob
             each.end()
 
     assert [attempt.result for attempt in newsroom.attempts(edition)] == ["refused"] * calls
-    assert Pace.objects.get().slowed_to_per_s == 500
+    assert SendRate.objects.get().slowed_to_per_s == 500
 
 
 def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
@@ -133,7 +133,7 @@ def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
 
     # Seconds since the last 429, put into the row: the clock goes on while this is read.
     for seconds in (0.2, 2.2):
-        Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=seconds))
+        SendRate.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=seconds))
         seen.append(newsroom.books(edition).slowed_to_per_s)
     newsroom.let_time_pass(90)
 
@@ -143,7 +143,7 @@ def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
     # What the books say does not wait for a worker; what is stored goes with the next claim.
     assert newsroom.books(edition).slowed_to_per_s is None
     newsroom.deliver_all()
-    assert Pace.objects.get().slowed_at is None
+    assert SendRate.objects.get().slowed_at is None
     one_copy_each(newsroom, edition)
 
 
@@ -164,7 +164,7 @@ def test_a_message_that_is_refused_as_too_fast_slows_down_as_well(newsroom: News
     newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("item_error", code=429, recipients=["reader1@example.net"])
     newsroom.deliver_all()
-    assert Pace.objects.get().slowed_to_per_s == 100
+    assert SendRate.objects.get().slowed_to_per_s == 100
 
 
 @pytest.mark.parametrize("fault", ["maintenance_503", "bad_gateway_502_html"])
@@ -198,7 +198,7 @@ def test_nobody_calls_in_the_first_second_after_it(newsroom: Newsroom) -> None:
     refused_once(newsroom)
     refused_at = newsroom.attempts(edition)[0].finished_at
     assert refused_at is not None
-    assert Pace.objects.get().next_claim_at >= refused_at + timedelta(seconds=1)
+    assert SendRate.objects.get().next_claim_at >= refused_at + timedelta(seconds=1)
 
 
 def test_nobody_calls_before_the_time_that_the_provider_named(newsroom: Newsroom) -> None:
@@ -239,8 +239,8 @@ def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
     assert newsroom.step()
 
     assert how_many_of_a_crowd_claim(ceiling) == 0
-    # The slowing lies in the future, so that nothing grows while the turns are counted.
-    Pace.objects.update(slowed_to_per_s=10, slowed_at=datetime(2100, 1, 1, tzinfo=UTC))
+    # The slowdown lies in the future, so that nothing grows while the turns are counted.
+    SendRate.objects.update(slowed_to_per_s=10, slowed_at=datetime(2100, 1, 1, tzinfo=UTC))
     newsroom.let_time_pass(31)
     assert how_many_of_a_crowd_claim(ceiling) == 1
     newsroom.let_time_pass(50)
@@ -250,23 +250,23 @@ def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
 def test_refusals_written_down_at_once_halve_the_pace_once(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     newsroom.deliver_all()
-    have_a_row()
+    ensure_row()
     one, other = newsroom.attempts(edition)
 
     with transaction.atomic(), connection.cursor() as cursor:
         # Both have started when the row is locked, and each waits for it.
-        cursor.execute("SELECT 1 FROM pace FOR UPDATE")
+        cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
         refusals = [Beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
 
     assert sorted(refusal.end() for refusal in refusals) == [False, True]
     assert not slow_down(one.pk, ceiling_per_s=1_000.0)
-    assert Pace.objects.get().slowed_to_per_s == 500
+    assert SendRate.objects.get().slowed_to_per_s == 500
 
 
 def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
-    have_a_row()
+    ensure_row()
     with short_transaction() as cursor:
         assert take_turn(cursor, ceiling_per_s=1_000.0) is not None
         # The turn is held until the other has its answer: were it waited for, this would not end.
@@ -279,7 +279,7 @@ def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: News
     is_frozen, wakes_up = threading.Event(), threading.Event()
 
     def frozen_worker() -> None:
-        have_a_row()
+        ensure_row()
         with short_transaction() as cursor:
             turn = take_turn(cursor, ceiling_per_s=1_000.0)
             assert turn is not None
@@ -291,7 +291,7 @@ def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: News
     assert is_frozen.wait(30)
     # This waits for the row; it ends because the server has ended the silent session.
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pace FOR UPDATE")
+        cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
     wakes_up.set()

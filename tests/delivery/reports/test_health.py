@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.feedback import event_inbox
-from delivery.models import Attempt, Batch, Edition, Pace, PeriodicTask
+from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate
 from delivery.monitoring import worker_heartbeat
 from delivery.reports.active_editions import load_open_newsletters
 from delivery.reports.health import Health, HealthLine, health_lines
@@ -207,7 +207,7 @@ def test_what_was_asked_for_is_no_webhook() -> None:
 def test_the_task_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
     PeriodicTask.objects.create(name="poll broadcast", last_success_at=NOW, failures=3)
     PeriodicTask.objects.create(name="another task", failures=9)
-    Pace.objects.update_or_create(
+    SendRate.objects.update_or_create(
         pk=1, defaults={"too_fast_per_s": 200.0, "slowed_to_per_s": 100.0, "slowed_at": Now()}
     )
     found = read_health()

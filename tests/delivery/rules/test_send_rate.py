@@ -13,11 +13,11 @@ from delivery.rules.send_rate import (
     DOUBLES_IN_S,
     SLOWED_TO_A,
     SLOWEST_PER_S,
-    Slowing,
+    Slowdown,
     after_too_fast,
-    is_over,
-    pace_of,
+    has_ended,
     quiet_s,
+    rate_of,
     slowed_to,
 )
 
@@ -28,12 +28,12 @@ ages = st.floats(-1e7, 1e10)
 histories = st.lists(st.floats(0, 300), max_size=12)
 
 
-def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowing:
+def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowdown:
     """What is left after a refusal, and one more after each of `waits` seconds."""
-    slowing = after_too_fast(None, ceiling, measured_per_s=measured)
+    slowdown = after_too_fast(None, ceiling, measured_per_s=measured)
     for wait in waits:
-        slowing = after_too_fast(replace(slowing, for_s=wait), ceiling, measured_per_s=measured)
-    return slowing
+        slowdown = after_too_fast(replace(slowdown, for_s=wait), ceiling, measured_per_s=measured)
+    return slowdown
 
 
 def limit(pace: float | None) -> float:
@@ -72,17 +72,17 @@ def test_a_refusal_halves_the_pace_of_the_moment_down_to_a_floor(
     ("for_s", "pace"), [(-3_600, 100), (0, 100), (2, 200), (3.9, 386.4), (4, None), (1e9, None)]
 )
 def test_the_pace_doubles_until_the_refusal_is_forgotten(for_s: float, pace: float | None) -> None:
-    assert limit(pace_of(Slowing(200, 100, for_s), None)) == pytest.approx(limit(pace), rel=0.001)
+    assert limit(rate_of(Slowdown(200, 100, for_s), None)) == pytest.approx(limit(pace), rel=0.001)
 
 
 @pytest.mark.parametrize(("for_s", "pace"), [(0, 100), (2, 200), (3, 250), (1e9, 250)])
 def test_under_a_ceiling_it_is_over_at_the_ceiling(for_s: float, pace: float) -> None:
-    assert pace_of(Slowing(250, 100, for_s), 250) == pytest.approx(pace)
+    assert rate_of(Slowdown(250, 100, for_s), 250) == pytest.approx(pace)
 
 
 def test_without_a_refusal_only_the_ceiling_limits() -> None:
-    assert pace_of(None, 250) == 250
-    assert pace_of(None, None) is None
+    assert rate_of(None, 250) == 250
+    assert rate_of(None, None) is None
     assert slowed_to(None, 250) is None
 
 
@@ -90,20 +90,20 @@ def test_without_a_refusal_only_the_ceiling_limits() -> None:
 def test_it_is_never_above_the_ceiling(
     ceiling: float | None, measured: float, waits: list[float], age: float
 ) -> None:
-    slowing = replace(refused(ceiling, measured, waits), for_s=age)
-    assert limit(pace_of(slowing, ceiling)) <= limit(ceiling)
+    slowdown = replace(refused(ceiling, measured, waits), for_s=age)
+    assert limit(rate_of(slowdown, ceiling)) <= limit(ceiling)
     # A worker that was started with a lower ceiling keeps to its own.
-    assert limit(pace_of(slowing, 5.0)) <= 5.0
+    assert limit(rate_of(slowdown, 5.0)) <= 5.0
 
 
 @given(ceilings, measurements, histories, ages, ages)
 def test_it_only_grows_as_time_goes_by(
     ceiling: float | None, measured: float, waits: list[float], one: float, other: float
 ) -> None:
-    slowing = refused(ceiling, measured, waits)
+    slowdown = refused(ceiling, measured, waits)
     earlier, later = sorted([one, other])
-    assert limit(pace_of(replace(slowing, for_s=earlier), ceiling)) <= limit(
-        pace_of(replace(slowing, for_s=later), ceiling)
+    assert limit(rate_of(replace(slowdown, for_s=earlier), ceiling)) <= limit(
+        rate_of(replace(slowdown, for_s=later), ceiling)
     )
 
 
@@ -111,9 +111,9 @@ def test_it_only_grows_as_time_goes_by(
 def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
     ceiling: float | None, measured: float, waits: list[float], age: float
 ) -> None:
-    slowing = replace(refused(ceiling, measured, waits), for_s=age)
-    pace = pace_of(slowing, ceiling) or max(measured, 2 * SLOWEST_PER_S)
-    refused_again = after_too_fast(slowing, ceiling, measured_per_s=measured)
+    slowdown = replace(refused(ceiling, measured, waits), for_s=age)
+    pace = rate_of(slowdown, ceiling) or max(measured, 2 * SLOWEST_PER_S)
+    refused_again = after_too_fast(slowdown, ceiling, measured_per_s=measured)
     assert pace / 2 <= refused_again.to_per_s <= pace
     assert refused_again.to_per_s < refused_again.too_fast_per_s
 
@@ -122,18 +122,18 @@ def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
 def test_it_never_falls_below_the_floor(
     ceiling: float | None, measured: float, waits: list[float]
 ) -> None:
-    slowing = refused(ceiling, measured, waits)
-    assert slowing.to_per_s >= min(SLOWEST_PER_S, slowing.too_fast_per_s / 2)
-    assert slowing.to_per_s >= slowing.too_fast_per_s / SLOWED_TO_A
+    slowdown = refused(ceiling, measured, waits)
+    assert slowdown.to_per_s >= min(SLOWEST_PER_S, slowdown.too_fast_per_s / 2)
+    assert slowdown.to_per_s >= slowdown.too_fast_per_s / SLOWED_TO_A
 
 
 @given(ceilings, measurements, histories)
 def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_there_were(
     ceiling: float | None, measured: float, waits: list[float]
 ) -> None:
-    slowing = replace(refused(ceiling, measured, waits), for_s=7 * DOUBLES_IN_S)
-    assert is_over(slowing, ceiling)
-    assert pace_of(slowing, ceiling) == ceiling
+    slowdown = replace(refused(ceiling, measured, waits), for_s=7 * DOUBLES_IN_S)
+    assert has_ended(slowdown, ceiling)
+    assert rate_of(slowdown, ceiling) == ceiling
 
 
 def test_after_a_refusal_nobody_calls_for_a_second_or_for_as_long_as_the_provider_asks() -> None:

@@ -15,7 +15,7 @@ import pytest
 from django.db.models import F
 
 from delivery.feedback import event_inbox
-from delivery.models import Pace, ProviderEvent
+from delivery.models import ProviderEvent, SendRate
 from delivery.monitoring import worker_heartbeat
 from delivery.postmark.call_deadlines import Deadlines
 from postmark_sandbox.server import SandboxServer
@@ -142,7 +142,7 @@ def test_two_processes_share_one_ceiling(
         # Ten copies at 0.01 a second take 1,000 seconds: a second worker of its own mind would
         # not wait for them. The next turn comes now.
         if turn < 4:
-            Pace.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
+            SendRate.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
     for worker in workers:
         worker.signal(signal.SIGTERM)
     assert [worker.end() for worker in workers] == [0, 0]

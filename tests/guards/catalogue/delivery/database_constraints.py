@@ -98,8 +98,8 @@ the database itself holds: there is one newsletter
     sql: ALTER TABLE newsletter DROP CONSTRAINT there_is_one_newsletter
     test_the_row_cannot_lie[there_is_one_newsletter]
 the database itself holds: there is one pace
-    sql: ALTER TABLE pace DROP CONSTRAINT there_is_one_pace
-    test_the_row_cannot_lie[there_is_one_pace]
+    sql: ALTER TABLE pace DROP CONSTRAINT there_is_one_send_rate
+    test_the_row_cannot_lie[there_is_one_send_rate]
 the database itself holds: there is one identity
     sql: ALTER TABLE database_identity DROP CONSTRAINT there_is_one_identity
     test_the_row_cannot_lie[there_is_one_identity]

@@ -19,7 +19,7 @@ while workers are slowed down no batch goes before its turn
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»
     test_after_a_429_no_batch_goes_before_its_turn
 a turn is taken when it is due
-    take_turn: FROM pace WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
+    take_turn: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 of a crowd one takes the turn
     take_turn: «FOR UPDATE SKIP LOCKED»") row
