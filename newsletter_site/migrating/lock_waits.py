@@ -23,11 +23,11 @@ logger = logging.getLogger(__name__)
 # for transactions (virtualxid) instead, and no other statement queues behind it. The migration's
 # session cannot be asked for its number: behind a pooler that changes.
 _WAITS = r"""
-    SELECT wanted.locktype = 'virtualxid',
-           CASE wanted.locktype
+    SELECT CASE wanted.locktype
                WHEN 'virtualxid' THEN 'a transaction that began before it'
                ELSE format('a lock on table "%s"', wanted.relation::regclass)
            END,
+           wanted.locktype <> 'virtualxid',
            concat_ws(', ',
                'its transaction open for '
                    || round(extract(epoch FROM clock_timestamp() - holder.xact_start)) || ' s',
@@ -53,61 +53,38 @@ _WAITS = r"""
 """
 
 
-class LockWatch:
+@contextmanager
+def watch_locks(
+    connection: BaseDatabaseWrapper,
+    on_wait: Callable[[str, bool], None],
+    *,
+    every_s: float,
+    longest_wait_s: float,
+) -> Iterator[None]:
     """
-    What migrations wait for. `seen` describes the last wait that was found.
+    Look during the block at what migrations wait for, from a connection of its own.
 
-    It opens its connection only where a run takes longer than `every_s` seconds.
+    `on_wait` gets a description, and whether other sessions queue behind the migration. A statement
+    of `connection` that waits longer than `longest_wait_s` is cancelled; a lock ends by its timeout
+    before that.
     """
+    onlooker = connection.copy()
+    onlooker.inc_thread_sharing()
+    has_ended = threading.Event()
 
-    def __init__(self, every_s: float, longest_wait_s: float, say: Callable[[str], None]) -> None:
-        self.seen = ""
-        self._every_s = every_s
-        self._longest_wait_s = longest_wait_s
-        self._say = say
-
-    @contextmanager
-    def watching(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
-        """
-        Look during the block at what waits, and cancel a statement that waits too long.
-
-        A lock ends by its timeout before that. `say` gets each wait on which nobody queues.
-        """
-        onlooker = connection.copy()
-        onlooker.inc_thread_sharing()
-        has_ended = threading.Event()
-        thread = threading.Thread(
-            target=self._look, args=(connection, onlooker, has_ended), daemon=True
-        )
-        thread.start()
-        try:
-            yield
-        finally:
-            has_ended.set()
-            thread.join()
-
-    def _look(
-        self,
-        connection: BaseDatabaseWrapper,
-        onlooker: BaseDatabaseWrapper,
-        has_ended: threading.Event,
-    ) -> None:
+    def look() -> None:
         since: float | None = None
-        said = ""
         try:
-            while not has_ended.wait(self._every_s):
+            while not has_ended.wait(every_s):
                 with onlooker.cursor() as cursor:
                     wait = _read_wait(cursor)
                 if wait is None:
                     since = None
                     continue
-                blocks_nobody, self.seen = wait
                 since = since or time.monotonic()
-                if blocks_nobody and self.seen.split("(")[0] != said:
-                    said = self.seen.split("(")[0]
-                    self._say(f"Waits for {self.seen}. Nobody queues behind it.")
+                on_wait(*wait)
                 driver = connection.connection
-                if driver is not None and time.monotonic() - since > self._longest_wait_s:
+                if driver is not None and time.monotonic() - since > longest_wait_s:
                     driver.cancel_safe()
         except Error as error:
             # The migration continues; the run cannot say what it waits for.
@@ -115,16 +92,24 @@ class LockWatch:
         finally:
             onlooker.close()
 
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
 
-def _read_wait(cursor: CursorWrapper) -> tuple[bool, str] | None:
+
+def _read_wait(cursor: CursorWrapper) -> tuple[str, bool] | None:
     cursor.execute(_WAITS)
     rows = cursor.fetchall()
     if not rows:
         return None
-    blocks_nobody, what = rows[0][:2]
+    what, blocks_others = rows[0][:2]
     holders = [
         f"session {pid}" + (f" ({work})" if work else "")
         for *wait, work, pid in rows
-        if wait == [blocks_nobody, what]
+        if wait == [what, blocks_others]
     ]
-    return blocks_nobody, f"{what}: {', '.join(holders)}"
+    return f"{what}: {', '.join(holders)}", blocks_others

@@ -13,7 +13,7 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.migrations import Migration
 
-from newsletter_site.migrating.lock_waits import LockWatch
+from newsletter_site.migrating.lock_waits import watch_locks
 from newsletter_site.migrating.single_run import limit_lock_wait, single_run
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
@@ -88,7 +88,6 @@ class Command(migrate.Command):
         if options["plan"] or options["check_unapplied"] or options["prune"]:
             super().handle(*args, **options)
             return
-        self._watch = LockWatch(self._lock_s / 3, self._patience_s, self._say)
         while (reason := self._try(*args, **options)) is not None:
             self._connection.close()
             self._pause(reason)
@@ -97,23 +96,35 @@ class Command(migrate.Command):
 
     def _try(self, *args: Any, **options: Any) -> str | None:
         """Apply what is not on record yet. Returns what to wait for if that failed for now."""
-        self._watch.seen = ""
+        self._wait = ""
         self._verbosity_of_retry = self._shown
         waits_for = "another migrate that is at work"
         try:
             with single_run(self._connection, self._lock_s):
                 waits_for = "a lock"
                 self._verbosity_of_retry = 0  # Django's first lines are shown once.
-                with self._watch.watching(self._connection), ExitStack() as self._transaction:
+                watch = watch_locks(
+                    self._connection,
+                    self._on_wait,
+                    every_s=self._lock_s / 3,
+                    longest_wait_s=self._patience_s,
+                )
+                with watch, ExitStack() as self._transaction:
                     super().handle(*args, **options)
         except DatabaseError as error:
             code = getattr(error.__cause__, "sqlstate", None)
-            if code in (LOCK_TIMEOUT, DEADLOCK) or (code == CANCELLED and self._watch.seen):
-                return self._watch.seen or waits_for
+            if code in (LOCK_TIMEOUT, DEADLOCK) or (code == CANCELLED and self._wait):
+                return self._wait or waits_for
             if isinstance(error, OperationalError) and code in CONNECTION_LOST:
                 return f"the database: {_in_one_line(error)}"
             raise
         return None
+
+    def _on_wait(self, wait: str, blocks_others: bool) -> None:
+        # The same sessions are said once; what follows "(" changes with time.
+        if not blocks_others and wait.split("(")[0] != self._wait.split("(")[0]:
+            self._say(f"Waits for {wait}. Nobody queues behind it.")
+        self._wait = wait
 
     def _wait_for_database(self) -> None:
         while True:

@@ -24,7 +24,7 @@ a vacuum of the server is waited for until it makes way
     MIGRATE_LOCK_TIMEOUT_S: env.seconds("MIGRATE_LOCK_TIMEOUT_S", «2 → 1»,
     test_a_vacuum_of_the_server_makes_way_for_a_migration
 a build that waits too long is cut
-    LockWatch._look: «driver.cancel_safe() → pass»
+    watch_locks.look: «driver.cancel_safe() → pass»
     test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index
 a database that does not answer yet is waited for
     Command._wait_for_database: if «is_embedded or any(phrase in words for phrase in
