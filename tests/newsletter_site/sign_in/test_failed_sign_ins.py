@@ -206,7 +206,8 @@ def test_nothing_that_was_typed_is_stored_or_logged(caplog: pytest.LogCaptureFix
     lock(name=typed)
     assert sign_in("another-secret", name=typed).status_code == 429
     fail(1)
-    Client().post(f"{LOGIN}?token=typed-secret", {"username": "x", "other": "typed-secret"})
+    fields = {"username": "x", "password": "y", "other": "typed-secret"}
+    Client().post(f"{LOGIN}?token=typed-secret", fields, secure=True)
     assert sign_in(RIGHT).status_code == 302
     stored = "".join(str(row) for row in AccessAttempt.objects.values_list())
     for secret in (typed, "another-secret", "typed-secret", RIGHT, "edith"):
