@@ -1,4 +1,4 @@
-"""Who an issue goes to: the only place that says which readers are an audience."""
+"""The readers whom an issue goes to."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class RegisteredReaders:
             )
 
     def apply_events(self, events: Sequence[ProviderEvent]) -> None:
-        """Apply what the provider told: `subscribers/suppression/apply_provider_events.py`."""
+        """Apply what the provider reported (`suppression/apply_provider_events.py`)."""
         apply_provider_events.apply_events(events)
 
     def reader_at(self, address: str) -> int | None:

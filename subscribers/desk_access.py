@@ -46,7 +46,7 @@ def may_manage_readers(view: View[P]) -> View[P]:
 def operator_of(request: HttpRequest) -> uuid.UUID:
     """The id of the user who is signed in."""
     if not request.user.is_authenticated:
-        raise PermissionDenied("This needs somebody who is signed in.")
+        raise PermissionDenied("Sign in first.")
     return request.user.pk
 
 

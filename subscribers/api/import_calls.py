@@ -82,7 +82,7 @@ _UPLOAD: dict[str, Any] = {
 def list_imports(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> ImportPage:
-    """Every file that was brought, the newest first."""
+    """Every uploaded file, the newest first."""
     imports = SubscriberImport.objects.select_related("imported_by").order_by("-id")
     if before is not None:
         imports = imports.filter(id__lt=before)
@@ -98,7 +98,7 @@ def list_imports(
     auth=Bearer(scopes.IMPORTS),
     response={201: ImportReceived, 200: ImportReceived, **problem_responses(*CHANGE_STATUSES)},
     operation_id="uploadImport",
-    summary="Bring a file to be checked",
+    summary="Upload a file to be checked",
     openapi_extra=_UPLOAD,
     by_alias=True,
 )
@@ -128,7 +128,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
     auth=Bearer(scopes.IMPORTS),
     response={200: Import, **problem_responses(404)},
     operation_id="getImport",
-    summary="How an import stands",
+    summary="Status of an import",
     url_name="import",
     by_alias=True,
 )
@@ -162,7 +162,7 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
     by_alias=True,
 )
 def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
-    """A worker imports it. It only ever adds: nobody who left is brought back."""
+    """A worker imports it. It only ever adds, and brings nobody back who left."""
     where = " ".join(decision.where.split())
 
     def check(_: str) -> None:
@@ -188,12 +188,12 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     auth=Bearer(scopes.IMPORTS),
     response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="dropImport",
-    summary="Drop what was checked",
+    summary="Discard what was checked",
     openapi_extra=KEY_PARAMETER,
     by_alias=True,
 )
 def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Forgets a file that was checked and not imported."""
+    """Deletes a file that was checked and not imported."""
 
     def work(_: str) -> HttpResponse:
         record = _named(import_id)
@@ -258,14 +258,14 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
 
 
 def _beside_one_file(request: HttpRequest, files: int) -> str:
-    """What stands in the form in place of one file or beside it; empty if nothing does."""
+    """What is in the form instead of one file or beside it; empty if nothing is."""
     unknown = sorted({*request.POST, *request.FILES} - {"file"})
     if unknown:
-        return f"“{shorten_name(unknown[0])}” stands there"
+        return f"“{shorten_name(unknown[0])}” is there"
     if files and "file" in request.POST:
-        return "a text of that name stands there too"
+        return "a text of that name is there too"
     if files > 1:
-        return f"there are {files}; bring each in a call of its own"
+        return f"there are {files}; upload each in a call of its own"
     return "" if files else "there is none"
 
 

@@ -180,8 +180,8 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
             if done:
                 record_reader_activity(action, get_caller(request).id, reader)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
-        told = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
-        return json_response(told, url=_place(reader))
+        acted = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
+        return json_response(acted, url=_place(reader))
 
     return run_call(request, None, work)
 

@@ -109,7 +109,7 @@ class ReaderActedOn(ResponseBody):
 
 
 class Import(ResponseBody):
-    """How an import stands, in the words of `./homing import_subscribers`."""
+    """The status of an import, in the words of `./homing import_subscribers`."""
 
     id: int = Field(serialization_alias="import", examples=[3])
     state: ImportState
@@ -124,7 +124,7 @@ class Import(ResponseBody):
     skipped_because: dict[str, int] = Field(description="How many for which reason.")
     percent: int = Field(ge=0, le=100, description="How much of the file was read.")
     read_as: str = Field(description="How the file was understood: look before you import.")
-    said: str = Field(description="How it stands, in one sentence.")
+    said: str = Field(description="The status in one sentence.")
 
 
 class ImportPage(ResponseBody):
@@ -137,7 +137,7 @@ class ImportPage(ResponseBody):
 class ImportReceived(Import):
     """The import that the content of a file leads to."""
 
-    created: bool = Field(description="False where the same content had been brought before.")
+    created: bool = Field(description="False where the same content had been uploaded before.")
 
 
 class ImportDropped(ResponseBody):

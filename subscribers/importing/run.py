@@ -21,7 +21,9 @@ from delivery.interface import LOCK_ENQUEUE
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import delete_noted_rows
 from subscribers.importing.apply import ImportTerms, apply_rows, store_rejected_rows
-from subscribers.importing.file_format.read_file import BadRow, ReaderFile, Row, UnreadableFileError
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.read_file import ReaderFile, Row
+from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import consent_detail
 from subscribers.importing.lease import (

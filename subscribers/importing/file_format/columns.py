@@ -114,7 +114,7 @@ def layout_of(
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
     width = _width_of_rows(header, sample)
     mapped = _mapped_columns(mapping, header or _unknown_header(records), width)
-    by_hand = {field: [at for at, said in mapped if said == field] for _, field in mapped}
+    by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
     # Mapped columns are not guessed. They need no header and no addresses.
     words = ["" if at in taken else field for at, field in enumerate(header)]
@@ -125,19 +125,19 @@ def layout_of(
     if address is None:
         return None
     readers = _Sample([row for row in sample.rows if _has_address(row, address)])
-    saying = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
+    status_like = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
     if header:
         found = _columns_by_header(words, address, sample)
     else:
-        found = {NAME.name: _column_of_words(width, sample, taken | saying | {address})}
+        found = {NAME.name: _column_of_words(width, sample, taken | status_like | {address})}
     fields = tuple(tuple(by_hand.get(name) or found.get(name, ())) for name in FIELD_NAMES)
     statuses = by_hand.get(STATUS, [])
     others = (taken - set(statuses)).union({address}, *fields)
     rule = rule_of(header, sample.values, filename, statuses, others)
-    if rule is None and saying - others:
-        rule = rule_by_values({at: _column_name(header, at) for at in sorted(saying - others)})
+    if rule is None and status_like - others:
+        rule = rule_by_values({at: _column_name(header, at) for at in sorted(status_like - others)})
     elif rule is None and (
-        saying & taken or (taken and rule_of(header, sample.values, filename, (), {address}))
+        status_like & taken or (taken and rule_of(header, sample.values, filename, (), {address}))
     ):
         rule = SILENT
     return Layout(records[at][0] if at is not None else 0, header, width, address, fields, rule)
@@ -195,12 +195,14 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
                 continue
             break
         keys = [key(field) for field in fields]
-        said = [word for word in keys if status.is_known(word)]
-        known = len(said) + sum(map(header_words.is_known, set(keys) - set(said)))
+        status_words = [word for word in keys if status.is_known(word)]
+        known = len(status_words) + sum(map(header_words.is_known, set(keys) - set(status_words)))
         names_address = not header_words.ADDRESS.isdisjoint(keys)
         is_plain_first = at == 0 and not any("@" in field for field in fields)
         # A row with a misspelled address is no header, although it says a status.
-        says_status = said and not any(_LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields)
+        says_status = status_words and not any(
+            _LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields
+        )
         if known and (is_plain_first or names_address or says_status):
             found.append((known, names_address, -at))
     return -max(found)[2] if found else None

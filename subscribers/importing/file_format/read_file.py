@@ -29,30 +29,20 @@ from subscribers.importing.file_format.description import (
 )
 from subscribers.importing.file_format.encoding import EncodingDetector
 from subscribers.importing.file_format.header_words import key
-from subscribers.importing.file_format.lines import LONGEST_LINE, HashingReader, line_end, lines_of
+from subscribers.importing.file_format.lines import HashingReader, line_end, lines_of
 from subscribers.importing.file_format.not_a_csv import (
     UnreadableFileError,
     refuse_other_formats,
     without_addresses,
 )
-from subscribers.importing.file_format.records import MOST_LINES_IN_A_ROW, BadRow, excerpt, records
+from subscribers.importing.file_format.records import BadRow, excerpt, records
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.refusal import Refusal, refuse
-
-__all__ = [
-    "LONGEST_LINE",
-    "MOST_LINES_IN_A_ROW",
-    "BadRow",
-    "ReaderFile",
-    "Row",
-    "UnreadableFileError",
-    "excerpt",
-]
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
 # The sample by which a file is understood: so many lines with something in them, and bounds for
 # files that begin with something else.
-_LINES_THAT_SAY = 300
+_FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
 _MOST_WITH_ACCENTS = 3  # rows shown
@@ -185,16 +175,16 @@ class ReaderFile:
     def _sample(self) -> tuple[int, list[str]]:
         """How many blank lines there are at the start, and the first lines after them."""
         sample: list[str] = []
-        blank = saying = characters = 0
+        blank = filled = characters = 0
         for line in lines_of(HashingReader(self._file), self._encoding):
             if not sample and line.isspace():
                 blank += 1
                 continue
             sample.append(line)
-            saying += not line.isspace()
+            filled += not line.isspace()
             characters += len(line)
             if (
-                saying == _LINES_THAT_SAY
+                filled == _FILLED_LINES
                 or len(sample) == _MOST_LINES
                 or characters > _MOST_CHARACTERS
             ):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.address import read_address
-from subscribers.importing.file_format.read_file import BadRow, Row, excerpt
+from subscribers.importing.file_format.read_file import Row
+from subscribers.importing.file_format.records import BadRow, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import RejectedRow
 from subscribers.reader_values import read_value

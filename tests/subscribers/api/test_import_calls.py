@@ -98,8 +98,8 @@ def test_a_file_comes_in_a_form_too(program: Program) -> None:
     [
         ({"file": [LIST, b"email\ncleo@posthouse.example.org\n"]}, "there are 2"),
         ({"file": [LIST, "list.csv"]}, "a text of that name"),
-        ({"file": [LIST], "name": "list.csv"}, "“name” stands there"),
-        ({"file": [LIST], "other": [LIST]}, "“other” stands there"),
+        ({"file": [LIST], "name": "list.csv"}, "“name” is there"),
+        ({"file": [LIST], "other": [LIST]}, "“other” is there"),
         ({"file": "list.csv"}, "there is none"),
         ({}, "there is none"),
     ],

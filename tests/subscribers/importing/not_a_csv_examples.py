@@ -6,7 +6,7 @@ import gzip
 import io
 import zipfile
 
-from subscribers.importing.file_format.read_file import LONGEST_LINE
+from subscribers.importing.file_format.lines import LONGEST_LINE
 
 
 def workbook() -> bytes:

@@ -131,10 +131,10 @@ a row without a word of its status is no consent
     _Product: silence: Verdict = Status.«UNCONFIRMED → SUBSCRIBED»
     test_columns_of_any_product_are_recognised_by_name
 status words and a product's marks are known words of a header
-    _header_at: said = [word for word in keys if «status.is_known(word) → False»]
+    _header_at: status_words = [word for word in keys if «status.is_known(word) → False»]
     test_an_unusual_header_hides_nobody_who_left
 a column of statuses is read without its name
-    layout_of: if «rule is None and saying - others → False»:
+    layout_of: if «rule is None and status_like - others → False»:
     test_a_column_of_statuses_needs_no_header
 a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError
 
 from subscribers.importing import Progress, UnreadableFileError, import_file
-from subscribers.importing.file_format.read_file import MOST_LINES_IN_A_ROW
+from subscribers.importing.file_format.records import MOST_LINES_IN_A_ROW
 from subscribers.importing.run import CHUNK
 from subscribers.models import RejectedRow, Subscriber
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
