@@ -1,9 +1,8 @@
 """
 The desk at a glance: one reading of everything that its viewer may see.
 
-So many queries, however many issues, readers and copies there are, and one more for each scheduled
-correction that does not go to everyone; the books of all editions on the page are read together, so
-that its numbers agree.
+The number of queries is constant, plus one for each scheduled correction that does not go to
+everyone. The counts of all editions on the page are read together, so that they agree.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from publishing.dashboard import reader_counts, sender_domain
 from publishing.dashboard.dashboard_headline import Headline, headline_sentence
 from publishing.dashboard.issue_pages import (
     IssuePage,
-    LookedFor,
+    IssueSearch,
     is_any_published,
     open_drafts,
     page_of,
@@ -73,7 +72,7 @@ ACTIVITIES = 6
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Whoever looks, and which parts are theirs to see."""
+    """A user, and which parts of the desk they may see."""
 
     user: AbstractBaseUser | AnonymousUser
     looks: bool
@@ -85,7 +84,7 @@ class Viewer:
 
     @classmethod
     def of(cls, user: AbstractBaseUser | AnonymousUser) -> Viewer:
-        """What this user's permissions come to."""
+        """The parts that this user's permissions open."""
 
         def may(*permissions: str) -> bool:
             return any(user.has_perm(one) for one in permissions)  # type: ignore[union-attr]
@@ -103,7 +102,7 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRow:
-    """An edition that waits for its time, that time in words, and how many would get it now."""
+    """A scheduled edition, its time in words, and how many readers would get it now."""
 
     row: IssueRow
     goes_out: str
@@ -111,18 +110,18 @@ class ScheduledRow:
 
     @property
     def is_to_come(self) -> bool:
-        """Whether it goes out then by itself: its time has not come, and nothing is in its way."""
+        """Whether it goes out automatically: its time has not come, and nothing stops it."""
         books = self.row.status.books
         return self.row.status.state is EditionState.SCHEDULED and not books.is_due
 
 
-def desk_facts(viewer: Viewer, looked_for: LookedFor) -> dict[str, Any]:
+def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     """What the desk shows to this user; what they may not see is empty."""
     newsletter = Newsletter.objects.the_one()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
     page = (
-        page_of(looked_for, open_ones, sees_drafts=viewer.writes)
+        page_of(search, open_ones, sees_drafts=viewer.writes)
         if viewer.looks
         else IssuePage([], False, [], [], "")
     )

@@ -16,7 +16,7 @@ from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
 from publishing.dashboard.dashboard import Viewer, desk_facts, read_sending
-from publishing.dashboard.issue_pages import LookedFor, Tab
+from publishing.dashboard.issue_pages import IssueSearch, Tab
 from publishing.desk_access import author_of, desk_page, may_operate, may_see_the_desk
 from publishing.flash_messages import notes_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
@@ -35,19 +35,21 @@ def issues(request: HttpRequest) -> HttpResponse:
     if poll is not None:
         return _update(request, poll)
     given = request.GET
-    looked_for = LookedFor.for_(given.get("show", ""), given.get("q", ""), given.get("before", ""))
-    facts = desk_facts(viewer, looked_for)
+    search = IssueSearch.from_query(
+        given.get("show", ""), given.get("q", ""), given.get("before", "")
+    )
+    facts = desk_facts(viewer, search)
     return desk_page(
         request,
         "publishing/issues.html",
         {
             **facts,
             "poll": next_poll(request, ask_desk_again_s(is_sending=bool(facts["sending"]))),
-            "looked_for": looked_for,
-            "tabs": _tabs(looked_for, sees_drafts=viewer.writes),
-            "older": _address(looked_for, before=older) if (older := facts["next_page"]) else "",
-            "newest": _address(looked_for),
-            "is_searched": bool(looked_for.text or looked_for.before or looked_for.tab != Tab.ALL),
+            "search": search,
+            "tabs": _tabs(search, sees_drafts=viewer.writes),
+            "older": _address(search, before=older) if (older := facts["next_page"]) else "",
+            "newest": _address(search),
+            "is_searched": bool(search.text or search.before or search.tab != Tab.ALL),
             "notes": notes_of(request),
         },
     )
@@ -88,21 +90,21 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= LONGEST_ID else 0
 
 
-def _tabs(looked_for: LookedFor, *, sees_drafts: bool) -> list[dict[str, object]]:
+def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[dict[str, object]]:
     return [
         {
             "words": tab.words,
-            "is_here": tab is looked_for.tab,
-            "address": _address(LookedFor(tab, looked_for.text)),
+            "is_here": tab is search.tab,
+            "address": _address(IssueSearch(tab, search.text)),
         }
         for tab in Tab
         if sees_drafts or tab is not Tab.DRAFTS
     ]
 
 
-def _address(looked_for: LookedFor, *, before: str = "") -> str:
+def _address(search: IssueSearch, *, before: str = "") -> str:
     """The query of an address that looks for the same."""
-    show = "" if looked_for.tab is Tab.ALL else looked_for.tab.value
-    parts = {"show": show, "q": looked_for.text, "before": before}
+    show = "" if search.tab is Tab.ALL else search.tab.value
+    parts = {"show": show, "q": search.text, "before": before}
     query = urlencode({name: value for name, value in parts.items() if value})
     return f"{reverse('desk:issues')}{'?' if query else ''}{query}#issues"

@@ -1,8 +1,8 @@
 """
-The issues at a glance: drafts, what waits for its time, and what was published, page by page.
+The issues at a glance: drafts, scheduled issues and published ones, page by page.
 
-A page begins after the last row of the one before (`before`), so that nothing is shown twice or
-left out because something was published meanwhile.
+A page begins after the last row of the one before (`before`), so a publication in between shows
+nothing twice and leaves nothing out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_SEARCH = 200
 
 
 class Tab(StrEnum):
-    """Which of them are shown."""
+    """Which issues are shown."""
 
     ALL = "all"
     DRAFTS = "drafts"
@@ -39,21 +39,21 @@ class Tab(StrEnum):
 
     @property
     def words(self) -> str:
-        """As a person reads it."""
+        """The label of the tab."""
         return self.value.replace("-", " ").capitalize()
 
 
 @dataclass(frozen=True, slots=True)
-class LookedFor:
-    """A tab, a part of a title, and where the page begins; whatever an address says is one."""
+class IssueSearch:
+    """A tab, a part of a title, and where the page begins. Every query is a search."""
 
     tab: Tab = Tab.ALL
     text: str = ""
     before: str = ""
 
     @classmethod
-    def for_(cls, show: str, text: str, before: str) -> LookedFor:
-        """As an address names it. A NUL, which no title can hold, is not looked for."""
+    def from_query(cls, show: str, text: str, before: str) -> IssueSearch:
+        """The search that a query describes, without NULs, which no title can hold."""
         tab = Tab(show) if show in set(Tab) else Tab.ALL
         return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40])
 
@@ -69,24 +69,24 @@ class IssuePage:
     next: str
 
 
-def page_of(looked_for: LookedFor, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
+def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
     """One page, in at most three queries. `open_editions` are those that are not over."""
-    tab, is_first = looked_for.tab, not looked_for.before
+    tab, is_first = search.tab, not search.before
     drafts: list[Draft] = []
     scheduled: list[Edition] = []
     editions: list[Edition] = []
     more_drafts, next_page = False, ""
     if sees_drafts and tab is Tab.DRAFTS:
-        found = list(_drafts(looked_for)[: PAGE + 1])
+        found = list(_drafts(search)[: PAGE + 1])
         drafts, next_page = found[:PAGE], _after(found)
     elif sees_drafts and tab is Tab.ALL and is_first:
-        found = list(_drafts(looked_for)[: DRAFTS_BESIDE + 1])
+        found = list(_drafts(search)[: DRAFTS_BESIDE + 1])
         drafts, more_drafts = found[:DRAFTS_BESIDE], len(found) > DRAFTS_BESIDE
     if tab is Tab.SCHEDULED or (tab is Tab.ALL and is_first):
         # They wait for their time within a year: few.
-        scheduled = list(_titled(_scheduled(), looked_for.text))
+        scheduled = list(_titled(_scheduled(), search.text))
     if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
-        published = list(_published(looked_for, open_editions)[: PAGE + 1])
+        published = list(_published(search, open_editions)[: PAGE + 1])
         editions, next_page = published[:PAGE], _after(published)
     return IssuePage(drafts, more_drafts, scheduled, editions, next_page)
 
@@ -111,9 +111,9 @@ def _after(found: Sequence[Draft | Edition]) -> str:
     return str(found[PAGE - 1].pk) if len(found) > PAGE else ""
 
 
-def _drafts(looked_for: LookedFor) -> QuerySet[Draft]:
-    drafts = _titled(open_drafts(), looked_for.text)
-    last = _uuid(looked_for.before)
+def _drafts(search: IssueSearch) -> QuerySet[Draft]:
+    drafts = _titled(open_drafts(), search.text)
+    last = _uuid(search.before)
     if last is None:
         return drafts
     # A draft that was saved meanwhile went to the front; then its old place is not known any more.
@@ -127,14 +127,14 @@ def _scheduled() -> QuerySet[Edition]:
     )
 
 
-def _published(looked_for: LookedFor, open_editions: Sequence[int]) -> QuerySet[Edition]:
+def _published(search: IssueSearch, open_editions: Sequence[int]) -> QuerySet[Edition]:
     editions = newest_editions().exclude(control=Edition.Control.SCHEDULED)
-    if looked_for.tab is Tab.GOING_OUT:
+    if search.tab is Tab.GOING_OUT:
         editions = editions.filter(pk__in=open_editions)
-    elif looked_for.tab is Tab.ENDED:
+    elif search.tab is Tab.ENDED:
         editions = editions.exclude(pk__in=open_editions)
-    editions = _titled(editions, looked_for.text)
-    before = looked_for.before
+    editions = _titled(editions, search.text)
+    before = search.before
     if not (before.isdecimal() and len(before) < 19):
         return editions
     at = Edition.objects.filter(pk=int(before)).values("published_at")[:1]

@@ -1,8 +1,7 @@
 """
-The editions that go on only when a person decides: newsletters, and mail on request.
+The editions that continue only when a person decides: newsletters, and mail on request.
 
-Each with what names it to a command: its issue and its version. An older version may be among them
-while a newer one has gone out.
+An older version may be among them while a newer one has been sent.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ def held_transactional() -> list[EditionStatus]:
     return [status_from_counts(books) for books in load_all_counts(among=editions, open_only=True)]
 
 
-def waiting_for_a_person() -> list[EditionStatus]:
+def load_undecided() -> list[EditionStatus]:
     """
-    How each of them stands, the oldest first, read from the batches that are not over: the state
-    and the reason are whole, the counts are not.
+    Their statuses, the oldest first, read from the open batches.
+
+    The state and the reason are complete, the counts are not.
     """
     editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
@@ -37,9 +37,9 @@ def waiting_for_a_person() -> list[EditionStatus]:
     ]
 
 
-def lines_for_a_person() -> Iterator[str]:
-    """A line for each: its issue and version, what it is called, its state, and why."""
-    for status in waiting_for_a_person():
+def attention_lines() -> Iterator[str]:
+    """A line for each: its issue and version, its title, its state, and the reason."""
+    for status in load_undecided():
         books = status.books
         yield (
             f"issue {books.issue} version {books.version} “{title_of(status)}”: "

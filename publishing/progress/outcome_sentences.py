@@ -1,4 +1,4 @@
-"""What is said of one reader's copy: when, and on what evidence or for which reason. Pure."""
+"""The words for one reader's copy: when, and its evidence or reason. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ NO_ADDRESS = "an erased reader"
 
 
 def address_of(copy: Delivery) -> str:
-    """The address of a copy. Of somebody who was erased only the number is left."""
+    """The address of a copy; an erased reader has none."""
     return copy.address or NO_ADDRESS
 
 
 def when_of(copy: Delivery) -> datetime | None:
-    """When it became of the copy what did; None where no time is kept."""
+    """When the copy got its outcome; None where no time is kept."""
     if copy.outcome == "unknown":
         return copy.batch.unknown_since
     return copy.sent_at
@@ -27,8 +27,9 @@ def why_of(
     copy: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
 ) -> str:
     """
-    The evidence that a copy was accepted, or the reason that it was not. `held_until` is when the
-    hold of its edition ends, if that is held.
+    The evidence that a copy was accepted, or the reason that it was not.
+
+    `held_until` is when the hold of its edition ends, if it is held.
     """
     match copy.outcome:
         case "sent":

@@ -40,7 +40,7 @@ export function testLetter(form, saving) {
       status.textContent = `${facts.sentence} It goes to ${fields.test_email.trim()} alone. `;
       close.textContent = "Back to the letter";
       status.append(Object.assign(document.createElement("a"),
-        { href: facts.address, target: "_blank", textContent: "See how it stands" }));
+        { href: facts.address, target: "_blank", textContent: "View status" }));
     }
   });
 }

@@ -20,6 +20,7 @@ from publishing.actions.start_scheduled import start_due
 from publishing.content.draft_content import build_content
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_in_zone
+from subscribers.models import SubscriberImport
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
 from tests.browser.pages.accessibility import faults_found_by_axe
@@ -27,6 +28,7 @@ from tests.browser.pages.desk_pages import PLAIN
 from tests.delivery.worker_steps import taken
 from tests.publishing.edition_states import sent
 from tests.publishing.schedule_issue import its_time_came
+from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -419,6 +421,19 @@ def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk,
     expect(desk.get_by_role("heading", name="Going out")).to_be_hidden()
     desk.get_by_role("link", name="Look again").click()
     expect(row).to_have_count(0)
+
+
+def test_an_open_import_page_follows_to_the_end_and_keeps_the_focus(desk):
+    record = SubscriberImportFactory(state="running", size=1000, finished_at=None)
+    imports = SubscriberImport.objects.filter(pk=record.pk)
+    desk.goto(f"{FORM}imports/{record.pk}/")
+    desk.locator("h1").focus()
+    imports.update(rows=7, added=7)
+    expect(desk.locator(".ledger tfoot .num")).to_have_text("7")
+    expect(desk.get_by_role("heading", level=1)).to_be_focused()
+    imports.update(state="finished", finished_at=Now())
+    expect(desk.get_by_role("heading", name="What happened")).to_be_visible()
+    assert desk.locator("[hx-get]").count() == 0
 
 
 def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: list[Page]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from publishing.dashboard.needs_attention import lines_for_a_person
+from publishing.dashboard.needs_attention import attention_lines
 
 
 class Command(BaseCommand):
@@ -18,6 +18,6 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lines = list(lines_for_a_person())
+        lines = list(attention_lines())
         for line in lines or ["Nothing waits for a person."]:
             self.stdout.write(line)

@@ -114,7 +114,7 @@ whoever comes in a rush waits for a place
     RequestSlots.acquire: lambda: self._free or self.is_stuck, «self._max_wait_s → 0»
     test_whoever_finds_no_place_waits_for_one
 mail on request that stopped is listed for a person
-    waiting_for_a_person: editions = [*load_open_newsletters()«, *load_held_transactional()»]
+    load_undecided: editions = [*load_open_newsletters()«, *load_held_transactional()»]
     test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name
 counters that go back with a restored database are others
     short_name: this.database«, stored.since»)::bytea
