@@ -2,10 +2,14 @@
 Run a call that changes something once under its `Idempotency-Key`, by the rules for forms.
 
 `idempotency/run_once.py` has the order of things. Here each outcome becomes a response.
+
+A field that is left out and one at its default are the same. So a call stays the same when a
+release adds a field that its program does not know.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,15 +17,14 @@ from django.http import HttpRequest, HttpResponse
 from pydantic import BaseModel
 
 from api.bearer import get_caller
-from api.call_fingerprint import call_fingerprints
 from api.problem import ProblemError, ProblemType
 from idempotency.claim import DifferentContent, InProgress, Replay
-from idempotency.fingerprint import FileDigest
+from idempotency.fingerprint import FileDigest, content_hash, keyed_fingerprints
 from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, InvalidKey, read_key
 from idempotency.run_once import RETRY_AFTER_S, DifferentContentError, Done, Refused, run_once
 from idempotency.saved_response import to_http_response
 
-__all__ = ["KEY_PARAMETER", "DifferentContentError", "require_key", "run_call"]
+__all__ = ["KEY_PARAMETER", "DifferentContentError", "call_fingerprints", "require_key", "run_call"]
 
 # The header of every such call, for the OpenAPI document.
 KEY_PARAMETER: dict[str, Any] = {
@@ -109,3 +112,24 @@ def require_key(request: HttpRequest) -> str:
         sentence = key.reason if given else f"The header {HEADER} is empty. Give a key."
         raise ProblemError(ProblemType.BAD_KEY, sentence)
     return key
+
+
+def call_fingerprints(
+    request: HttpRequest, body: BaseModel | None, files: Sequence[FileDigest] = ()
+) -> list[bytes]:
+    """
+    Return the fingerprint to save, and those under earlier secret keys.
+
+    They cover the method, the path, the query, the values of the body whatever its order and
+    blanks, and the files.
+    """
+    content: dict[str, Sequence[str | FileDigest]] = {
+        "files": files,
+        "query": [f"{name}={request.GET[name]}" for name in sorted(request.GET)],
+    }
+    if body is not None:
+        for name, value in body.model_dump(mode="json", exclude_defaults=True).items():
+            # Texts as they are, so that their line ends are normalised.
+            is_text = isinstance(value, str)
+            content[f"body.{name}"] = ["text", value] if is_text else ["json", json.dumps(value)]
+    return keyed_fingerprints(content_hash(request.method or "", request.path, content))

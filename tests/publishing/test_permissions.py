@@ -19,7 +19,6 @@ from publishing import urls
 from publishing.actions.edition_actions import ACTIONS
 from publishing.publish.publish import publish
 from subscribers.desk import urls as desk_urls
-from tests.database.template import set_ids_apart
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
 
@@ -141,14 +140,7 @@ def migrate_from_before_the_groups():
     return executor, latest
 
 
-@pytest.fixture
-def ids_apart_again():
-    """Let ids begin high again: those of a new table begin with 1."""
-    yield
-    set_ids_apart()
-
-
-def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db, ids_apart_again):
+def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db):
     executor, latest = migrate_from_before_the_groups()
     Group.objects.all().delete()
     Permission.objects.all().delete()
@@ -158,10 +150,7 @@ def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db, i
     assert {name: codenames(name) for name in EXPECTED} == EXPECTED
 
 
-def test_a_group_of_that_name_keeps_what_it_has_and_gets_these_on_top(
-    transactional_db, ids_apart_again
-):
-    # Made before: the model of today has columns that the table of then has not.
+def test_a_group_of_that_name_keeps_what_it_has_and_gets_these_on_top(transactional_db):
     member = get_user_model().objects.create_user("willa")
     executor, latest = migrate_from_before_the_groups()
     Group.objects.all().delete()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from api.call_fingerprint import call_fingerprints
+from api.idempotent_call import call_fingerprints
 from idempotency.fingerprint import content_hash
 from idempotency.models import PostedForm
 from subscribers.api.shapes import NewReader
