@@ -33,7 +33,7 @@ const STATES = {
   not_allowed: ["doubt", "attention", "Not saved"],
   conflict: ["doubt", "attention", "Not saved: the draft was changed elsewhere"],
   published: ["doubt", "attention", "Not saved: the draft is an issue now"],
-  gone: ["doubt", "attention", "Not saved: the draft was thrown away"],
+  gone: ["doubt", "attention", "Not saved: the draft was deleted"],
   refused: ["fault", "failed", "Not saved"],
 };
 
@@ -60,9 +60,9 @@ function saved(facts) {
     form.dataset.id = facts.id;
     device.belongTo(facts.id);
     history.replaceState(history.state, "", facts.address);
-    const away = document.querySelector("[data-throw-away]");
-    away.href = `${facts.address}delete/`;
-    away.hidden = false;
+    const remove = document.querySelector("[data-delete]");
+    remove.href = `${facts.address}delete/`;
+    remove.hidden = false;
   }
   keep();
   preview.say(facts);

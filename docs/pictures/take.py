@@ -248,7 +248,7 @@ def write(page: Page) -> None:
     """The letter of the pictures, word for word, until it is saved and its preview stands."""
     page.goto("/admin/newsletters/write/")
     page.get_by_label("Title and subject").fill(TITLE)
-    page.get_by_label("Preheader").fill(PREHEADER)
+    page.get_by_label("Preview text").fill(PREHEADER)
     page.get_by_label("Letter, in Markdown").fill(LETTER)
     page.wait_for_url("**/drafts/*/")
     page.get_by_label("Letter, in Markdown").evaluate("letter => { letter.scrollTop = 0 }")

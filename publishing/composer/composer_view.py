@@ -67,7 +67,7 @@ MERGE_FIELDS = (
 )
 EMPTY = DraftFields(DraftContent("", "", MARKDOWN, "", ""))
 NO_STORE = {"Cache-Control": "no-store"}
-DELETED = "This draft was thrown away meanwhile. Your words are still here; save them as a new one."
+DELETED = "This draft was deleted meanwhile. Your words are still here; save them as a new one."
 OTHER_WRITER = "Somebody else is signed in by now. Nothing was saved under their name."
 
 
@@ -154,9 +154,9 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})
     title = drafts.load_draft(draft) or "Untitled"
     if drafts.delete_draft(draft, by=author_of(request)):
-        messages.info(request, f"The draft “{title}” is thrown away.")
+        messages.info(request, f"The draft “{title}” is deleted.")
     else:
-        messages.warning(request, "There was no such draft to throw away; nothing was changed.")
+        messages.warning(request, "There was no such draft to delete; nothing was changed.")
     return see_other(reverse("desk:issues"))
 
 
@@ -166,7 +166,7 @@ def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET asks whether a letter in HTML becomes Markdown; POST changes the format."""
     found = drafts.load_draft(draft)
     if found is None or found.edition_id is not None:
-        raise Http404("There is no such draft. It was thrown away, or published.")
+        raise Http404("There is no such draft. It was deleted, or published.")
     if request.method != "POST":
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
     fields = drafts.fields_of_draft(found)

@@ -72,7 +72,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
     content = fields.content
     return {
         "Title": content.title,
-        "Preheader": content.preheader,
+        "Preview text": content.preheader,
         "Written in": "HTML" if content.format == HTML else "Markdown",
         "Letter": content.letter,
         "Text part": content.text or "made from the letter",

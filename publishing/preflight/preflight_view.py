@@ -161,7 +161,7 @@ def get_draft_or_404(draft: uuid.UUID) -> Draft:
     """The draft that an address names. Raises `Http404`."""
     found = drafts.load_draft(draft)
     if found is None:
-        raise Http404("There is no such draft. It was thrown away, or never saved.")
+        raise Http404("There is no such draft. It was deleted, or never saved.")
     return found
 
 

@@ -44,7 +44,7 @@ class HtmlForm(forms.Form):
         forms.TextInput(attrs={"class": "title-in"}),
     )
     preheader = _text(
-        "Preheader",
+        "Preview text",
         "What an inbox shows beside the subject; empty: the letter’s first words.",
         forms.TextInput(),
     )

@@ -253,7 +253,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
 def _differences(earlier: Edition, asked: PublishRequest) -> list[FieldDiff]:
     published = {
         "Title": earlier.title,
-        "Preheader": earlier.preheader,
+        "Preview text": earlier.preheader,
         "HTML": earlier.html_content,
         "Text": earlier.text_content,
     }

@@ -27,7 +27,7 @@ from publishing.publish.publish import (
     publish,
 )
 
-DELETED = "The draft was thrown away meanwhile. Nothing was published."
+DELETED = "The draft was deleted meanwhile. Nothing was published."
 CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."
 
 

@@ -10,7 +10,9 @@ from django import forms
 from delivery.rules.scheduled_time import Moment
 from publishing.scheduling.local_time import InvalidMomentError, read_moment, zones
 
-TIME_AND_NOW = "A time is named here, and “Now” is ticked: tick “At a time”, or take the time away."
+TIME_AND_NOW = (
+    "A time is named here, and “Now” is ticked: choose “Schedule”, or take the time away."
+)
 
 
 class RescheduleForm(forms.Form):
@@ -75,7 +77,7 @@ class ScheduleForm(RescheduleForm):
     when = forms.ChoiceField(
         required=False,
         initial="now",
-        choices=[("now", "Now"), ("at", "At a time")],
+        choices=[("now", "Now"), ("at", "Schedule")],
         widget=forms.RadioSelect,
     )
 

@@ -22,7 +22,7 @@ class SendTestForm(forms.Form):
     """The posted words and address; a valid form has `content` and `to`."""
 
     title = forms.CharField(required=False, strip=False, label="Title and subject")
-    preheader = forms.CharField(required=False, strip=False, label="Preheader")
+    preheader = forms.CharField(required=False, strip=False, label="Preview text")
     format = forms.CharField(required=False, label="Format")
     letter = forms.CharField(required=False, strip=False, label="Letter")
     html_content = forms.CharField(required=False, strip=False, label="HTML")

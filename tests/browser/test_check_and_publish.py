@@ -54,7 +54,7 @@ def test_a_time_that_is_past_is_said_on_the_sheet(desk, draft):
     expect(desk.get_by_role("button", name="Schedule…")).to_have_count(0)
     field, error = desk.get_by_label("Date and time"), desk.locator("#when-at-error")
     field.fill("2001-01-01T07:00")
-    expect(desk.get_by_label("At a time")).to_be_checked()
+    expect(desk.get_by_label("Schedule", exact=True)).to_be_checked()
 
     desk.get_by_role("button", name="Schedule…").click()
 
@@ -75,14 +75,14 @@ def test_who_names_a_time_means_it_until_they_choose_now(desk, draft):
     with late(desk, "when", at(draft, "check/")):
         field = desk.get_by_label("Date and time")
         field.fill(moment.local)
-    expect(desk.get_by_label("At a time")).to_be_checked()
+    expect(desk.get_by_label("Schedule", exact=True)).to_be_checked()
     desk.get_by_role("button", name="Schedule…").click()
     expect(desk.get_by_role("dialog")).to_contain_text(moment.words)
     desk.keyboard.press("Escape")
 
     desk.get_by_label("Now", exact=False).check()
     expect(field).to_have_value("")
-    desk.get_by_label("At a time").check()
+    desk.get_by_label("Schedule", exact=True).check()
     expect(field).to_have_value(moment.local)
     desk.get_by_label("Now", exact=False).check()
     publish_to(desk, READERS)
@@ -99,9 +99,9 @@ def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
     page.get_by_label("Date and time").fill(tomorrow("UTC").local)
     ask(page, READERS)
 
-    expect(page.locator("#when-at-error")).to_contain_text("tick “At a time”, or take the time")
+    expect(page.locator("#when-at-error")).to_contain_text("choose “Schedule”, or clear the time")
     assert not Edition.objects.exists()
-    page.get_by_label("At a time").check()
+    page.get_by_label("Schedule", exact=True).check()
     ask(page, READERS)
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Schedule it for {READERS} readers?")
 
@@ -172,7 +172,7 @@ def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, rea
     # A time that the clocks skip is refused, by the page while it is typed and by the server.
     page.get_by_label("Time zone").select_option(other_zone)
     page.get_by_label("Date and time").fill(f"{never:%Y-%m-%dT%H:%M}")
-    expect(page.get_by_label("At a time")).to_be_checked()
+    expect(page.get_by_label("Schedule", exact=True)).to_be_checked()
     expect(said).to_have_text("This time does not exist there: the clocks go forward over it.")
     page.get_by_role("button", name="Schedule…").click()
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")

@@ -85,7 +85,7 @@ def back_to_the_form(page: Page) -> None:
 
 def test_back_at_the_form_words_and_box_can_be_changed(form):
     write(form)
-    form.get_by_label("Unlisted: not meant for the public").check()
+    form.get_by_label("Unlisted").check()
     assert position_of_bar(form) == "sticky"
     check(form)
     form.go_back()
@@ -98,7 +98,7 @@ def test_back_at_the_form_words_and_box_can_be_changed(form):
 
     # The same form again leads to what was published, and other words are a draft of their own.
     back_to_the_form(form)
-    expect(form.get_by_label("Unlisted: not meant for the public")).to_be_checked()
+    expect(form.get_by_label("Unlisted")).to_be_checked()
     form.get_by_role("button", name="Check and publish").click()
     expect(form.get_by_role("heading", level=1)).to_have_text(TITLE)
     back_to_the_form(form)

@@ -202,7 +202,7 @@ def test_words_saved_after_the_question_was_asked_stop_its_button(window, three_
     assert nothing_was_published()
     Draft.objects.all().delete()
     page = window.post(asked.action, **asked.fields)
-    assert "thrown away" in page.words
+    assert "The draft was deleted" in page.words
     assert page.form_with("title").fields["text_content"] == LETTER["text_content"]
     assert nothing_was_published()
 
