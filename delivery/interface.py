@@ -23,7 +23,7 @@ from delivery.queue.enqueue_test_letter import (
     enqueue_test,
     load_test_letter,
     next_number,
-    sent_to,
+    test_letters_to,
 )
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
@@ -73,8 +73,8 @@ __all__ = [
     "reconcile",
     "request_mail",
     "scheduled_editions",
-    "sent_to",
     "short_transaction",
+    "test_letters_to",
     "together",
     "wait_for_enqueues",
     "without_nested_loops",

@@ -41,7 +41,7 @@ class Readers(Protocol):
 
     def apply_events(self, events: Sequence[ProviderEvent]) -> None:
         """
-        Take in what the provider told about addresses. Runs in the applying transaction.
+        Apply what the provider reports about addresses. Runs in the applying transaction.
 
         Any fact may come again, and in any order; the state in the end must be the same. A fact's
         `delivery` names a copy of ours, and thereby its reader, or is None.

@@ -12,7 +12,7 @@ from typing import Protocol
 class Starter(Protocol):
     """Starts scheduled editions."""
 
-    def start_what_went_out(self, edition: int) -> bool:
+    def start_sent_before_restore(self, edition: int) -> bool:
         """
         Publish a scheduled edition to everyone confirmed now and hold it back for a person, because
         the provider has copies of it. False if it was no scheduled one any more.

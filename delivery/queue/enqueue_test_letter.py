@@ -18,8 +18,8 @@ from delivery.reader_fields import FIELD_COLUMNS
 from delivery.rules.reason import Reason
 
 # No two backups of one database are restored so close that both land on the same place.
-NUMBERS_APART = 1_000
-PLACES = 1_000
+NUMBERS_SKIPPED = 1_000
+RANDOM_SKIPS = 1_000
 
 
 class TestLetter(NamedTuple):
@@ -51,7 +51,7 @@ def next_number() -> int:
         return int(cursor.fetchone()[0])
 
 
-def leave_a_gap_in_numbers() -> None:
+def skip_numbers() -> None:
     """Have the numbers jump: a restored backup does not know which it gave out since."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -60,7 +60,7 @@ def leave_a_gap_in_numbers() -> None:
                                                 + %s * (1 + floor(random() * %s))::bigint)
             WHERE has_sequence_privilege('test_letter_number', 'UPDATE')
             """,
-            [NUMBERS_APART, PLACES],
+            [NUMBERS_SKIPPED, RANDOM_SKIPS],
         )
 
 
@@ -121,7 +121,7 @@ def load_test_letter(number: int) -> TestLetter | None:
     )
 
 
-def sent_to(address_key: str) -> list[int]:
+def test_letters_to(address_key: str) -> list[int]:
     """The numbers of the test letters that went to this case-folded address, or are to go."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -56,7 +56,7 @@ def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Star
     )
 
 
-def begin_what_went_out(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
+def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
     """
     Make a scheduled edition one that waits for a person, because the provider has copies of it.
 

@@ -19,7 +19,7 @@ from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import skip_epochs
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.control import stop
-from delivery.queue.enqueue_test_letter import leave_a_gap_in_numbers
+from delivery.queue.enqueue_test_letter import skip_numbers
 from delivery.queue.known_database import DIFFERS
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.edition_state import restored
@@ -172,7 +172,7 @@ def _store(cursor: CursorWrapper) -> None:
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
     """Prepare a restored database; return the editions that stopped."""
     readers.registered().reserve_ids()
-    leave_a_gap_in_numbers()
+    skip_numbers()
     # Readers who left since the backup are on the provider's list.
     make_due(cursor, polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)

@@ -1,4 +1,4 @@
-"""Working until nothing more will happen by itself, with progress and totals."""
+"""Work until the queue is drained, with progress and totals."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def _name_of(books: EditionCounts) -> str:
     return edition_name(books.kind, books.version) if books.is_transactional else books.title
 
 
-class Watch:
+class Drain:
     """
-    Watches the editions that are open now until they have come to rest.
+    Follows the editions that are open now until the queue is drained.
 
-    An edition of mail on request is open for years: of it only the batches count that are open now.
+    An edition of transactional mail is open for years: only its batches that are open now count.
     """
 
     def __init__(self, output: Output, *, is_terminal: bool) -> None:
@@ -93,13 +93,13 @@ class Watch:
         self._is_terminal = is_terminal
         open_now = load_all_counts(open_only=True)
         self._editions = [books.edition for books in open_now if not books.is_transactional]
-        self._editions_on_request = sum(books.is_transactional for books in open_now)
-        self._batches_on_request = load_open_transactional_batches()
+        self._transactional_editions = sum(books.is_transactional for books in open_now)
+        self._transactional_batches = load_open_transactional_batches()
         self._last_line_at = -LINE_EVERY_S
 
-    def nothing_more_will_happen(self) -> bool:
+    def is_drained(self) -> bool:
         """
-        Whether the queue is empty: no batch or chore waits anywhere. Shows progress.
+        Whether no batch and no task waits anywhere. Shows progress.
 
         A batch may wait for its time, a worker or an answer.
         """
@@ -120,8 +120,8 @@ class Watch:
         return totals_of(
             load_all_counts(among=self._editions),
             open_now,
-            editions_on_request=self._editions_on_request,
-            on_request=sum_batches(self._batches_on_request),
+            editions_on_request=self._transactional_editions,
+            on_request=sum_batches(self._transactional_batches),
         )
 
     def _show_progress(self) -> None:

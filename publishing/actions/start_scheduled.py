@@ -105,10 +105,10 @@ def _fill(edition: int) -> Edition:
 class RegisteredStarter:
     """Starts editions for delivery, which cannot import this app."""
 
-    def start_what_went_out(self, edition: int) -> bool:
+    def start_sent_before_restore(self, edition: int) -> bool:
         """Publish and pause an edition that a restored database took for scheduled."""
         with short_transaction() as cursor:
-            if scheduled_editions.begin_what_went_out(cursor, edition) is None:
+            if scheduled_editions.begin_sent_before_restore(cursor, edition) is None:
                 return False
             filled = _fill(edition)
             control.pause_after_restore(cursor, edition)

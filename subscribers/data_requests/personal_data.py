@@ -20,7 +20,7 @@ from delivery.interface import (
     load_provider_suppressions,
     load_suppression_changes,
     reason_sentence,
-    sent_to,
+    test_letters_to,
 )
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
@@ -151,7 +151,9 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
     }
     issues = list({issue for issue, _ in editions})
     # Test letters went to the address, and to no reader's number.
-    tests = Q(issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=sent_to(reader.email_key))
+    tests = Q(
+        issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
+    )
     newsletter = Newsletter.objects.the_one().name
     values = {**reader.values_of_fields, "email": reader.email, "newsletter": newsletter}
     mails = []

@@ -48,8 +48,8 @@ class WebSite:
             worker = worker_from_settings(is_awaited=is_awaited)
 
             def run() -> None:
-                watch = drain.Watch(OutputWrapper(io.StringIO()), is_terminal=False)
-                until = watch.nothing_more_will_happen if is_awaited else bool
+                watch = drain.Drain(OutputWrapper(io.StringIO()), is_terminal=False)
+                until = watch.is_drained if is_awaited else bool
                 try:
                     worker.run(until=until)
                 finally:

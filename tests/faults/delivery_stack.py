@@ -91,8 +91,8 @@ class Stage:
         settings.DELIVERY_LEASE_S = settings.DELIVERY_HTTP_DEADLINE_S = 2.0
         settings.DELIVERY_LOOKUP_AFTER_S = (0.5, 1.0, 2.0)
         settings.DELIVERY_RETRY_BASE_S, settings.DELIVERY_RETRY_CAP_S = 0.1, 1.0
-        watch = drain.Watch(io.StringIO(), is_terminal=False)
-        worker_from_settings(2, is_awaited=True).run(until=watch.nothing_more_will_happen)
+        watch = drain.Drain(io.StringIO(), is_terminal=False)
+        worker_from_settings(2, is_awaited=True).run(until=watch.is_drained)
 
     def all_got_one(self, edition: Edition, readers: int) -> None:
         """So many readers were sent an edition, each one copy, and the books say so."""

@@ -85,8 +85,8 @@ class Command(BaseCommand):
             worker.run()
             logger.info("The worker has ended; nothing is left half-way.")
             return
-        watch = drain.Watch(self.stderr, is_terminal=self.stderr.isatty())
-        worker.run(until=watch.nothing_more_will_happen)
+        watch = drain.Drain(self.stderr, is_terminal=self.stderr.isatty())
+        worker.run(until=watch.is_drained)
         # All is done; that the line is cut just now must not make it look otherwise.
         totals = retry_write(
             watch.totals,

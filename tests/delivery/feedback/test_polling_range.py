@@ -25,7 +25,7 @@ from delivery.models import PeriodicTask, ProviderEvent
 from delivery.postmark.client import MAX_RESPONSE_BYTES, MAX_SEARCH_RESULTS, PAGE_SIZE
 from delivery.postmark.search_windows import to_eastern
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.worker.drain import Watch
+from delivery.worker.drain import Drain
 from delivery.worker.process import Worker
 from subscribers.models import Suppression
 from tests.delivery.edition_factory import Newsroom, never
@@ -337,7 +337,7 @@ def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(settings: 
 
 def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
     is_asked, may_answer = threading.Event(), threading.Event()
-    watch = Watch(OutputWrapper(StringIO()), is_terminal=False)
+    watch = Drain(OutputWrapper(StringIO()), is_terminal=False)
     ends: list[bool] = []
 
     def dump(query: Query) -> bytes:
@@ -347,7 +347,7 @@ def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
 
     def until() -> bool:
         if is_asked.is_set():
-            ends.append(watch.nothing_more_will_happen())
+            ends.append(watch.is_drained())
         if len(ends) == 3:
             may_answer.set()
         return ends[-1:] == [True]

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from delivery.models import DatabaseIdentity, Delivery, Edition
 from delivery.queue import control
 from delivery.reconcile import database_identity
-from delivery.worker.drain import Watch
+from delivery.worker.drain import Drain
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
 from tests.delivery.worker_steps import accepted, restored, states
@@ -18,7 +18,7 @@ from tests.delivery.worker_steps import accepted, restored, states
 
 def test_the_missed_and_nobody_else_get_a_copy(newsroom: Newsroom, with_missed: Edition) -> None:
     assert newsroom.state(with_missed) == "needs_attention"
-    assert Watch(io.StringIO(), is_terminal=False).totals().awaits_decision
+    assert Drain(io.StringIO(), is_terminal=False).totals().awaits_decision
     assert [control.send_to_missed(with_missed.pk, most=500) for _ in range(2)] == [2, 0]
     newsroom.deliver_all()
     assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]

@@ -21,7 +21,7 @@ from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_state import EditionState, reason_of, state_of
-from delivery.worker.drain import Watch
+from delivery.worker.drain import Drain
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
@@ -257,7 +257,7 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     assert state_of(books) is EditionState.NEEDS_ATTENTION
     assert "approved" in reason_sentence(reason_of(books))
     assert books.waiting == 3
-    totals = Watch(io.StringIO(), is_terminal=False).totals()
+    totals = Drain(io.StringIO(), is_terminal=False).totals()
     assert totals.awaits_decision
     assert totals.reasons[0].startswith("Confirmation mail: ")
     assert resume(edition.pk)
@@ -281,10 +281,10 @@ def test_until_empty_counts_the_requests_open_at_its_start(newsroom: Newsroom) -
     newsroom.deliver_all()
     newsroom.publish(readers=2)
     request(people[1:3])
-    watch = Watch(io.StringIO(), is_terminal=False)
+    watch = Drain(io.StringIO(), is_terminal=False)
     request(people[3:])
     newsroom.deliver_all()
-    assert watch.nothing_more_will_happen()
+    assert watch.is_drained()
     counts = watch.totals().by_outcome()
     assert counts == dict.fromkeys(counts, 0) | {"editions": 2, "audience": 4, "sent": 4}
 

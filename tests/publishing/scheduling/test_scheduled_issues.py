@@ -25,7 +25,7 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import Moment
-from delivery.worker.drain import Watch
+from delivery.worker.drain import Drain
 from delivery.worker.process import worker_from_settings
 from postmark_sandbox.server import SandboxServer
 from publishing.actions import start_scheduled
@@ -450,8 +450,8 @@ def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
 
 def until_empty() -> tuple[int, int, int]:
     """How many editions a worker waited for, with how many readers and copies that were sent."""
-    watch = Watch(OutputWrapper(io.StringIO()), is_terminal=False)
-    worker_from_settings(1, is_awaited=True).run(until=watch.nothing_more_will_happen)
+    watch = Drain(OutputWrapper(io.StringIO()), is_terminal=False)
+    worker_from_settings(1, is_awaited=True).run(until=watch.is_drained)
     totals = watch.totals().by_outcome()
     return totals["editions"], totals["audience"], totals["sent"]
 
@@ -533,8 +533,8 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     edition = schedule(newsroom)
     database_identity.check_identity()
     database_identity.declare_restored()
-    assert start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
-    assert not start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
+    assert start_scheduled.RegisteredStarter().start_sent_before_restore(edition.pk)
+    assert not start_scheduled.RegisteredStarter().start_sent_before_restore(edition.pk)
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)

@@ -19,7 +19,7 @@ the subject of a test says that it is one
     mark_subject: return «f"{MARK}{title}" → title»
     test_it_is_one_marked_mail_to_that_address_and_to_nobody_else
 after a restore the numbers of tests jump
-    _prepare_restored_database: «leave_a_gap_in_numbers()» make_due
+    _prepare_restored_database: «skip_numbers()» make_due
     test_after_a_restored_backup_no_number_is_given_twice
 an erasure takes the address off tests
     anonymise_recipient: «cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE,
