@@ -41,6 +41,9 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
         "failed": "not sent; it failed",
     }
 )
+# Codes that only a newer release knows are shown as they are.
+ACTS: dict[str, str] = {act.value: str(act.label) for act in Act}
+WAYS: dict[str, str] = {how.value: str(how.label) for how in How}
 MAILS_SHOWN = 50  # the latest; the file has them all
 
 
@@ -100,7 +103,11 @@ def _source(data: PersonalData) -> str:
 
 def _mail(mail: Entry) -> Entry:
     is_letter = mail["kind"] == "newsletter"
-    return {**mail, "is_letter": is_letter, "outcome": OUTCOMES[mail["outcome"]]}
+    return {
+        **mail,
+        "is_letter": is_letter,
+        "outcome": OUTCOMES.get(mail["outcome"], mail["outcome"]),
+    }
 
 
 def _provider(data: PersonalData) -> list[str]:
@@ -116,8 +123,8 @@ def _provider(data: PersonalData) -> list[str]:
 
 
 def _consent(entry: Entry, instead: Mapping[str, str]) -> Entry:
-    act = instead.get(entry["act"], Act(entry["act"]).label)
-    how = instead.get(entry["how"], How(entry["how"]).label)
+    words = {**ACTS, **WAYS, **instead}
+    act, how = (words.get(str(code), str(code)) for code in (entry["act"], entry["how"]))
     details = [f"from the network {entry['network']}"] if entry["network"] else []
     details += [
         f"with the {field.label.lower()} {value}"

@@ -192,9 +192,9 @@ def _skipped_note(record: SubscriberImport) -> str:
 def _rejected_note(record: SubscriberImport) -> str:
     below = "" if record.state in RUNNING else "see below"
     others = {
-        State.FINISHED: "the others went in",
-        State.REFUSED: "",
-    }.get(State(record.state), "the others go in regardless")
+        State.FINISHED.value: "the others went in",
+        State.REFUSED.value: "",
+    }.get(record.state, "the others go in regardless")
     return "; ".join(filter(None, (below, others)))
 
 

@@ -74,11 +74,9 @@ class Suppression(models.Model):
 
 def why_suppressed(reason: str, origin: str) -> str:
     """The reason in words: another product's export says it in other words than the provider."""
+    words = {str(value): str(label) for value, label in Suppression.Reason.choices}
     if origin != Suppression.Origin.IMPORT:
-        return str(Suppression.Reason(reason).label)
-    words = {
-        Suppression.Reason.UNSUBSCRIBE: "its owner had left",
-        Suppression.Reason.MANUAL: "another product blocked it",
-    }
-    said = words.get(Suppression.Reason(reason), Suppression.Reason(reason).label)
-    return f"{said}, an imported file says"
+        return words.get(reason, reason)
+    words["unsubscribe"] = "its owner had left"
+    words["manual"] = "another product blocked it"
+    return f"{words.get(reason, reason)}, an imported file says"

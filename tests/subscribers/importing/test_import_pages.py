@@ -237,6 +237,19 @@ def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
     assert "refresh" not in page.html
 
 
+def test_what_a_newer_release_stored_is_shown_as_far_as_it_is_known(window: WindowOf) -> None:
+    address = upload(window, FAIR).answer.headers["Location"]
+    run_workers()
+    record = SubscriberImport.objects.get()
+    record.read_as = {"encoding": "UTF-32", "from_tomorrow": 1}
+    record.skipped_because = {"reason_of_tomorrow": 2}
+    record.save()
+    RejectedRow.objects.update(reason="reason_of_tomorrow", parameters={})
+    page = window.get(address)
+    assert "UTF-32" in page.words
+    assert "Refused (reason_of_tomorrow)." in page.words
+
+
 def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
     window: WindowOf,
 ) -> None:
