@@ -1,4 +1,4 @@
-"""The newsletter's one row, as the admin shows it: to be changed, never added or deleted."""
+"""The newsletter's one row in the admin: changed, never added or deleted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NewsletterAdmin(NewsletterPages):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """A list of one row helps nobody: show the row."""
+        """Show the one row instead of a list."""
         if not self.has_view_or_change_permission(request):
             return super().changelist_view(request, extra_context)
         newsletter = Newsletter.objects.the_one()

@@ -1,4 +1,4 @@
-"""System checks of delivery: settings that contradict one another."""
+"""System checks of delivery: settings that contradict each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.core.checks import Warning as Advice
 
 
 @register("homing")
-def streams_are_apart(**kwargs: Any) -> Iterable[CheckMessage]:
+def check_streams_differ(**kwargs: Any) -> Iterable[CheckMessage]:
     """Postmark's rules forbid newsletters and confirmations on one stream."""
     if settings.POSTMARK_BROADCAST_STREAM == settings.POSTMARK_TRANSACTIONAL_STREAM:
         yield Error(
@@ -24,7 +24,7 @@ def streams_are_apart(**kwargs: Any) -> Iterable[CheckMessage]:
 
 
 @register("homing")
-def token_does_not_travel_in_the_clear(**kwargs: Any) -> Iterable[CheckMessage]:
+def check_token_is_encrypted(**kwargs: Any) -> Iterable[CheckMessage]:
     """Plain http to another machine shows the server token to the network."""
     address = urlsplit(settings.POSTMARK_BASE_URL)
     local = address.hostname in {"127.0.0.1", "localhost", "::1"}
@@ -37,24 +37,25 @@ def token_does_not_travel_in_the_clear(**kwargs: Any) -> Iterable[CheckMessage]:
 
 
 @register("homing")
-def webhooks_have_user_and_password(**kwargs: Any) -> Iterable[CheckMessage]:
-    """With one of the two every event is refused, and what it tells is learnt hours later."""
+def check_webhook_credentials(**kwargs: Any) -> Iterable[CheckMessage]:
+    """With one of the two, every event is refused."""
     names = ("POSTMARK_WEBHOOK_USER", "POSTMARK_WEBHOOK_PASSWORD")
     missing = [name for name in names if not getattr(settings, name)]
     if len(missing) == 1:
         (there,) = set(names) - set(missing)
         yield Advice(
             f"{there} is set and {missing[0]} is not: every event of a webhook is refused.",
-            hint="Set both, to what stands in the address of Postmark's webhooks, or neither.",
+            hint="Set both, to what the address of Postmark's webhooks has, or neither.",
             id="delivery.W003",
         )
 
 
 @register("homing")
-def silence_is_not_believed_before_the_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
+def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
     """
-    A call that was cut off at once may still be accepted until its deadline: what a last look-up
-    before that does not show may yet come (tests/small_model shows the second copy).
+    A call may be accepted until its deadline, so an earlier look-up proves nothing.
+
+    tests/small_model shows the second copy.
     """
     last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:
@@ -62,6 +63,6 @@ def silence_is_not_believed_before_the_deadline(**kwargs: Any) -> Iterable[Check
             f"The last of DELIVERY_LOOKUP_AFTER_S is {last:g} s, before a call's deadline of "
             f"{settings.DELIVERY_HTTP_DEADLINE_S:g} s (DELIVERY_HTTP_DEADLINE_S): a copy that "
             "Postmark accepts in between would go twice.",
-            hint="Have the last look-up come later than the deadline, by minutes.",
+            hint="Set the last look-up minutes later than the deadline.",
             id="delivery.W002",
         )

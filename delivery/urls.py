@@ -1,4 +1,4 @@
-"""Where the provider reaches us."""
+"""The URL of the provider's webhooks."""
 
 from django.urls import path
 

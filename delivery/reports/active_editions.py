@@ -1,8 +1,7 @@
 """
-Which newsletters are not over: copies of theirs wait, are in doubt or were missed.
+Loads open editions: those with waiting, unknown or missed deliveries.
 
-Found by an index of the batches that are not over, so it costs the same however many readers they
-had. Of those that wait for their time it is the ones that should have begun by now, or cannot.
+Found by an index of open batches, at the same cost however many readers they had.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from django.db import connection
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.scheduled_editions import IS_DUE
 
-_IS_NOT_OVER = f"""
+_HAS_OPEN_BATCHES = f"""
     EXISTS (SELECT FROM batch
             WHERE batch.edition_id = edition.id AND {IS_OPEN}
               AND CASE control WHEN 'cancelled' THEN state <> 'done'
@@ -20,28 +19,28 @@ _IS_NOT_OVER = f"""
                                ELSE true END)
 """
 
-# Its time has come, or nobody knows whether it went out before the database was restored.
-_SHOULD_HAVE_BEGUN = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_since IS NOT NULL)"
+# It is due, or may have gone out before the database was restored.
+_IS_DUE_OR_UNRECONCILED = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_since IS NOT NULL)"
 
 
 def load_open_newsletters() -> list[int]:
     """
-    The ids of the editions that are not over, oldest first.
+    Load the ids of open newsletters, oldest first.
 
-    One that waits for its time is among them once that has come, and where a restored database does
-    not know whether it went out.
+    A scheduled one is open once it is due, or if a restored database does not know whether it went
+    out.
     """
     return _ids(
-        f"kind = 'newsletter' AND (control = 'stopped' OR {_SHOULD_HAVE_BEGUN} OR {_IS_NOT_OVER})"
+        "kind = 'newsletter' "
+        f"AND (control = 'stopped' OR {_IS_DUE_OR_UNRECONCILED} OR {_HAS_OPEN_BATCHES})"
     )
 
 
 def load_held_transactional() -> list[int]:
     """
-    The ids of those editions of mail on request that may wait for a person.
+    Load the ids of transactional editions that may need a decision.
 
-    There is nearly always one that is not over, with as many batches as people ever asked; so
-    those are left out that are simply going out.
+    Those that are simply being sent are left out: there is nearly always one, with many batches.
     """
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"

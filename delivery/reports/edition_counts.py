@@ -1,8 +1,7 @@
 """
-Reads the books of an edition as a sum over its batches.
+Loads the counts of editions, which are sums over their batches.
 
-It costs the same whether a thousand or a million copies are under way: the deliveries themselves
-are never counted.
+The deliveries themselves are never counted, so the cost does not grow with them.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import Moment
 from delivery.rules.send_rate import slowed_to
 
-# Rates over a minute are steady enough to read and young enough to be true.
+# Long enough for a steady rate, short enough for a current one.
 _RATE_OVER_S = 60
-# A worker reports every few seconds; after this long it is not there.
+# A worker has a heartbeat every few seconds.
 _WORKER_SILENT_AFTER_S = 60
 
 _SUMS = (
@@ -41,8 +40,8 @@ _SUMS = (
 )
 
 
-def _books(of_batches: str = "") -> str:
-    """The statement that reads books, up to its WHERE; `of_batches` narrows what it sums up."""
+def _select(of_batches: str = "") -> str:
+    """The statement up to its WHERE; `of_batches` narrows the batches that it sums up."""
     return f"""
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
            control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
@@ -87,14 +86,14 @@ def _books(of_batches: str = "") -> str:
 
 
 def load_counts(edition: int) -> EditionCounts:
-    """The books of one edition. Raises `LookupError` if there is none with this id."""
+    """Load the counts of one edition. Raises `LookupError` if there is none."""
     for books in load_all_counts(among=[edition]):
         return books
     raise LookupError(f"There is no edition {edition}.")
 
 
 def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts | None:
-    """The books of an edition by its issue and version, the newest unless named; None if none."""
+    """Find the counts of an edition by issue and version, the newest unless named."""
     rows = _read(
         """
         WHERE issue_id = %(issue)s AND (%(version)s::int IS NULL OR version = %(version)s)
@@ -107,9 +106,9 @@ def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts |
 
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
     """
-    The books of all versions of an issue, the newest first, in one query.
+    Load the counts of all versions of an issue, the newest first, in one query.
 
-    Mail on request has many versions that nobody compares, so only `version` of it is read.
+    Transactional mail has many versions, so only `version` of it is read.
     """
     return _read(
         """
@@ -125,10 +124,9 @@ def load_all_counts(
     *, among: Sequence[int] | None = None, open_only: bool = False
 ) -> list[EditionCounts]:
     """
-    The books of the editions with the ids `among`, or of all of them, oldest first.
+    Load the counts of the editions `among`, or of all, oldest first.
 
-    `open_only` leaves out those that nobody has anything left to do about, and those whose time
-    has not come.
+    `open_only` leaves out those that have ended, and scheduled ones that are not due.
     """
     return _read(
         f"""
@@ -150,10 +148,9 @@ def load_all_counts(
 
 def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
     """
-    The books of the editions with the ids `among`, of their batches that are not over.
+    Load the counts of the editions `among` from their open batches alone.
 
-    All that `state_of` reads is true, at the same cost however much was sent before; of what was
-    sent and the like these books know only a part.
+    They are right for `state_of`, at the same cost however much was sent; sent counts are partial.
     """
     return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {IS_OPEN}")
 
@@ -161,7 +158,7 @@ def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
 def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:
     """The counts of the editions that the clauses `which` select."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{_books(of_batches)} {which}", values)
+        cursor.execute(f"{_select(of_batches)} {which}", values)
         names = [column.name for column in cursor.description]
         return [_counts_from(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
@@ -181,11 +178,11 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
     return EditionCounts(**values)
 
 
-# --- Mail on request ------------------------------------------------------------------------------
+# --- Transactional mail ---------------------------------------------------------------------------
 
 
 def load_open_transactional_batches() -> list[int]:
-    """The batches of mail on request that are not done."""
+    """Load the open batches of transactional mail."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -197,7 +194,7 @@ def load_open_transactional_batches() -> list[int]:
 
 
 def sum_batches(batches: Sequence[int]) -> dict[str, int]:
-    """What these batches hold together: `audience`, which is their size, and every outcome."""
+    """Sum up these batches: `audience`, which is their size, and every outcome."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

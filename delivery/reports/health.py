@@ -1,38 +1,94 @@
 """
-How sending does, line by line: what was read of the workers, of Postmark and of the doubt. Pure.
+How sending does: workers, Postmark, unknown deliveries, webhooks, bounces.
 
-A value only; `reports/read_health.py` reads it. What is not known is said to be not known.
+Read in two statements, at the same cost however much was ever sent. `health_lines.py` has the
+words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
-from delivery.humanise import clock_and_day
+from django.conf import settings
+from django.db import connection
 
+from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
+from delivery.queue.scheduled_editions import IS_DUE
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
+from delivery.rules.send_rate import slowed_to
+from delivery.tasks.periodic_tasks import IS_ACTIVE
 
-@dataclass(frozen=True, slots=True)
-class HealthLine:
-    """One thing that can be well or not: its name, its state, and what more there is to say."""
+# Polled events have no trace: the newest with one is a webhook.
+EVENTS_READ = 500
+_EDITIONS_READ = 6
+_CALLS_READ = 20
+_CALLS_WITHIN = "1 day"
 
-    name: str
-    glyph: str
-    tone: str
-    state: str
-    more: str = ""
+_STATE = f"""
+    SELECT clock_timestamp(),
+           worker.number, worker.heard_at, lease.calls,
+           lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
+                          OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
+                          OR EXISTS (SELECT FROM edition WHERE {IS_DUE}),
+           lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.next_lookup_at,
+           event.at, task.succeeded_at, task.failures, slowdown.*
+    FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
+                                            - interval '{ACTIVE_WITHIN}') AS number,
+                 max(heard_at) AS heard_at FROM worker) AS worker
+    CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE state = 'sending') AS calls,
+                       coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since
+                FROM batch WHERE state IN ('claimed', 'sending', 'looking_up')) AS lease
+    CROSS JOIN (SELECT coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since,
+                       min(due_at) AS next_lookup_at
+                FROM batch WHERE state = 'unknown') AS doubt
+    CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
+                FROM (SELECT received_at, trace FROM provider_event
+                      ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest) AS event
+    CROSS JOIN (SELECT coalesce(min(last_success_at) FILTER (WHERE {IS_ACTIVE}),
+                                max(last_success_at)) AS succeeded_at,
+                       coalesce(max(failures) FILTER (WHERE {IS_ACTIVE}), 0) AS failures
+                FROM periodic_task WHERE name LIKE 'poll %%') AS task
+    LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
+"""  # noqa: S608 -- constants
+
+_CALLS = f"""
+    WITH lately AS (
+        (SELECT id FROM edition WHERE kind = 'newsletter'
+         ORDER BY id DESC LIMIT {_EDITIONS_READ})
+        UNION ALL
+        (SELECT id FROM edition WHERE kind <> 'newsletter'
+         ORDER BY id DESC LIMIT {_EDITIONS_READ})
+        UNION ALL
+        -- The first editions have most of the transactional mail.
+        (SELECT id FROM edition WHERE kind <> 'newsletter' ORDER BY id LIMIT {_EDITIONS_READ})
+    ), call AS (
+        SELECT DISTINCT attempt.id, started_at, finished_at, result
+        FROM lately CROSS JOIN LATERAL (
+            SELECT id, started_at, finished_at, result FROM attempt
+            WHERE edition_id = lately.id
+              AND finished_at > clock_timestamp() - interval '{_CALLS_WITHIN}'
+            ORDER BY finished_at DESC LIMIT {_CALLS_READ}
+        ) AS attempt
+        ORDER BY finished_at DESC LIMIT {_CALLS_READ}
+    )
+    SELECT percentile_cont(0.5) WITHIN GROUP (
+               ORDER BY extract(epoch FROM finished_at - started_at)::float8)
+               FILTER (WHERE result = 'answered'),
+           coalesce((array_agg(result ORDER BY finished_at DESC))[1], ''),
+           max(finished_at), max(finished_at) FILTER (WHERE result <> 'answered')
+    FROM call
+"""  # noqa: S608 -- constants
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
     """
-    What one reading found, at `now` by the database's clock.
+    How sending does, at `now` by the database's clock.
 
-    `workers` were heard from lately, `calls` are in flight, `work` waits or is under way. The last
-    call and the last fault are those of the last day; `answers_in_s` is the middle one of what
-    the last calls took. `asked_at` is up to when bounces were asked for, `asked_in_vain` how often
-    that failed since.
+    `workers` are active, `calls` are in flight, `work` is waiting or under way. The last call and
+    failure are those of the last day; `response_s` is the median of the last calls. `polled_at`
+    is when bounces were last polled, `poll_failures` how often that failed since.
     """
 
     now: datetime
@@ -41,130 +97,42 @@ class Health:
     calls: int
     work: bool
     slowed_to_per_s: float | None
-    answers_in_s: float | None
+    response_s: float | None
     last_result: str
     last_call_at: datetime | None
-    last_fault_at: datetime | None
+    last_failure_at: datetime | None
     unknown: int
     unknown_since: datetime | None
-    asks_at: datetime | None
+    next_lookup_at: datetime | None
     webhook_at: datetime | None
-    asked_at: datetime | None
-    asked_in_vain: int
+    polled_at: datetime | None
+    poll_failures: int
 
 
-def health_lines(
-    health: Health, zone: ZoneInfo, *, ceiling_per_s: float | None, takes_webhooks: bool
-) -> list[HealthLine]:
-    """The lines of a reading, with times in `zone`."""
-    return [
-        _workers(health, zone),
-        _postmark(health, zone, ceiling_per_s),
-        _unknown(health, zone),
-        _webhooks(health, zone, takes_webhooks),
-        _bounces(health, zone),
-    ]
-
-
-def _workers(health: Health, zone: ZoneInfo) -> HealthLine:
-    heard = (
-        f"last heard from at {clock_and_day(health.heard_at, health.now, zone)}"
-        if health.heard_at
-        else ""
+def read_health() -> Health:
+    """Read how sending does now."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STATE, [])
+        (now, workers, heard_at, calls, work, unknown, since, next_lookup_at, webhook_at, polled_at,
+         poll_failures, too_fast, to, for_s) = cursor.fetchone()  # fmt: skip
+        cursor.execute(_CALLS)
+        response_s, last_result, last_call_at, last_failure_at = cursor.fetchone()
+    slowdown = slowdown_from([too_fast, to, for_s])
+    return Health(
+        now=now,
+        workers=workers,
+        heard_at=heard_at,
+        calls=calls,
+        work=work,
+        slowed_to_per_s=slowed_to(slowdown, settings.DELIVERY_RATE_PER_S),
+        response_s=response_s,
+        last_result=last_result,
+        last_call_at=last_call_at,
+        last_failure_at=last_failure_at,
+        unknown=int(unknown),
+        unknown_since=since,
+        next_lookup_at=next_lookup_at,
+        webhook_at=webhook_at,
+        polled_at=polled_at,
+        poll_failures=poll_failures,
     )
-    if health.workers:
-        flying = "1 call in flight" if health.calls == 1 else f"{health.calls:,} calls in flight"
-        return HealthLine(
-            "Workers", "sent", "sent", f"{health.workers:,} at work", f"{heard}; {flying}"
-        )
-    if health.work:
-        start = "start one with ./homing deliver; nothing is lost meanwhile"
-        return HealthLine(
-            "Workers", "attention", "fault", "None is running", f"{heard}; {start}".lstrip("; ")
-        )
-    more = f"{heard}; nothing waits for one".lstrip("; ")
-    return HealthLine("Workers", "waiting", "calm", "None is running", more)
-
-
-# The last call's end: glyph, tone, and the words for it.
-_ENDS = {
-    "answered": ("sent", "sent", "Accepts mail"),
-    "refused": ("attention", "fault", "Refused the last call"),
-    "not_sent": ("attention", "fault", "Was not reached by the last call"),
-    "unknown": ("unknown", "doubt", "Did not answer the last call"),
-}
-
-
-def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> HealthLine:
-    limit = f"limit {_a_minute(ceiling_per_s)}" if ceiling_per_s else ""
-    if health.slowed_to_per_s is not None:
-        pace = f"about {_a_minute(health.slowed_to_per_s)} for now, and more from moment to moment"
-        return HealthLine(
-            "Postmark",
-            "held",
-            "doubt",
-            "Asked for a slower pace",
-            "; ".join(filter(None, (pace, limit))),
-        )
-    if health.last_result not in _ENDS or health.last_call_at is None:
-        more = "; ".join(filter(None, ("no call in the last day", limit)))
-        return HealthLine("Postmark", "waiting", "calm", "Not called lately", more)
-    glyph, tone, state = _ENDS[health.last_result]
-    well = health.last_result == "answered"
-    said = (
-        f"answers in {_seconds(health.answers_in_s)}" if health.answers_in_s is not None else "",
-        "" if well else f"at {clock_and_day(health.last_call_at, health.now, zone)}",
-        f"the last call that failed was at {clock_and_day(health.last_fault_at, health.now, zone)}"
-        if well and health.last_fault_at
-        else "",
-        limit,
-        "not slowed",
-    )
-    return HealthLine("Postmark", glyph, tone, state, "; ".join(filter(None, said)))
-
-
-def _unknown(health: Health, zone: ZoneInfo) -> HealthLine:
-    if not health.unknown:
-        return HealthLine("Unknown", "sent", "sent", "Nothing is in doubt")
-    since = (
-        f"since {clock_and_day(health.unknown_since, health.now, zone)}"
-        if health.unknown_since
-        else ""
-    )
-    asks = "being asked about now"
-    if health.asks_at and health.asks_at > health.now:
-        asks = f"asked about again at {clock_and_day(health.asks_at, health.now, zone)}"
-    copies = "1 copy is" if health.unknown == 1 else f"{health.unknown:,} copies are"
-    return HealthLine(
-        "Unknown", "unknown", "doubt", f"{copies} in doubt", f"{since}; {asks}".lstrip("; ")
-    )
-
-
-def _webhooks(health: Health, zone: ZoneInfo, takes_webhooks: bool) -> HealthLine:
-    if not takes_webhooks:
-        more = "POSTMARK_WEBHOOK_PASSWORD is not set, so news comes by asking alone"
-        return HealthLine("Webhooks", "waiting", "calm", "Off", more)
-    if health.webhook_at is None:
-        return HealthLine("Webhooks", "waiting", "calm", "None came yet")
-    last = f"last one at {clock_and_day(health.webhook_at, health.now, zone)}"
-    return HealthLine("Webhooks", "sent", "sent", "Arriving", last)
-
-
-def _bounces(health: Health, zone: ZoneInfo) -> HealthLine:
-    last = f"last at {clock_and_day(health.asked_at, health.now, zone)}" if health.asked_at else ""
-    if health.asked_in_vain:
-        times = "once" if health.asked_in_vain == 1 else f"{health.asked_in_vain:,} times"
-        more = f"failed {times} since; {last or 'it never went well yet'}"
-        return HealthLine("Bounces", "attention", "doubt", "Could not be asked for", more)
-    if not health.asked_at:
-        more = "a worker asks Postmark for them every hour and after each publication"
-        return HealthLine("Bounces", "waiting", "calm", "Not asked for yet", more)
-    return HealthLine("Bounces", "sent", "sent", "Asked for", last)
-
-
-def _a_minute(per_s: float) -> str:
-    return f"{max(1, round(per_s * 60)):,} a minute"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 0.05 else "less than 0.1 s"

@@ -20,7 +20,7 @@ from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
 from delivery.reports.edition_counts import load_all_counts, load_open_counts
-from delivery.reports.read_health import EVENTS_READ
+from delivery.reports.health import EVENTS_READ
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.send_rate import slowed_to
 from delivery.tasks.periodic_tasks import IS_ACTIVE

@@ -20,11 +20,10 @@ from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import count_editions_with_unseen, load_unseen_by_edition
 from delivery.monitoring.worker_heartbeat import load_warnings
-from delivery.reports import health as health_lines
 from delivery.reports.active_editions import load_open_newsletters
 from delivery.reports.edition_counts import load_all_counts
-from delivery.reports.health import HealthLine
-from delivery.reports.read_health import read_health
+from delivery.reports.health import read_health
+from delivery.reports.health_lines import HealthLine, health_lines
 from delivery.rules.edition_state import EditionState
 from publishing.actions.start_scheduled import count_audience_now
 from publishing.activity.activity_log import activities_for, topics_for
@@ -264,7 +263,7 @@ def _title(draft: Draft) -> str:
 
 def _health(zone: Any) -> list[HealthLine]:
     found = read_health()
-    lines = health_lines.health_lines(
+    lines = health_lines(
         found,
         zone,
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,

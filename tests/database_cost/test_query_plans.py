@@ -33,8 +33,8 @@ from delivery.reports.edition_counts import (
     load_open_counts,
     load_open_transactional_batches,
 )
+from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import QueueSnapshot, read_snapshot
-from delivery.reports.read_health import read_health
 from delivery.retention import drop_deliveries, expire_details, provider_event_details
 from delivery.rules.outcomes import Sent
 from idempotency.expire import expire

@@ -8,8 +8,8 @@ import pytest
 import responses
 
 from delivery.checks import (
-    silence_is_not_believed_before_the_deadline,
-    webhooks_have_user_and_password,
+    check_last_lookup_is_after_deadline,
+    check_webhook_credentials,
 )
 from delivery.postmark.client import Postmark
 from delivery.postmark.stream_check import check_unsubscribe_handling
@@ -29,7 +29,7 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
 ) -> None:
     settings.DELIVERY_LOOKUP_AFTER_S = lookups  # type: ignore[attr-defined]
     settings.DELIVERY_HTTP_DEADLINE_S = deadline_s  # type: ignore[attr-defined]
-    advice = list(silence_is_not_believed_before_the_deadline())
+    advice = list(check_last_lookup_is_after_deadline())
     assert [each.id for each in advice] == (["delivery.W002"] if named else [])
 
 
@@ -47,7 +47,7 @@ def test_a_webhook_with_half_of_its_credentials_is_advised_against(
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = user  # type: ignore[attr-defined]
     settings.POSTMARK_WEBHOOK_PASSWORD = password  # type: ignore[attr-defined]
-    assert [each.msg.split(":")[0] for each in webhooks_have_user_and_password()] == begins
+    assert [each.msg.split(":")[0] for each in check_webhook_credentials()] == begins
 
 
 URL = "https://postmark.example"

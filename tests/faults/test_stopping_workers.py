@@ -81,7 +81,7 @@ def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
     assert len(stage.newsroom.attempts(edition)) == 1
     assert nothing_held()
     assert not Worker.objects.exists()
-    assert "nothing is left half-way" in worker.said
+    assert "no call is left unfinished" in worker.said
     assert "Traceback" not in worker.said
 
 

@@ -24,8 +24,8 @@ from delivery.worker.retry_write import retry_write
 
 logger = logging.getLogger(__name__)
 
-NEEDS_A_PERSON = 3
-LAST_LINE_WITHIN_S = 10.0
+NEEDS_DECISION = 3
+TOTALS_WITHIN_S = 10.0
 
 
 def _calls(value: str) -> int:
@@ -35,28 +35,28 @@ def _calls(value: str) -> int:
 
 
 class Command(BaseCommand):
-    """Reads options, runs one worker, prints what became of it."""
+    """Runs one worker, and prints the counts of a drained queue."""
 
     help = (
         "Send what is published. Runs until SIGTERM or Ctrl-C: then it claims nothing more, "
-        "finishes the calls in the air and ends; a second signal ends it at once."
+        "finishes the calls in flight and ends; a second signal ends it at once."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--until-empty",
             action="store_true",
-            help="end once nothing more will happen by itself; print the counts as one JSON line; "
-            "exit 0 if all is settled, 3 if something waits for a person",
+            help="end once nothing more will happen automatically; print the counts as JSON; exit "
+            "0 if all is settled, 3 if something waits for a decision",
         )
         parser.add_argument(
             "--concurrency",
             default=str(settings.DELIVERY_CONCURRENCY),
-            help="calls in the air at most (default: DELIVERY_CONCURRENCY, now %(default)s)",
+            help="calls in flight at most (default: DELIVERY_CONCURRENCY, now %(default)s)",
         )
 
     def check(self, *args: Any, **options: Any) -> None:
-        """What is wrong ends it, as with every command; what is doubtful is a line of the log."""
+        """Stop at errors, as every command does; log warnings."""
         found = [each for each in checks.run_checks() if not each.is_silenced()]
         if any(each.is_serious() for each in found):
             super().check(*args, **options)
@@ -65,37 +65,37 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         concurrency = _calls(options["concurrency"])
-        # Django shows all of stderr as errors; most of this is news.
+        # Django styles all of stderr as errors; most of this is none.
         self.stderr.style_func = str
-        stand_back(settings.DELIVERY_NICENESS)  # before a thread begins: it passes on to them
+        stand_back(settings.DELIVERY_NICENESS)  # before threads start: they inherit it
         worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
-        # Before the provider is asked for anything: from here on a signal ends it in good order.
+        # Before the first call to the provider: from here on a signal stops it cleanly.
         worker.stop_on_signals()
         worker.warning = check_unsubscribe_handling(postmark_from_settings())
         log_context.bind(worker=worker.id)
         if worker.warning:
             logger.warning(worker.warning)
         if not options["until_empty"]:
-            # Lines of the log and not of a command: whoever reads it wants to know since when.
+            # Log lines, because their time matters.
             logger.info(
                 "Worker %s is running, %d calls at most. Ctrl-C ends it.",
                 worker.id.hex[:8],
                 concurrency,
             )
             worker.run()
-            logger.info("The worker has ended; nothing is left half-way.")
+            logger.info("The worker has ended; no call is left unfinished.")
             return
-        watch = drain.Drain(self.stderr, is_terminal=self.stderr.isatty())
-        worker.run(until=watch.is_drained)
-        # All is done; that the line is cut just now must not make it look otherwise.
+        drained = drain.Drain(self.stderr, is_terminal=self.stderr.isatty())
+        worker.run(until=drained.is_drained)
+        # A connection that breaks now must not make it look unfinished.
         totals = retry_write(
-            watch.totals,
+            drained.totals,
             what="the last line",
-            until_s=now_s() + LAST_LINE_WITHIN_S,
+            until_s=now_s() + TOTALS_WITHIN_S,
             is_stopping=lambda: False,
             jitter=random.random,
         )
         self.stdout.write(json.dumps(totals.by_outcome()))
         self.stdout.flush()
         if totals.awaits_decision:
-            sys.exit(NEEDS_A_PERSON)
+            sys.exit(NEEDS_DECISION)

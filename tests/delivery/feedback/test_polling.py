@@ -13,8 +13,8 @@ from django.db import connection
 
 from delivery.feedback import polling
 from delivery.models import Delivery, Edition, PeriodicTask
+from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import read_snapshot
-from delivery.reports.read_health import read_health
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason
 from delivery.tasks import periodic_tasks
@@ -189,7 +189,7 @@ def test_a_task_that_no_worker_runs_any_more_is_not_reported(mistyped: str) -> N
     assert told()[mistyped] == 3
     leave_alone(mistyped, hours=2)
     assert told() == {"poll broadcast": 0, "poll outbound": 0}
-    assert read_health().asked_in_vain == 0
+    assert read_health().poll_failures == 0
     [line] = [line for line in listed() if line.startswith(mistyped)]
     assert "No worker has run it since it was due at" in line
 
@@ -199,4 +199,4 @@ def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) ->
     PeriodicTask.objects.update(failures=3)
     leave_alone("poll broadcast", hours=0)
     assert told() == {"poll broadcast": 3}
-    assert read_health().asked_in_vain == 3
+    assert read_health().poll_failures == 3

@@ -13,8 +13,8 @@ from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.queue.claim import Claim, claim
 from delivery.queue.send_rate import ensure_row, slow_down, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
+from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import read_snapshot
-from delivery.reports.read_health import read_health
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.http_responses import http
 from tests.delivery.run_in_threads import Beside, at_once

@@ -16,8 +16,8 @@ from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate
 from delivery.monitoring import worker_heartbeat
 from delivery.reports.active_editions import load_open_newsletters
-from delivery.reports.health import Health, HealthLine, health_lines
-from delivery.reports.read_health import read_health
+from delivery.reports.health import Health, read_health
+from delivery.reports.health_lines import HealthLine, health_lines
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter
@@ -27,8 +27,8 @@ NOW = datetime(2026, 9, 17, 6, 15, 35, tzinfo=UTC)
 LISBON = ZoneInfo("Europe/Lisbon")
 NOTHING = Health(
     now=NOW, workers=0, heard_at=None, calls=0, work=False, slowed_to_per_s=None,
-    answers_in_s=None, last_result="", last_call_at=None, last_fault_at=None, unknown=0,
-    unknown_since=None, asks_at=None, webhook_at=None, asked_at=None, asked_in_vain=0,
+    response_s=None, last_result="", last_call_at=None, last_failure_at=None, unknown=0,
+    unknown_since=None, next_lookup_at=None, webhook_at=None, polled_at=None, poll_failures=0,
 )  # fmt: skip
 
 
@@ -54,21 +54,26 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
         ("Workers", {}, "calm", "None"),
         ("Workers", {"work": True, "heard_at": ago(2 * 86400)}, "fault", "on Tue 15 Sep 2026"),
         ("Postmark", {}, "calm", "no call in the last day"),
-        ("Postmark", LAST | {"answers_in_s": 0.4}, "sent", "answers in 0.4 s; not slowed"),
-        ("Postmark", LAST | {"answers_in_s": 0.01}, "sent", "answers in less than 0.1 s"),
+        ("Postmark", LAST | {"response_s": 0.4}, "sent", "answers in 0.4 s; not slowed"),
+        ("Postmark", LAST | {"response_s": 0.01}, "sent", "answers in less than 0.1 s"),
         ("Postmark", LAST | {"last_result": "refused"}, "fault", "Refused the last call"),
         ("Postmark", LAST | {"last_result": "unknown"}, "doubt", "Did not answer the last call"),
         ("Postmark", LAST | {"slowed_to_per_s": 2.0}, "doubt", "about 120 a minute for now"),
         ("Postmark", LAST | {"ceiling": 46.0}, "sent", "limit 2,760 a minute"),
-        ("Postmark", LAST | {"last_fault_at": ago(60)}, "sent", "that failed was at 07:14:35"),
+        ("Postmark", LAST | {"last_failure_at": ago(60)}, "sent", "that failed was at 07:14:35"),
         ("Unknown", {}, "sent", "Nothing is in doubt"),
         ("Unknown", {"unknown": 200, "unknown_since": ago(74)}, "doubt", "since 07:14:21"),
-        ("Unknown", {"unknown": 1, "asks_at": ago(1)}, "doubt", "being asked about now"),
-        ("Unknown", {"unknown": 2, "asks_at": ago(-240)}, "doubt", "about again at 07:19:35"),
+        ("Unknown", {"unknown": 1, "next_lookup_at": ago(1)}, "doubt", "being asked about now"),
+        (
+            "Unknown",
+            {"unknown": 2, "next_lookup_at": ago(-240)},
+            "doubt",
+            "about again at 07:19:35",
+        ),
         ("Webhooks", {"hooks": False}, "calm", "POSTMARK_WEBHOOK_PASSWORD is not set"),
         ("Webhooks", {"webhook_at": ago(1)}, "sent", "last one at 07:15:34"),
         ("Bounces", {}, "calm", "Not asked for yet"),
-        ("Bounces", {"asked_at": ago(60), "asked_in_vain": 2}, "doubt", "failed 2 times since"),
+        ("Bounces", {"polled_at": ago(60), "poll_failures": 2}, "doubt", "failed 2 times since"),
     ],
 )
 def test_each_line_says_how_its_part_does(
@@ -104,7 +109,7 @@ def an_attempt(edition: Edition, result: str, seconds_ago: float, took_s: float)
 def test_nothing_is_there_to_be_read_before_anything_was_sent() -> None:
     found = read_health()
     assert (found.workers, found.work, found.unknown, found.last_result) == (0, False, 0, "")
-    assert (found.webhook_at, found.asked_at, found.slowed_to_per_s) == (None, None, None)
+    assert (found.webhook_at, found.polled_at, found.slowed_to_per_s) == (None, None, None)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -122,7 +127,7 @@ def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition
     found = read_health()
     assert (found.calls, found.unknown, found.work) == (1, 20, True)
     assert found.unknown_since is not None
-    assert found.asks_at is not None
+    assert found.next_lookup_at is not None
 
     Batch.objects.update(
         state="done",
@@ -185,11 +190,11 @@ def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) ->
         an_attempt(edition, "answered", seconds_ago, took_s)
     an_attempt(edition, "unknown", 60, 120)
     found = read_health()
-    assert found.answers_in_s == pytest.approx(0.4)
+    assert found.response_s == pytest.approx(0.4)
     assert found.last_result == "answered"
-    assert found.last_fault_at is not None
+    assert found.last_failure_at is not None
     assert found.last_call_at is not None
-    assert found.last_fault_at < found.last_call_at
+    assert found.last_failure_at < found.last_call_at
 
     Attempt.objects.update(finished_at=Now() - timedelta(hours=25))
     assert read_health().last_result == ""
@@ -211,13 +216,13 @@ def test_the_task_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
         pk=1, defaults={"too_fast_per_s": 200.0, "slowed_to_per_s": 100.0, "slowed_at": Now()}
     )
     found = read_health()
-    assert (found.asked_at, found.asked_in_vain) == (NOW, 3)
+    assert (found.polled_at, found.poll_failures) == (NOW, 3)
     assert found.slowed_to_per_s is not None
     assert found.slowed_to_per_s < 200
     # Without a worker for it, the time of its last success is still known.
     PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z")
     found = read_health()
-    assert (found.asked_at, found.asked_in_vain) == (NOW, 0)
+    assert (found.polled_at, found.poll_failures) == (NOW, 0)
 
 
 @pytest.mark.django_db(transaction=True)
