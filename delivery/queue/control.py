@@ -1,9 +1,9 @@
 """
-Holds an edition back and lets it go on, ends it, or sends again: what people and faults decide.
+Pauses, resumes, ends and resends editions, as people and faults decide.
 
 Everything here changes batches' rows under the edition's lock. The statement that starts a call is
-guarded by the batch's state, so that after the commit of a pause or an end not one more call
-begins. Calls in the air end as they end.
+guarded by the batch's state, so no call begins after the commit of a pause or an end. Calls in
+flight finish.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
 
 
 def pause(edition: int) -> bool:
-    """A person holds an edition back. False if it was not running."""
+    """Pause a running edition; False if it was not running."""
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) != "running":
             return False
@@ -98,10 +98,10 @@ def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason) -> 
 
 def resume(edition: int) -> bool:
     """
-    Let a stopped or paused edition go on; False if it was neither, or is not reconciled yet.
+    Resume a stopped or paused edition; False if it was neither, or is not reconciled yet.
 
-    After a fault one batch goes first. The rest follows once the provider has judged it, so that
-    a fault that is still there costs one call and not a thousand.
+    After a fault one batch goes first, as a probe. The rest follows once the provider has judged
+    it, so that a fault that is still there costs one call.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
@@ -146,10 +146,9 @@ def _run(cursor: CursorWrapper, edition: int, *, probing: bool) -> None:
 
 def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
     """
-    The first batch after a fault came to rest without the provider having judged it: the next goes.
+    Send the next batch as the probe, because the provider has not judged the one before it.
 
-    Nothing happens while one of the edition's batches will still do something by itself. The
-    caller has locked the edition.
+    Does nothing while another batch of the edition is active. The caller has locked the edition.
     """
     cursor.execute(
         f"""
@@ -168,7 +167,7 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
 
 
 def end_probe(cursor: CursorWrapper, edition: int) -> None:
-    """The provider judged the first batch after a fault: the rest goes on. Edition is locked."""
+    """The provider judged the probe: make the rest ready. The caller has locked the edition."""
     cursor.execute(
         """
         UPDATE edition SET probing = false WHERE id = %s AND probing
@@ -219,10 +218,9 @@ class _TooLateError(Exception):
 
 def call_back(edition: int) -> int | None:
     """
-    Cancel an edition of which nothing has left; how many copies were withdrawn.
+    Cancel an edition of which nothing has left; return how many deliveries were withdrawn.
 
-    None, and nothing changed, if its hold is over, a call has started all the same, or it is not
-    reconciled.
+    None, and nothing changes, if its hold has ended, a call has started, or it is not reconciled.
     """
     try:
         with short_transaction() as cursor:
@@ -263,10 +261,10 @@ def call_back(edition: int) -> int | None:
 
 def cancel(edition: int) -> int | None:
     """
-    End an edition for good; how many copies were withdrawn at once, or None if it had ended.
+    End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
 
-    Copies in a call end as the call ends, and those in doubt are still asked about: what was
-    surely not accepted of them is withdrawn then (`settle.py`).
+    Calls in flight finish, and unknown deliveries are still looked up. Those that were surely not
+    accepted are withdrawn then (`settle.py`).
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -296,10 +294,10 @@ def _cancel(
 
 def close(edition: int) -> bool:
     """
-    A person accepts what is left: failures, and doubt that nothing will settle by itself.
+    Accept what is left: failures, and unknown deliveries that wait for a decision.
 
-    False if the edition has ended already, waits to be reconciled, or anything in it still waits
-    or is asked about. What is in doubt stays counted as such; late evidence still settles it.
+    False if the edition has ended, is not reconciled, or anything in it still waits or is looked
+    up. Unknown deliveries stay counted as unknown; late evidence still settles them.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -321,7 +319,7 @@ def close(edition: int) -> bool:
 
 
 def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
-    """Not what has ended, nor what a restored database may not know to have been sent."""
+    """Whether the edition has not ended and is reconciled."""
     cursor.execute(
         """
         SELECT control IN ('running', 'paused', 'stopped') AND unreconciled_since IS NULL
@@ -334,12 +332,11 @@ def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
 
 def send_to_missed(edition: int, *, most: int) -> int | None:
     """
-    Let the copies go again that failed because their tries were used up or they were parked.
+    Retry the deliveries that failed because their tries were used up or they were parked.
 
-    Returns how many; None if the edition has ended or is not reconciled. They wait in new batches
-    of at most `most`, with all their tries before them. The statement itself leaves out every copy
-    that was sent, bears a mark of it, or whose address was refused. Running it twice finds nobody
-    the second time.
+    Return how many; None if the edition has ended or is not reconciled. They wait in new batches of
+    at most `most`, with all their tries. The statement leaves out every delivery that was sent, has
+    a mark of it, or whose address was refused. A second run finds none.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
@@ -391,9 +388,9 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 
 def ask_again(edition: int, *, silences: int) -> int | None:
     """
-    Have the provider asked about doubt that was left to a person; how many copies.
+    Look up again the deliveries that wait for a decision; return how many.
 
-    `silences` is how many look-ups count as made: all of the schedule but one to ask once more.
+    `silences` is how many look-ups count as made: all of the schedule but one, to ask once more.
     None if the edition is closed.
     """
     with short_transaction() as cursor:
@@ -417,11 +414,10 @@ def ask_again(edition: int, *, silences: int) -> int | None:
 
 def resend_unknown(edition: int) -> int | None:
     """
-    A person decides that doubt which was left to them is to be sent again; how many copies.
+    Resend the unknown deliveries that wait for a decision; return how many.
 
     None if the edition has ended or is not reconciled. A reader whose first copy did arrive gets a
-    second one: the person takes that risk. Batches of which anything bears a mark of having been
-    sent stay.
+    second one: the operator takes that risk. Batches with a mark of having been sent stay.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)

@@ -21,8 +21,7 @@ LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.
 MESSAGE_OVERHEAD_BYTES = 2_000
 
-# The place in line: behind nobody's back and nobody's front. What is enqueued now begins where the
-# line is being served now, so it goes one for one with what is already under way.
+# New batches start at the current queue position, so a new edition alternates with those under way.
 CURRENT_POS = """
     SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0

@@ -30,7 +30,7 @@ def request_mail(
     Have a mail of this kind sent to each of `recipients`: (recipient id, address).
 
     It is the `version`-th of its kind for each of them. With `ahead` it goes before every
-    newsletter; without, it takes its place in line as a newsletter does. Must be called inside a
+    newsletter; without, it is queued as a newsletter is. Must be called inside a
     transaction, and locks nothing that another request would wait for, but for the very first of a
     version. Raises `IntegrityError` if one of them has a mail of this kind and version already, and
     `LookupError` if the edition has no room for another batch.
@@ -99,10 +99,10 @@ def _served_now(cursor: CursorWrapper) -> int:
 
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
     """
-    Begin a batch under the next number that is free; its id.
+    Insert a batch under the next free number; return its id.
 
-    Always in line, also where the edition is held back: whether it is cannot be known without its
-    lock. A batch that should not be in line is held back when its call would start (`start.py`).
+    It is ready even if the edition is held back, which cannot be known without the edition's lock.
+    Such a batch is paused when its call would start (`start.py`).
     """
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):

@@ -1,16 +1,15 @@
 """
-Keeps what the provider is known to have accepted, and has the books follow it.
+Records acceptances by the provider, and updates outcomes and counts by them.
 
-The first acceptance of a delivery stands on its own row, written by whoever settles it. Every
-other one stands here: a webhook before the reply, a reply after the claim was lost, a second copy.
-Evidence is only ever added to, and what it says does not depend on the order it came in.
+The first acceptance of a delivery is on its own row, written when it is settled. Every other one is
+evidence: a webhook before the reply, a reply after the claim was lost, a second copy. Evidence is
+only added, and its order does not matter.
 
-Why the batch is locked: a settling worker holds its batch and not the edition. Whoever comes
-second then sees what the other wrote, so that two acceptances never miss one another.
+The batch is locked, because a settling worker holds its batch and not the edition. The second of
+two then sees what the first wrote, so two acceptances never miss one another.
 
-Every look for copies is by their whole key and planned by itself, because all of this happens under
-the edition's lock. Joined with anything else, a planner that takes the table for empty may walk an
-index from end to end.
+Deliveries are found by their whole key in sub-queries of their own, because all of this happens
+under the edition's lock. In a join, a planner that takes the table for empty may scan an index.
 """
 
 from __future__ import annotations
@@ -214,7 +213,7 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
     return len(missing)
 
 
-# --- The books follow -----------------------------------------------------------------------------
+# --- Applying it ----------------------------------------------------------------------------------
 
 
 def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
@@ -244,9 +243,9 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
     """
     Settle as sent every one of these deliveries that has evidence of it; return how many.
 
-    Whatever they were: in doubt, waiting, given up, withdrawn. What was accepted was accepted, and
-    must not be asked about or sent again. A batch under a lease is left to its holder, which asks
-    `unapplied_evidence` when it is done. The caller has locked the edition.
+    Whatever their outcome was: an accepted delivery must not be looked up or sent again. A batch
+    under a lease is left to its holder, which reads `unapplied_evidence` when it settles. The
+    caller has locked the edition.
     """
     cursor.execute(
         f"""

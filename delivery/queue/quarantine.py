@@ -1,9 +1,9 @@
 """
-Sets deliveries aside that wait but may have gone: asked about before anything else.
+Quarantines waiting deliveries that may have been sent: each is looked up before anything else.
 
-The order is always send, then mark; a mark without a settled delivery breaks it, and so does an
-acceptance that came when nobody waited for it any more (docs/decisions/0006). The first is the work
-of other hands, and this is the only place that raises the alarm about it; the second is not.
+The order is always send, then mark. A mark without a settled delivery breaks it, and so does an
+acceptance that came after the claim was lost (docs/decisions/0006). Only the first raises an alarm,
+because our code never leaves such a mark.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_I
 
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
     """
-    Put each of these waiting deliveries of `batch` into a batch of its own that is in doubt.
+    Put each of these waiting deliveries of `batch` into an unknown batch of its own.
 
-    Each is asked about by its own key, and what is found out about one is never lost because of
-    another. Where no acceptance is on record an alarm is raised, once for each copy. The caller has
-    locked the edition and holds the batch.
+    Each is looked up by its own key, so one result never depends on another. Where no acceptance is
+    recorded, an alarm is raised once. The caller has locked the edition and holds the batch.
     """
     logger.critical(
         "%d deliveries of batch %d bear a mark of having been sent without being settled; "
@@ -85,10 +84,9 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
     """
-    Set aside every marked copy in the paused batches of an edition, or in one batch; how many.
+    Quarantine every marked delivery in an edition's paused batches, or in one batch; how many.
 
-    For whoever is about to withdraw what waits: a copy that may have gone is asked about instead.
-    The caller has locked the edition.
+    To be called before waiting deliveries are withdrawn. The caller has locked the edition.
     """
     cursor.execute(
         f"""

@@ -1,10 +1,9 @@
 """
-When bounces or complaints of an edition are so many that it should not go on by itself. Pure.
+Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
 
-A list that was bought, or is old, shows itself in its first thousand copies; every further one
-costs the sender's name at mailbox providers. Mailbox providers and Postmark draw their lines at
-about these rates (Postmark: bounces under 10 %; Gmail and Yahoo: complaints under 0.3 %, better
-0.1 %).
+A bought or old list shows itself in its first thousand deliveries; every further one costs the
+sender's reputation. Postmark's limits: bounces under 10 %. Gmail and Yahoo: complaints under 0.3 %,
+better 0.1 %.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-The books of an edition: its counts, which always add up to its audience.
+The counts of an edition, which always add up to its audience. Pure.
 
-A value only; `reports/edition_counts.py` reads it. Pure.
+`reports/edition_counts.py` loads them.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """
-Which batches are not over: something of them is left to do, or was missed and waits for a person.
+The condition for open batches: something is left to do, or was missed and waits for a decision.
 
-They are few, however much was ever sent, and have an index of their own (`batch_that_is_not_over`).
-It is for whoever looks through what is not over, and serves a query that says IS_OPEN in these
-very words. A batch in line is not over either; were that to be concluded from `state = 'ready'`,
-the planner would read this index from end to end in place of the line's first entry, whenever its
-statistics are of a time with little in line: each claim would read all that waits. From these words
-nothing is concluded, and nothing leads to them. And no statistics are kept of them: they are taken
-for few, always.
+They are few, however much was ever sent, and have an index of their own (`batch_that_is_not_over`),
+which a query uses only if it repeats this condition word for word. Ready batches are open too, but
+their queries must not use that index: if the planner could conclude “open” from `state = 'ready'`,
+it would, with old statistics, read the whole index for each claim. From these words it can conclude
+nothing, and it keeps no statistics of them.
 """
 
 from __future__ import annotations
