@@ -27,6 +27,8 @@ POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 MAX_SUBJECT_LENGTH = 2000
+# Of the fields and the address, which ones a reader has no value for.
+LACKS_NOTHING = (False,) * (len(FIELD_NAMES) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,11 @@ class Renderer:
         values = {"attempt": attempt.hex}
         messages = []
         for recipient, link in zip(recipients, links, strict=True):
-            values["recipient"] = str(recipient.recipient)
-            values.update(recipient.values, link=link)
+            number, address, fields = recipient
+            values["recipient"] = str(number)
+            values["email"] = address
+            values["link"] = link
+            values.update(zip(FIELD_NAMES, fields, strict=True))
             if self._title.has_fields:
                 own = {field: values[name] for field, name in self._own.items()}
                 values["subject"] = _as_subject(self._title.fill({**self._values, **own}))
@@ -116,10 +121,13 @@ class Renderer:
 
     def _template_for(self, recipient: Recipient) -> MessageTemplate:
         """The template for readers who lack the same values: there the author's fallbacks stay."""
-        lacks = tuple(map(not_, (*recipient.fields, recipient.address)))
-        if lacks not in self._templates:
-            self._templates[lacks] = self._template(lacks)
-        return self._templates[lacks]
+        _, address, fields = recipient
+        # Hardly any reader lacks a value.
+        is_complete = address and all(fields)
+        lacks = LACKS_NOTHING if is_complete else tuple(map(not_, (*fields, address)))
+        if (template := self._templates.get(lacks)) is None:
+            template = self._templates[lacks] = self._template(lacks)
+        return template
 
     def _template(self, lacks: tuple[bool, ...]) -> MessageTemplate:
         markers = ValueMarkers(*self._texts)
