@@ -10,9 +10,7 @@ from django import forms
 from delivery.rules.scheduled_time import Moment
 from publishing.scheduling.local_time import InvalidMomentError, read_moment, zones
 
-TIME_AND_NOW = (
-    "A time is named here, and “Now” is ticked: choose “Schedule”, or take the time away."
-)
+TIME_AND_NOW = "A time is named here, and “Now” is chosen: choose “Schedule”, or clear the time."
 
 
 class RescheduleForm(forms.Form):
