@@ -38,7 +38,7 @@ from delivery.reports.queue_snapshot import QueueSnapshot, read_snapshot
 from delivery.retention import drop_deliveries, expire_details, provider_event_details
 from delivery.rules.outcomes import Sent
 from idempotency.expire import expire
-from newsletter_site.wiring import join
+from newsletter_site.wiring import register_hooks
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
@@ -260,7 +260,7 @@ def told(copy: Delivery, kind: str, **more: Any) -> None:
 def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    join()
+    register_hooks()
     edition = newsroom.publish(title="Now")
     before = rows_read()
     with explained() as step:
@@ -391,7 +391,7 @@ def now_standing() -> QueueSnapshot:
 
 
 def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: Newsroom) -> None:
-    join()
+    register_hooks()
     edition = newsroom.publish(title="Now")
     assert newsroom.step()
     sent = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")

@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from delivery.models import Edition
 from delivery.reconcile import database_identity
 from delivery.rules.scheduled_time import Moment
-from newsletter_site.wiring import join
+from newsletter_site.wiring import register_hooks
 from publishing.actions.start_scheduled import start_now
 from publishing.content.edition_content import Content
 from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, plan_version
@@ -39,7 +39,7 @@ SENT_TO_ALL = """
 @pytest.fixture(autouse=True)
 def sent_issue(newsroom: Newsroom) -> Edition:
     """An issue that was sent to all readers; then half of them were suppressed."""
-    join()
+    register_hooks()
     for table in TABLES:
         run(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
     edition = newsroom.publish(readers=READERS)
