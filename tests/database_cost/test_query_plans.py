@@ -178,11 +178,11 @@ def _read_whole(plan: dict[str, Any]) -> list[str]:
 
 
 # Words of the statements that are looked at one by one.
-CLAIM = "SET state = 'claimed'"
-CLAIM_LOOK_UP = "SET state = 'looking_up'"
+CLAIM = "ORDER BY pos, id LIMIT 1"
+CLAIM_LOOKUP = "ORDER BY due_at, id LIMIT 1"
 START = "SET state = 'sending'"
 SETTLE = "tries = tries +"
-FATES = "SET\n            outcome = 'sent'"
+OUTCOMES = "SET\n            outcome = 'sent'"
 SWEEP = "ORDER BY lease_until LIMIT"
 
 # These hold only what is not over, and may be walked from end to end.
@@ -271,7 +271,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_in_line", "batch_pkey"}
     assert finds_by_key(step.plan_of(START))
     assert finds_by_key(step.plan_of(SETTLE))
-    assert kinds(step.plan_of(FATES)) == {"ModifyTable", "Index Scan"}
+    assert kinds(step.plan_of(OUTCOMES)) == {"ModifyTable", "Index Scan"}
 
     provider.sandbox.set_fault("reset")
     newsroom.step()
@@ -280,7 +280,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     with explained() as look_up:
         assert newsroom.step()
     assert look_up.read_whole() == []
-    assert ways_to_batches(look_up.plan_of(CLAIM_LOOK_UP)) == {"batch_in_doubt", "batch_pkey"}
+    assert ways_to_batches(look_up.plan_of(CLAIM_LOOKUP)) == {"batch_in_doubt", "batch_pkey"}
 
     run(
         "UPDATE batch SET state = 'claimed', owner = gen_random_uuid(), lease_until = now() "
