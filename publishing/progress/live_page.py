@@ -67,14 +67,20 @@ def poll_from(request: HttpRequest) -> Poll | None:
 def next_poll(
     request: HttpRequest, after_s: float | None, *, seen: str = "", unchanged: int = 0
 ) -> NextPoll:
-    """The next poll of this page, with the page's own query. Not all pages ask at once."""
+    """
+    The next poll of this page, with the page's own query.
+
+    The answer to the first poll names the page. From then on its pauses vary, so that open pages do
+    not ask at once.
+    """
     query = request.GET.copy()
     poll = poll_from(request)
     for name in _PARAMETERS:
         query.pop(name, None)
-    query["page"] = (poll.page if poll else "") or secrets.token_hex(8)
     query["seen"], query["same"] = seen, str(unchanged)
-    if after_s is not None:
+    if poll:
+        query["page"] = poll.page or secrets.token_hex(8)
+    if poll and after_s is not None:
         after_s *= random.uniform(0.9, 1.1)
     return NextPoll(f"?{query.urlencode()}", after_s)
 
