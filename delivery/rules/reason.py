@@ -165,8 +165,11 @@ class Reason:
         return json.dumps(_to_json(self), ensure_ascii=False, separators=(",", ":"))
 
     def __str__(self) -> str:
-        """For log lines: the code and its parameters."""
-        return " ".join([self.code, *(f"{name}={value}" for name, value in self.params.items())])
+        """For log lines, where “quoted” text of the provider is redacted."""
+        shown = {
+            name: f"“{value}”" if name == "text" else value for name, value in self.params.items()
+        }
+        return " ".join([self.code, *(f"{name}={value}" for name, value in shown.items())])
 
 
 def dumps(reason: Reason | None) -> str:

@@ -244,7 +244,7 @@ def a_day_of_it(homing: Homing, server: OwnServer) -> None:
         issue = publish_through_faults(homing, author, worker)
     a_worker_is_killed(homing, author)
     with homing.worker("after the killed one") as worker:
-        worker.wait_for("which had it sending")
+        worker.wait_for("is recovered; its lease expired sending")
         the_database_refuses(homing, author, worker)
         # Of the calls that could not be settled the provider is asked; this has an ordinary end.
         publish(author, "A fifth flock")
@@ -541,7 +541,7 @@ def test_each_logged_call_belongs_to_an_issue_that_was_published(homing: Homing)
 
 
 def test_lines_of_a_sweep_and_of_a_webhook_name_the_call(homing: Homing) -> None:
-    swept = [line for line in logged(homing) if "which had it sending" in line["event"]]
+    swept = [line for line in logged(homing) if "is recovered; its lease expired sending" in line["event"]]
     assert swept
     assert all(re.fullmatch(r"[0-9a-f]{32}", line["attempt"]) for line in swept)
     assert all(line["issue"] and line["batch"] > 0 for line in swept)
