@@ -6,8 +6,6 @@ commit, a banner says so and the run goes on. pip-audit tells the two apart badl
 for both, and with 0 where it found no advisories for any package at all.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -6,8 +6,6 @@ permissions of its user. `newsletter_site/tokens/` registers the look-up of toke
 sessions are ignored.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass

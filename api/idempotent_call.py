@@ -7,8 +7,6 @@ A field that is left out and one at its default are the same. So a call stays th
 release adds a field that its program does not know.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any

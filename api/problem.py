@@ -4,8 +4,6 @@ Problems: the one shape of every response to a call that failed (RFC 9457).
 A problem never repeats a token, nor more than a field's name of what was posted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum

@@ -1,7 +1,5 @@
 """What the bodies of requests and responses have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from django.http import HttpResponse

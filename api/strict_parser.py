@@ -5,8 +5,6 @@ Refused are texts that a database or a mail cannot hold (NUL characters, lone su
 programs read differently (a name twice in one object, NaN) and deep nesting.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@
 Exit code 1 if a target is missed, 3 if a row broke off, 130 if it was interrupted.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import pkgutil

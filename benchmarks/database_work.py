@@ -5,8 +5,6 @@ The first change of a page after a checkpoint writes all of the page into the lo
 looks whether one came in between. The test of what a copy costs counts with this too.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ counts is a ratio of two figures that were taken in turns within one run, round 
 each of the two alone moves with the machine and with whatever else runs on it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -11,8 +11,6 @@ does all of it once with lists of any length. What is looked at then is the memo
 in every process, however long the list.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ It is a whole document, which is kept as it is. What an author writes without on
 its dress, and is several times as long by then: 2 kB of paragraphs are 8 kB in the mail.
 """
 
-from __future__ import annotations
-
 HOST = "letter.example.org"
 SENDER = f"Homing <letter@{HOST}>"
 TITLE = "Swifts"

@@ -7,8 +7,6 @@ to more than the time that passed; the part that is work does not, since of one 
 thread is at work at a time.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

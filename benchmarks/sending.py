@@ -8,8 +8,6 @@ each run the provider must have been given every reader's copy, and nobody's twi
 copies is fast.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 from benchmarks.letter import LETTER

@@ -1,7 +1,5 @@
 """System checks of delivery: settings that contradict each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit

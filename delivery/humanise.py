@@ -1,7 +1,5 @@
 """How every page, mail and command writes numbers, times and durations. Pure."""
 
-from __future__ import annotations
-
 from datetime import datetime, tzinfo
 
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")

@@ -4,8 +4,6 @@ Binds ids to the log lines of a scope. docs/logs.md lists them.
 Bind ids only, never a name, an address or a text: a log is kept elsewhere, and for longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context

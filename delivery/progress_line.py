@@ -1,7 +1,5 @@
 """The progress of a command on its standard error."""
 
-from __future__ import annotations
-
 import time
 
 from django.core.management.base import OutputWrapper

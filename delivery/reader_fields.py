@@ -5,8 +5,6 @@ Tables, import, forms, merge fields, preview, check sheet, export, personal data
 fields from here. docs/decisions/0034 says how to add one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -5,8 +5,6 @@ Capture the messages that a view shows, until its work is committed.
 every replay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any

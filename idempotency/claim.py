@@ -4,8 +4,6 @@ Claim a key: decide whether a post is the first one, and let the others wait.
 Everything set in PostgreSQL lasts for one transaction, so this works behind a transaction pooler.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -5,8 +5,6 @@ This cannot let work be done twice: the result of the work keeps its key for goo
 raises DifferentContentError or answers as before (docs/idempotency.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from django.conf import settings

@@ -5,8 +5,6 @@ Under READ COMMITTED a second post that has waited for the first sees what the f
 Under a stricter level it gets an error instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ The key of a posted form: where it is read from, and what it may look like.
 The server makes one key for every form that it shows. It does not depend on the author's text.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ The order is: saved response, checks, claim, work, response saved with it. The d
 (`safe_to_retry.py`) and the calls of the API (`api/idempotent_call.py`) show each outcome.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

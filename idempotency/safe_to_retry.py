@@ -1,7 +1,5 @@
 """The decorator that makes a view safe to retry: the pages for each outcome of a posted form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar

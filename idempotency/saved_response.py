@@ -9,8 +9,6 @@ primary key. The headers are written from two arrays and read as two, because th
 to learn the type on every connection.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from uuid import UUID

@@ -1,7 +1,5 @@
 """System checks of the site's configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit

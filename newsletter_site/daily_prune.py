@@ -4,8 +4,6 @@ The worker's daily task: `prune`, so that nobody has to set up a timer.
 One worker at a time does it, under a lease that it extends after every piece.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 import uuid

@@ -4,8 +4,6 @@ Typed reading of environment variables, for `settings.py`.
 A wrong value ends the program with one sentence: variable, value found, value expected.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Django's authentication backend, which loads a user and all permissions in one query."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.auth import get_user_model

@@ -5,8 +5,6 @@ Both `manage.py prune` and the worker's daily task (daily_prune.py) call `prune`
 here delete in short transactions, a piece at a time.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Django's settings. Nothing else reads the environment.
 docs/configuration.md has every variable with its default and its reason.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import sys

@@ -4,8 +4,6 @@ The storage of static files: after `collectstatic` with a hash in their names, o
 Browsers keep files with a hash for ever. A page without collected files still has its style sheet.
 """
 
-from __future__ import annotations
-
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 

@@ -7,8 +7,6 @@ loop of the process receives requests. Larger ones are read by at most `READERS`
 while they arrive fast enough.
 """
 
-from __future__ import annotations
-
 import errno
 import math
 import re

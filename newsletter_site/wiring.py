@@ -1,7 +1,5 @@
 """Registers with the lower apps what they need from the upper ones, which they may not import."""
 
-from __future__ import annotations
-
 from api import bearer
 from delivery.hooks import readers, start_scheduled
 from delivery.interface import PROVIDER_TASKS, event_inbox

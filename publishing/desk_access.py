@@ -5,8 +5,6 @@ A user who is not signed in is sent to the sign-in page, which leads back. A sig
 the permission gets a page that says so.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from functools import wraps

@@ -1,7 +1,5 @@
 """The name that pages show for an account, also after it was deleted."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.contrib.auth import get_user_model

@@ -1,7 +1,5 @@
 """The messages after a publication, each with a link to what it is about."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 

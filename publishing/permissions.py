@@ -1,7 +1,5 @@
 """The permissions of the desk by name, and who has them."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.contrib.auth import get_user_model

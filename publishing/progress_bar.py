@@ -1,7 +1,5 @@
 """The bar over a ledger: how wide each outcome is drawn. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether a page's own script sent a request, which then gets JSON instead of a page."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest
 
 

@@ -8,8 +8,6 @@ Plain ASCII addresses match one regular expression that is stricter than both ru
 import fast. A property test checks that it accepts nothing else than the careful way.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

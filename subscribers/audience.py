@@ -1,7 +1,5 @@
 """The readers whom an issue goes to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection, transaction

@@ -1,7 +1,5 @@
 """The network that a request came from."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """The hooks by which delivery asks about readers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from django.conf import settings

@@ -4,8 +4,6 @@ The frame of every desk page, and who may open those about readers.
 The guards of the author's pages are in `publishing/desk_access.py`.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Mapping
 from functools import wraps

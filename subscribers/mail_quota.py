@@ -5,8 +5,6 @@ Anybody can ask for a mail by typing an address, to confirm or to see personal d
 together; `signup_limits.py` decides how many are too many.
 """
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 from django.conf import settings

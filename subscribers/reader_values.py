@@ -1,7 +1,5 @@
 """Whether a text may be the value of a reader's field, such as the name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from delivery.control_characters import CONTROL_CHARACTERS

@@ -4,8 +4,6 @@ Record what people did in the log that the desk and the admin show.
 An entry holds a code and its parameters; `publishing/activity/activity_sentences.py` renders it.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import uuid

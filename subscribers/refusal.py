@@ -1,7 +1,5 @@
 """A refusal as data: why something that was typed or imported cannot be accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

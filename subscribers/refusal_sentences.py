@@ -1,7 +1,5 @@
 """The sentences of refusals, by code."""
 
-from __future__ import annotations
-
 from subscribers.refusal import Refusal
 
 EXPECTED = "a list of readers as text, one in each line, such as: ada@example.org,Ada"

@@ -7,8 +7,6 @@ before it; their next request number jumps too. The distance is random, because 
 be restored twice.
 """
 
-from __future__ import annotations
-
 import logging
 
 from django.db import connection

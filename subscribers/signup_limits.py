@@ -7,8 +7,6 @@ form that came back faster than a reader types is not refused, because browsers 
 has fewer tries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

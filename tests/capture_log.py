@@ -1,7 +1,5 @@
 """The log as it is written outside debug, read line by line."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

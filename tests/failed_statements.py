@@ -1,7 +1,5 @@
 """Which statements failed: the server writes each into its own log, with what it held."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

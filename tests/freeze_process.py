@@ -1,7 +1,5 @@
 """A process that is frozen with SIGSTOP, and the moment from which it is."""
 
-from __future__ import annotations
-
 import os
 import signal
 

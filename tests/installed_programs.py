@@ -1,7 +1,5 @@
 """Programs of the distribution that some tests and proofs need."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

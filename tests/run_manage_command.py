@@ -1,7 +1,5 @@
 """`manage.py` as a person or a script types it: a process of its own, arguments as bytes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

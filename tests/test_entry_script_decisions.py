@@ -1,7 +1,5 @@
 """What the entry script decides before it starts anything: which database, packages, tests."""
 
-from __future__ import annotations
-
 import os
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader

@@ -1,7 +1,5 @@
 """The step “Audit” of the run fails for a known hole, and for nothing that says nothing."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

@@ -4,8 +4,6 @@ Choose the tests of a tier: quick, all or changed (docs/testing.md).
 A file whose tests start a process other than PostgreSQL has `pytestmark = pytest.mark.process`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -6,8 +6,6 @@ of its middleware included, so that nothing but the answering is timed. Both com
 proxy that stands in front of a site: it speaks TLS with the world and says so.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 import time

@@ -6,8 +6,6 @@ LETTERS is a file with a JSON list of HTML letters. Each is checked as the page 
 draft in the database. Tells the seconds on the processor of each.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

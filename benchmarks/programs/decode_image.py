@@ -4,8 +4,6 @@ One picture made fit for mail: `python -m benchmarks.programs.decode_image FILE`
 Tells how many bytes more were resident at the peak than after a small picture.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@ The site's own addresses and one more, for benchmarks alone: a page that wants s
 and does nothing. What it takes is what any page of the site takes before its view begins.
 """
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import path

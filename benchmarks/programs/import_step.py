@@ -4,8 +4,6 @@ One step of an import in a process of its own, within a site:
 with `upload SESSION BODY BOUNDARY`, `work` or `decide`. Tells that it did something.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ and says that it is hidden if it is. `on` and `off` on the standard input let th
 ask and keep them from asking; each `off` is answered with a line of JSON that says what was asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import json

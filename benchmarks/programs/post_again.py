@@ -6,8 +6,6 @@ Both are asked of the site's own WSGI application in this one process, by one pe
 session. Tells the milliseconds of each, round by round.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -10,8 +10,6 @@ processor.
 The view begins where the middleware ends. Who asks, and what they may do, is looked up within it.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from functools import wraps

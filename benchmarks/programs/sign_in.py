@@ -5,8 +5,6 @@ What they may do they may by their group, as on a site that is run for real: loo
 what it costs. Tells the keys of their sessions.
 """
 
-from __future__ import annotations
-
 import sys
 
 from benchmarks.site.site import Site

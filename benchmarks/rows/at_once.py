@@ -8,8 +8,6 @@ same letter of 2 kB with the same headers to the same provider, in turns. After 
 provider must have seen every reader's copy once.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from benchmarks.frame import Options, RowResult, Target, in_turns, percent, ratio, run_alone

@@ -8,8 +8,6 @@ turns with it: four times as long takes at most six times as much. What counts i
 time of the process, so that others on the machine disturb it less.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

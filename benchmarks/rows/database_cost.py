@@ -10,8 +10,6 @@ tables. No checkpoint comes after, which is looked at; the server writes full pa
 tells by webhook.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 

@@ -10,8 +10,6 @@ round brings another list to a site that keeps those of the rounds before, and w
 says of its list is compared with what was written into it.
 """
 
-from __future__ import annotations
-
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
 from benchmarks.imports import Step, by_the_command, by_the_page, write_list
 from benchmarks.programs.sign_in import MANAGERS, sessions_of

@@ -7,8 +7,6 @@ it (VmHWM), so that no peak falls between two looks. It is read again and again 
 has ended.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -6,8 +6,6 @@ by how much that raises the most that was ever resident of it (VmHWM), after a s
 the libraries loaded.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

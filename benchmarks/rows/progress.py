@@ -12,8 +12,6 @@ one for a page that is open among others in the same web process, which share a 
 second. What open pages cost those who send is measured by `benchmarks.studies.progress_pages`.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from contextlib import ExitStack

@@ -12,8 +12,6 @@ itself; that both tables are alike is looked at, not assumed. Both begin with an
 after a checkpoint, in turns, and what came into the table is counted each time.
 """
 
-from __future__ import annotations
-
 import uuid
 from contextlib import closing
 from typing import Any

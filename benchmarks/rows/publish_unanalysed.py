@@ -6,8 +6,6 @@ A form is posted to each in turn, over HTTP to the web server as it is deployed,
 to the last of the answer. Both begin with an empty queue and after a checkpoint.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -20,8 +20,6 @@ follows from a longer one is longer by as much: nothing else of it is waited for
 In the end everybody has one copy and nobody two, by the sandbox's own count.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Callable, Sequence

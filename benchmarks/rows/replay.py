@@ -12,8 +12,6 @@ Each answer is compared with the first: the same status, leading to the same pla
 is one edition.
 """
 
-from __future__ import annotations
-
 import statistics
 
 from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone

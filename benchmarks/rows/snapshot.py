@@ -12,8 +12,6 @@ the provider. What a snapshot costs is less than what two sends of one kind diff
 programs run, so there are twice as many rounds as elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -6,8 +6,6 @@ faster than 20,000 a second, whatever it is written in. Measured is what of it i
 real `deliver` with all its promises, which reads, renders, records and settles meanwhile.
 """
 
-from __future__ import annotations
-
 from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, percent, run_alone
 from benchmarks.sending import worker_rate
 from benchmarks.site.site import a_site

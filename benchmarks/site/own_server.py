@@ -1,7 +1,5 @@
 """A PostgreSQL server for one run, with full durability, in a folder that goes with the run."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The provider of the benchmarks, started, asked what came, and started anew."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

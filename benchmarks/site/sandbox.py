@@ -1,7 +1,5 @@
 """The sandbox, a Postmark for one machine, as a program; asked and told over its control API."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ statement, and what is measured then is something else. It ends with the benchma
 that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

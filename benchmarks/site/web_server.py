@@ -1,7 +1,5 @@
 """The site's web server as it is deployed: gunicorn with the settings of `deploy/`."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Programs of the benchmarks that run within a site: with its settings, on its database."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -10,8 +10,6 @@ measured what a copy takes on disk, and that the pages of what went are used aga
     .venv/bin/python -m benchmarks.studies.drop_deliveries [--readers 1000000]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

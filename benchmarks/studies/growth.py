@@ -11,8 +11,6 @@ each run the provider must have seen every reader's copy once.
 The longest list is 5,000,000: some ten minutes, and 6 GB of disk for its database.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -7,8 +7,6 @@ it takes beyond that is its own. Batches are of 200, and the messages are the ya
     .venv/bin/python -m benchmarks.studies.limits [--rounds 3] [--quick]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

@@ -14,8 +14,6 @@ table: `benchmarks.rows.progress`.
                                                   [--nice 5]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -13,8 +13,6 @@ It runs as a process of its own and prints the seconds from its first statement 
     python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import uuid

@@ -9,8 +9,6 @@ It runs as a process of its own and prints the seconds from its first statement 
     python -m benchmarks.yardsticks.one_by_one DATABASE_URL PROVIDER_URL READERS
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import uuid

@@ -6,8 +6,6 @@ reader's own to leave by, metadata to find the copy again. No merge fields with 
 text for those who have no name, no look at the address.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -5,8 +5,6 @@ The earliest reported time is kept and each delivery is counted once, so neither
 repetition matters. The outcome never changes here.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 from uuid import UUID

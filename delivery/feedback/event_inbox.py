@@ -6,8 +6,6 @@ stored and not applied. What an event says of a delivery is written before what 
 each without holding the other's rows: a sign-up holds its reader's row and waits for a batch's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import traceback

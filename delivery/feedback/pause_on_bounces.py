@@ -5,8 +5,6 @@ Confirmation mails are never paused: invented addresses in the sign-up form must
 everyone.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 

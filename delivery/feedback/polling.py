@@ -4,8 +4,6 @@ Polls the provider's bounces and suppression lists, because webhooks get lost.
 What it finds is stored and applied like a webhook's event. One worker at a time polls a stream.
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The latest known entry of each address on the provider's suppression lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db import connection

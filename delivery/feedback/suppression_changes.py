@@ -4,8 +4,6 @@ Queues changes of the provider's suppression list, and records its answers.
 Only the latest change of an address is sent. A call without an answer is repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -2,8 +2,6 @@
 Sends queued suppression changes to the provider. One worker at a time; calls may be repeated.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import closing

@@ -5,8 +5,6 @@ Postmark gives an event up at any status of 400 and above except 408, 429 and 5x
 stored, and only a wrong password or a body larger than any event is refused for good.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

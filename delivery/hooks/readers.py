@@ -4,8 +4,6 @@ What delivery must know of readers, asked through a small interface.
 Delivery imports no other app. `newsletter_site/wiring.py` registers who answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 

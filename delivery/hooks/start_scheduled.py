@@ -4,8 +4,6 @@ Who starts an issue that waited for its time: asked by delivery, answered from a
 Who is in an audience is no question for delivery; `newsletter_site/wiring.py` registers who knows.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 

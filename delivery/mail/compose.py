@@ -5,8 +5,6 @@ An edition is composed once, when it is published, and frozen: a later template 
 does not change it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from html import escape, unescape

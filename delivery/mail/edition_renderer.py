@@ -1,7 +1,5 @@
 """The renderer of an edition: the same for what is sent and for previews."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Placeholders that protect merge fields from parsers of Markdown, HTML and addres
 Parsers leave their letters and digits unchanged and in place.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

@@ -5,8 +5,6 @@ Gmail drops style sheets when a mail is forwarded, Outlook reads half of one. On
 inlined stays in the head (templates/mail/letter.html): dark colours, and rules for phones.
 """
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 

@@ -4,8 +4,6 @@ Merge fields such as `{{ name }}` and `{{ name|there }}`. Pure.
 Triple braces are Postmark's own placeholders and stay as they are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A delivery always gives the same message except for the attempt's id: a second t
 another mail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.header import Header

@@ -6,8 +6,6 @@ drops the rest of the letter over the first two, and crashes or crawls over the 
 that never ends becomes text, and tags beyond a bound that no letter needs are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Test letters: editions of one issue that is the same in every database, numbered
 Their one delivery goes to an address and to no reader: no reader has the id 0.
 """
 
-from __future__ import annotations
-
 from uuid import UUID
 
 TEST_ISSUE = UUID("0d3cf5c3-3b0c-4f3e-9d64-6a1c6f0d3c52")

@@ -6,8 +6,6 @@ its version n. The texts hold merge fields for the newsletter's settings, filled
 rendered, because its edition is open for years (docs/decisions/0015-mail-on-request.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Alarms: what must not happen and did, for an author or operator to see."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q

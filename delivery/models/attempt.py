@@ -1,7 +1,5 @@
 """An attempt: one call for one batch, on record before its first byte leaves."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

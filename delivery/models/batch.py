@@ -1,7 +1,5 @@
 """A batch: up to 500 deliveries of one edition that travel in one call, and the unit of a lease."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """Which database this is: by it a worker notices that it is at work on a restored backup."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """A delivery: one reader's copy of one edition. The ledger."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

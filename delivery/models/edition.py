@@ -1,7 +1,5 @@
 """An edition: what was published of an issue, frozen, and how its sending stands."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q

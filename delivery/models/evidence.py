@@ -1,7 +1,5 @@
 """Evidence that does not stand on the delivery itself: acceptances that came late or twice."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """The counters and histograms of /metrics, added up over all processes."""
 
-from __future__ import annotations
-
 from django.db import models
 
 

@@ -1,7 +1,5 @@
 """Work that one worker at a time does now and then, such as polling the provider."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """A provider's event: what a webhook said, kept as it came before anything is made of it."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """The provider's own suppression list: what it says of an address, and what we ask it to change."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

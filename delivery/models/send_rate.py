@@ -1,7 +1,5 @@
 """The rate that all workers share: when the next batch may be claimed, and how fast."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now

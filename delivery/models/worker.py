@@ -1,7 +1,5 @@
 """A worker: one running `deliver`, and when it was last heard from."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """Raises alarms, each once, and loads those that nobody has seen."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from dataclasses import dataclass

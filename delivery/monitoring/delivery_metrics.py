@@ -1,7 +1,5 @@
 """The counters of delivery and their names. docs/metrics.md says what each is good for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from delivery.monitoring.metrics_buffer import Histogram, add_on_commit, metrics_buffer

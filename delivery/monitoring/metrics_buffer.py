@@ -5,8 +5,6 @@ Counting runs no statement and is safe for any number of threads. Labels take fe
 each combination is a row.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from bisect import bisect_left

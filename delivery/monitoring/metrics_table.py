@@ -1,7 +1,5 @@
 """Adds what a process counted to the table of metrics, and loads them."""
 
-from __future__ import annotations
-
 import json
 
 from django.db import connection

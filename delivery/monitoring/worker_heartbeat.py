@@ -1,7 +1,5 @@
 """The workers' heartbeats. For operators; nothing depends on them."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from datetime import datetime

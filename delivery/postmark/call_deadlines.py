@@ -4,8 +4,6 @@ Ends calls at their deadlines, with one thread for all calls of a process.
 A timer for each call would be a thread for each, which starts slower than a batch is rendered.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import math

@@ -11,8 +11,6 @@ things `requests` does not do:
 - Ignoring the environment: proxies and `.netrc` could carry mail and token elsewhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import socket

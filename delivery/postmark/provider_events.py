@@ -6,8 +6,6 @@ their names: the numbers beside them are wrong in places.
 Source: Postmark's API documentation, “Bounces”, “Suppressions” and “Webhooks”.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -6,8 +6,6 @@ of the two only look alike. Source: Postmark's API documentation, “API error c
 API”, and the texts its servers are known to answer with.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ documentation, “Messages API”). One hour in autumn happens twice and cannot 
 neighbours share their border, and callers compare what they saw with the search's total.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

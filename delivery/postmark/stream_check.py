@@ -1,7 +1,5 @@
 """Compares our way of handling unsubscribes with the stream's own setting at Postmark."""
 
-from __future__ import annotations
-
 from django.conf import settings
 
 from delivery.postmark.client import Postmark

@@ -8,8 +8,6 @@ says that there are no more.
 Source: Postmark's API documentation, “Suppressions”.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Protocol
 

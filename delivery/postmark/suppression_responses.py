@@ -6,8 +6,6 @@ Anything unexpected is no information: what a list does not show must not count 
 Source: Postmark's API documentation, “Bounces” and “Suppressions”.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

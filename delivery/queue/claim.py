@@ -1,7 +1,5 @@
 """Claims a batch for a limited time, and gives it back unused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID

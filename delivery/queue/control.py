@@ -6,8 +6,6 @@ guarded by the batch's state, so no call begins after the commit of a pause or a
 flight finish.
 """
 
-from __future__ import annotations
-
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches.active_batches import IS_OPEN

@@ -1,7 +1,5 @@
 """Fills the queue: one delivery for each reader of an edition, cut into batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Puts a test letter into the queue, and keeps what is known of those that were sent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple

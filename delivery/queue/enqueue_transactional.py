@@ -4,8 +4,6 @@ Puts mail on request into the queue, in the transaction of whatever it was reque
 So the request and its mail are both there after the commit, or neither.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The lock between making deliveries and erasing a person: one never happens during the other."""
 
-from __future__ import annotations
-
 from django.db import connection
 
 _TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"

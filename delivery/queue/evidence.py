@@ -12,8 +12,6 @@ Deliveries are found by their whole key in sub-queries of their own, because all
 under the edition's lock. In a join, a planner that takes the table for empty may scan an index.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Conditions in SQL: is this the database that the workers knew (database_identity.py)?"""
 
-from __future__ import annotations
-
 # What a server does not tell is empty, and says nothing either way.
 DIFFERS = """(
     stored.database <> this.database

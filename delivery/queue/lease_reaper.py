@@ -5,8 +5,6 @@ Only an expired lease counts, by the database's clock. Every statement repeats t
 and the lease it saw, so a worker that settles in between wins.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ acceptance that came after the claim was lost (docs/decisions/0006). Only the fi
 because our code never leaves such a mark.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ transaction in which its audience is enqueued: who comes second finds it running
 in between leaves it scheduled.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

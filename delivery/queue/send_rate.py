@@ -5,8 +5,6 @@ One row holds it. Whoever finds the row locked passes on, so nobody waits for a 
 in its turn; what to write there is decided in `delivery/rules/send_rate.py`.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Settles a batch: writes the outcomes in one transaction, guarded by the claim's 
 A worker that lost its claim meanwhile changes nothing here; what it learned is kept as evidence.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The transactions of the queue: outermost, and short whatever happens to the worker."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -5,8 +5,6 @@ This is also the last check of every delivery: who left meanwhile, who may not b
 row says that it was sent already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -4,8 +4,6 @@ Decides what the provider's record of an edition means beside our own. Pure.
 The reasons: docs/decisions/0012-a-restored-backup.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

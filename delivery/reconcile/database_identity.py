@@ -5,8 +5,6 @@ While the two differ no batch can be claimed, and the first process that notices
 edition until it is reconciled (docs/decisions/0012-a-restored-backup.md).
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 

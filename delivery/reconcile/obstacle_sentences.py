@@ -1,7 +1,5 @@
 """The words for what keeps an edition from being reconciled."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from delivery.reconcile.compare import Obstacle, ObstacleCode

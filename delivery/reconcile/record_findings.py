@@ -5,8 +5,6 @@ Every acceptance becomes evidence, and deliveries are settled by it. Nothing her
 delivery as not sent. A leased batch is left to its worker, which finds the evidence.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ What the provider has is recorded, what only we have raises an alarm, and nothin
 edition of a restored database continues once the search covers the rest of it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence

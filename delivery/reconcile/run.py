@@ -1,7 +1,5 @@
 """Runs rounds of reconciling, and waits where a later walk may tell more."""
 
-from __future__ import annotations
-
 import random
 import time
 import uuid

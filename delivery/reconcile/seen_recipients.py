@@ -1,7 +1,5 @@
 """A set of recipients with a bit for each, so that a million of them fit in little memory. Pure."""
 
-from __future__ import annotations
-
 # Recipients of a list are close together; a chunk is made only where one was seen.
 CHUNK = 4096
 

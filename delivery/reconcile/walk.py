@@ -4,8 +4,6 @@ Reads everything that the provider shows under one tag, page by page.
 A failed search is retried with backoff, and given up after some tries: nothing follows from it.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

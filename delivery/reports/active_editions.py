@@ -4,8 +4,6 @@ Loads open editions: those with waiting, unknown or missed deliveries.
 Found by an index of open batches, at the same cost however many readers they had.
 """
 
-from __future__ import annotations
-
 from django.db import connection
 
 from delivery.queue.batches.active_batches import IS_OPEN

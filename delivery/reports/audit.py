@@ -4,8 +4,6 @@ The audit: each rule is a query that must find nothing.
 It counts the rows themselves, so its cost grows with them; pages never run it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

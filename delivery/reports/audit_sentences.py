@@ -1,7 +1,5 @@
 """The words of the audit's violations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from delivery.reports.audit import AuditRule, Violation

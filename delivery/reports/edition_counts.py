@@ -4,8 +4,6 @@ Loads the counts of editions, which are sums over their batches.
 The deliveries themselves are never counted, so the cost does not grow with them.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

@@ -5,8 +5,6 @@ Read in two statements, at the same cost however much was ever sent. `health_lin
 words.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

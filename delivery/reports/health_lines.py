@@ -1,7 +1,5 @@
 """The words for how sending does, line by line. Pure. What is unknown is called unknown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 

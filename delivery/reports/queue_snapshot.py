@@ -5,8 +5,6 @@ Each statement reads a few rows, or an index of what is open. All batches are su
 few open newsletters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Renders a reason in words, for pages, command output and the API. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any

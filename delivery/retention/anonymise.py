@@ -5,8 +5,6 @@ Deliveries stay, because they are counted. One that still waits is withdrawn whe
 because the list has no reader with its id; one in flight is settled by its id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 

@@ -5,8 +5,6 @@ Each reads a bounded range along an index, skips locked rows, and waits for no l
 delete at once share the work; one that was killed is begun anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

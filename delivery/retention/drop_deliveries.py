@@ -6,8 +6,6 @@ shows or counts its rows. Then they are deleted, a few batches at a time. A proc
 in between leaves no wrong numbers, and the next one continues. Batches keep their counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ What is unknown, open, or younger than the provider's retention stays. What must
 is on deliveries and batches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from django.db import connection

@@ -1,7 +1,5 @@
 """How long provider events are kept, and those about one address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -6,8 +6,6 @@ sender's reputation. Postmark's limits: bounces under 10 %. Gmail and Yahoo: com
 better 0.1 %.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from delivery.rules.reason import Reason, ReasonCode

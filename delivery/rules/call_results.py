@@ -5,8 +5,6 @@ They say what must be done next, not which code came back. `postmark/responses.p
 into them, `retries.py` decides from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ It travels in the mail's metadata and can be read back, so that the provider's r
 row without an index on the provider's ids.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from dataclasses import dataclass

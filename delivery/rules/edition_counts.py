@@ -4,8 +4,6 @@ The counts of an edition, which always add up to its audience. Pure.
 `reports/edition_counts.py` loads them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID

@@ -4,8 +4,6 @@ The state of an edition and what it waits for, decided from its counts. Pure.
 Nothing stores this state, so it cannot disagree with the rows it is about.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID

@@ -4,8 +4,6 @@ The outcome of each delivery, and everything that settling a batch writes, as va
 `retries.py` decides on them, `queue/` writes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

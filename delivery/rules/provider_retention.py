@@ -5,8 +5,6 @@ While Postmark shows a message, its search can answer a doubt about it; until th
 nothing of ours goes that such an answer needs.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 
 # Clocks differ, days begin elsewhere, and somebody comes back from a holiday.

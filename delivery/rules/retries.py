@@ -5,8 +5,6 @@ Pure decisions: values in, values out. The caller brings the random number (`jit
 and the database brings the clock. `queue/` writes what is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

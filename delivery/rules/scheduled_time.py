@@ -5,8 +5,6 @@ The moment itself is the time in UTC, and stays what it was when it was said, wh
 the zone's rules meanwhile.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 

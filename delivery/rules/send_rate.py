@@ -5,8 +5,6 @@ Pure: the database brings the seconds, `queue/send_rate.py` writes down what is 
 numbers and their reasons are in docs/decisions/0009.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Work that workers do beside sending: due publications, imports, polling.
 `newsletter_site/wiring.py` registers it. Every task may run in several workers at once.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tasks that one worker at a time runs under a lease. Running one twice does no harm."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

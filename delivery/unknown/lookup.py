@@ -1,7 +1,5 @@
 """Looks up unknown deliveries at the provider, and settles them."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Loads what a look-up needs to know about an unknown batch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID

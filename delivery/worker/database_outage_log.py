@@ -6,8 +6,6 @@ they are one. If only a connection was cut and the database accepts the next, it
 the failure is logged as it is.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 

@@ -1,7 +1,5 @@
 """Work until the queue is drained, with progress and totals."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Two times are told of each: what passed, and what of it this thread was at work 
 differ it waited: for the provider, for PostgreSQL, for another thread of its process.
 """
 
-from __future__ import annotations
-
 import time
 from enum import StrEnum
 

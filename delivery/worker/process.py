@@ -5,8 +5,6 @@ Any number of workers share one database; none is a leader. A worker holds every
 lease, so losing a worker at any instruction loses nothing else.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import random

@@ -1,7 +1,5 @@
 """Workers stand back for the site where both share a machine."""
 
-from __future__ import annotations
-
 import os
 
 

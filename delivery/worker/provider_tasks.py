@@ -4,8 +4,6 @@ What a worker asks of the provider beside its calls: its lists read, and ours to
 In a thread of its own, because a provider may take long to answer; one worker at a time.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Renders the messages of batches. Renderers of the editions being sent are kept."""
 
-from __future__ import annotations
-
 import uuid
 from collections import OrderedDict
 

@@ -6,8 +6,6 @@ else touches the batch, and every write repeats the claim's epoch, so trying aga
 not trying costs a look-up of a quarter of an hour.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

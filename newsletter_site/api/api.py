@@ -5,8 +5,6 @@ ninja's own pages load scripts from other sites, so they are not served. `openap
 everyone.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent

@@ -6,8 +6,6 @@ failure is a problem in JSON, also one of the site itself. Nothing may be stored
 answered like GET; `head_requests.py` leaves out the body. A body needs a Content-Length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

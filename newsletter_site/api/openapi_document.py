@@ -5,8 +5,6 @@ ninja describes bodies, queries and responses. Added here is what all operations
 type of problems, the headers of responses, and links between operations.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

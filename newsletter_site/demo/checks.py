@@ -1,7 +1,5 @@
 """Compare what Homing promises with what happened. Pure: values in, sentences out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

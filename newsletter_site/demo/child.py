@@ -4,8 +4,6 @@ Run a module as `python -m` would, in a process that ends with the demo.
 Its standard input is a pipe that only the demo holds open. So it also ends if the demo is killed.
 """
 
-from __future__ import annotations
-
 import os
 import runpy
 import signal

@@ -1,7 +1,5 @@
 """Write the demo's steps and progress for the person who watches."""
 
-from __future__ import annotations
-
 import time
 
 from django.core.management.base import OutputWrapper

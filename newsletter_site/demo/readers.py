@@ -1,7 +1,5 @@
 """Import the sample readers, and refuse a database with other readers."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

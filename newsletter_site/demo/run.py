@@ -1,7 +1,5 @@
 """The steps of the demo, from an empty folder to delivered mail."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

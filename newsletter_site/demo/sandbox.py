@@ -1,7 +1,5 @@
 """Ask the demo's sandbox what it received."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

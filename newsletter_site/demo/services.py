@@ -1,7 +1,5 @@
 """Start what publishing needs: database, sandbox, site, workers, and an author who signs in."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

@@ -4,8 +4,6 @@ Make sure that a demo has its folder and its database to itself.
 With another demo or worker beside it, some copies would go elsewhere, and its count would be wrong.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import socket

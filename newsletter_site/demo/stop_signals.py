@@ -5,8 +5,6 @@ A signal is only noted. The demo looks at it between its steps, so no step is br
 middle, such as the start of a database server.
 """
 
-from __future__ import annotations
-
 import signal
 import time
 from types import FrameType

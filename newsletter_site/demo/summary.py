@@ -1,7 +1,5 @@
 """The text at the end of the demo, at most `WIDTH` columns wide. Pure."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -5,8 +5,6 @@ A message may repeat an address or a link. The type, the server's code, the name
 the lines of code are enough to find the cause.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A line has the bound ids (`delivery/log_context.py`), routes instead of paths, a
 of exceptions nor what `redact.py` finds.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """The name of this process on log lines."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

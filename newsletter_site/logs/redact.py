@@ -4,8 +4,6 @@ Redacts secrets, addresses, links, quotations and tokens from log lines.
 Our own code logs none of them; a library's might. Names and texts are not recognised.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable

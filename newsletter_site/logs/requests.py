@@ -4,8 +4,6 @@ One log line for each request, and the ids on all of its lines.
 It names the route, never the path or the client's address (docs/logs.md says why).
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import time

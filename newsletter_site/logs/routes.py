@@ -2,8 +2,6 @@
 Routes in place of paths on log lines: the path of a reader's page is a permission.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

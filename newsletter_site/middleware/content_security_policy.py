@@ -1,7 +1,5 @@
 """Send a Content-Security-Policy and a Permissions-Policy with every page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse

@@ -5,8 +5,6 @@ Only for errors that say that the database cannot be reached or takes no writes.
 stays an error of ours.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from typing import Any

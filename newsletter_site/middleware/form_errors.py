@@ -6,8 +6,6 @@ say what was wrong. And it takes a form that was cut off for an empty one, which
 script sends the token in a header.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The product's own 404 page in debug, where Django would show its URL patterns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.conf import settings

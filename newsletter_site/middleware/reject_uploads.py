@@ -5,8 +5,6 @@ Django reads a form before it checks permissions, and would write a file of any 
 Views that take a file (imports, pictures) use an upload handler of their own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile

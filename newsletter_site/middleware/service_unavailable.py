@@ -1,7 +1,5 @@
 """The 503 response with `Retry-After`. It needs no database, no session and no sign-in."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 

@@ -4,8 +4,6 @@ Answer and log a request for a host name that is not in ALLOWED_HOSTS.
 The name is not repeated, neither in the answer nor in the log: anybody may send any.
 """
 
-from __future__ import annotations
-
 import logging
 
 from django.core.exceptions import DisallowedHost

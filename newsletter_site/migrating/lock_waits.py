@@ -5,8 +5,6 @@ Of another session the number, age and kind of work are shown. The words of its 
 because they hold addresses.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -4,8 +4,6 @@ Let one run of `migrate` work at a time, by a lock that ends with its transactio
 The lock holds behind a pooler, and is gone as soon as its process is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 

@@ -1,7 +1,5 @@
 """The table of API tokens."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

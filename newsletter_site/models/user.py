@@ -1,7 +1,5 @@
 """The user model: an author or operator."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.contrib.auth.models import AbstractUser

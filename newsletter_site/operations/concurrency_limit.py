@@ -6,8 +6,6 @@ A page holds its thread while the database hangs, so fewer pages run at once tha
 that find no slot are refused at once, until a page finishes in time again.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -5,8 +5,6 @@ A load balancer asks by an address, without TLS or a cookie. Nothing in these an
 `Host`, so they are given whatever it says. All other addresses keep all their checks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed

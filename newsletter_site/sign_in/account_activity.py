@@ -1,7 +1,5 @@
 """Record changes of how an account signs in, in the activity log."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The admin's page to change one's own password, with the old one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Middleware for REQUIRE_SECOND_FACTOR: authors without two-step sign-in see only its set-up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

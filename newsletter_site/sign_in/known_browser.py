@@ -5,8 +5,6 @@ Failures in such a browser count apart, so strangers cannot lock its author out.
 nobody in and replaces no password. Every sign-in sets a new one.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """Ask for the password or a code again, at an open session. A wrong one is a failed sign-in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest

@@ -1,7 +1,5 @@
 """The sign-in page: a password, then a code if two-step sign-in is on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -5,8 +5,6 @@ The settings AXES_… name these functions. Nothing here looks up a user, so a w
 who has an account.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from typing import Any

@@ -5,8 +5,6 @@ The app's secret is shown only during set-up. Of a recovery code only its hash i
 wrong code the next one has to wait, twice as long each time, up to a limit.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """The page where authors set up two-step sign-in, renew recovery codes, or switch it off."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

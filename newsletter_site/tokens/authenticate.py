@@ -5,8 +5,6 @@ The user's permissions are read with it at every call: a user who was made inact
 permission has lost it for their tokens too.
 """
 
-from __future__ import annotations
-
 from django.db import connection
 
 from api.bearer import Caller

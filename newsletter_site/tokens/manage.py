@@ -1,7 +1,5 @@
 """Make and revoke tokens, and record both in the activity log in the same transaction."""
 
-from __future__ import annotations
-
 import secrets
 import uuid
 from collections.abc import Iterable

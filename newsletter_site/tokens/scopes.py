@@ -1,7 +1,5 @@
 """All scopes of tokens, in the order in which they are offered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from api.bearer import Scope

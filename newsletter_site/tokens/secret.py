@@ -5,8 +5,6 @@ The prefix lets scanners for leaked secrets recognise it. The check sum at its e
 or cut token without a query.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import zlib

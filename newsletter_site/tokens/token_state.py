@@ -1,7 +1,5 @@
 """Whether a token is accepted, and the words for its state."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from newsletter_site.models.api_token import ApiToken

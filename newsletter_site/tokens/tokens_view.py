@@ -6,8 +6,6 @@ in the response to its form; that response is stored nowhere. The same form post
 token and shows it once.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from typing import TypeVar

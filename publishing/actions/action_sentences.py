@@ -1,7 +1,5 @@
 """The words of the actions: question, button, answer and refusal. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from delivery.humanise import counted_copies, counted_readers

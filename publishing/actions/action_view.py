@@ -1,7 +1,5 @@
 """What may be done to an edition: a sheet that states the numbers, and the button on it."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.contrib import messages

@@ -6,8 +6,6 @@ again, exactly, by the statement in `delivery/queue/control.py`. The words are i
 `action_sentences.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Lists an issue in the archive or takes it out, from its progress page."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.contrib import messages

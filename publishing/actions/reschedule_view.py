@@ -1,7 +1,5 @@
 """Another time for a scheduled issue: a page with its time in a form."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import datetime
 

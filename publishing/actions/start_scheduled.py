@@ -5,8 +5,6 @@ One transaction starts the edition, selects its audience and enqueues their copi
 start an edition once, and a killed one has changed nothing.
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections.abc import Callable

@@ -5,8 +5,6 @@ Publishers and operators see what was done with issues, reader managers what was
 and operators and account managers what was done with accounts.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ An entry stores a code and parameters (`record_activity.py`), or Django's own re
 the admin.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

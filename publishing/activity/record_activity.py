@@ -1,7 +1,5 @@
 """Record what was done with issues and drafts in the log that the desk and the admin show."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """API calls: list issues, read status, deliveries and receipt, and act on editions."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import datetime
 from typing import Literal, cast

@@ -1,7 +1,5 @@
 """API calls that publish a new issue or the next version of one, or reschedule it."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """The router of the calls about issues, and the addresses of editions."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.urls import reverse

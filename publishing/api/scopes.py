@@ -1,7 +1,5 @@
 """What a token can be made for, of the calls about issues."""
 
-from __future__ import annotations
-
 from api.bearer import Scope
 from publishing.permissions import MAY_ACT, MAY_LOOK, TAKE_READERS_AWAY
 from publishing.permissions import PUBLISH as MAY_PUBLISH

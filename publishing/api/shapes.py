@@ -1,7 +1,5 @@
 """The bodies of requests and responses of the calls about issues."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID

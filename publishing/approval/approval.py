@@ -5,8 +5,6 @@ An approval is kept with the hash of the content and its readers, so any edit in
 counts as long as its giver may publish.
 """
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Approve a draft: the section of its check sheet, and the post behind its button."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

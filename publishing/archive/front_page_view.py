@@ -1,7 +1,5 @@
 """The front page: sign up, and see what the letter is like."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone

@@ -1,7 +1,5 @@
 """The facts that the composer shows beside the words: previewed reader, size, and problems."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 
 from delivery.humanise import counted, kilobytes

@@ -5,8 +5,6 @@ Every POST saves first, and then does what its button says. A browser is redirec
 page's script asks for JSON.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from typing import Any

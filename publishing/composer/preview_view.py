@@ -4,8 +4,6 @@ Previews of a letter, in responses with a policy of their own (docs/decisions/00
 Nothing in a preview runs or posts, and nothing but images is fetched.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """The mail of some content, composed with the newsletter's settings of now."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -4,8 +4,6 @@ The words of a draft, and the content of an edition that they make. Pure.
 Markdown becomes HTML here, once: preview, test, archive and mail use the same content.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from publishing.content.edition_content import LONGEST_PART, Content

@@ -4,8 +4,6 @@ Render Markdown as the HTML of a letter. Pure.
 CommonMark with tables and strikethrough. Merge fields stay as they are, also in code and addresses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from markdown_it import MarkdownIt

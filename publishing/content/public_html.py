@@ -4,8 +4,6 @@ Render a letter for the public archive: without merge fields, and sanitised.
 On our own site an author's HTML would run with the rights of the site.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from html import unescape

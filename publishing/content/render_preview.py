@@ -4,8 +4,6 @@ Render a letter as one reader will get it, through the code that sends.
 Its unsubscribe link has a token that belongs to no reader.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A summary of a letter for lists and link previews: its preheader or its first words. Pure."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """Compare two states of a letter, field by field and line by line. Pure."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ It has every word, the addresses of links, and the shape of lists, quotes and ta
 one line: mail programs wrap it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from html import unescape

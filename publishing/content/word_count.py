@@ -4,8 +4,6 @@ Count the words of a text. Pure.
 A merge field counts as one word. Addresses, also in merge fields, and drawn lines count as none.
 """
 
-from __future__ import annotations
-
 import re
 
 from delivery.mail import merge_fields

@@ -4,8 +4,6 @@ Remove the characters that XML cannot hold.
 Word processors and terminals produce them. One of them would break the feed for every reader.
 """
 
-from __future__ import annotations
-
 import re
 
 # XML 1.0 (fifth edition), section 2.2, production Char; everything else is illegal.

@@ -1,7 +1,5 @@
 """The log: who did what and when, by person and by topic, a page at a time."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 from urllib.parse import urlencode

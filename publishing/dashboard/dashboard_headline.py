@@ -1,7 +1,5 @@
 """The state of the desk in one or two sentences: what needs you, what is being sent. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The desk: all issues at a glance, what asks for somebody, and how sending does."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -4,8 +4,6 @@ The editions that continue only when a person decides: newsletters, and mail on 
 An older version may be among them while a newer one has been sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from delivery.reports.active_editions import load_held_transactional, load_open_newsletters

@@ -1,7 +1,5 @@
 """Which editions say how many readers there were: the newest that went to everyone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The drawing is 1000 wide and 100 high and is stretched; its labels are text besi
 three round numbers. A line that is flat runs through the middle, and one point is a dot.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

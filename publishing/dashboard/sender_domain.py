@@ -1,7 +1,5 @@
 """The domain that mail is sent from, as its name servers said when it was last looked at. Pure."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from zoneinfo import ZoneInfo
 

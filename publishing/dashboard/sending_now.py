@@ -1,7 +1,5 @@
 """The editions that are being sent at this moment, as the desk shows them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

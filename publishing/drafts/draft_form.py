@@ -4,8 +4,6 @@ Read the fields of a posted draft, from the composer or from the form for finish
 Previews and test letters take either.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 

@@ -5,8 +5,6 @@ A save names the revision it was made from. Of two saves from the same revision,
 and the second is reported as a conflict.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import asdict, dataclass
 

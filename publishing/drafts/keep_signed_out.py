@@ -5,8 +5,6 @@ Only a form that was shown to a signed-in author is kept: it carries a signed no
 nobody else can fill the table.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from functools import wraps

@@ -1,7 +1,5 @@
 """Make an issue that was withdrawn before anybody got it a draft again."""
 
-from __future__ import annotations
-
 from django.db import transaction
 
 from delivery.models import Edition

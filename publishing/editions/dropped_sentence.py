@@ -1,7 +1,5 @@
 """The sentence shown instead of copies that were dropped."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from delivery.models import Newsletter

@@ -1,7 +1,5 @@
 """The editions that addresses name."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.http import Http404, HttpRequest

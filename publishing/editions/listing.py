@@ -4,8 +4,6 @@ List an issue in the archive or not.
 An unlisted issue keeps its page, and its mails lead there. Lists, feed and search engines do not.
 """
 
-from __future__ import annotations
-
 import uuid
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Parse the issue and the version that a command line or an address names."""
 
-from __future__ import annotations
-
 import uuid
 
 HIGHEST_VERSION = 2_000_000_000

@@ -1,7 +1,5 @@
 """The status of an edition, from one reading of its counts, so that the numbers add up."""
 
-from __future__ import annotations
-
 import math
 import uuid
 from dataclasses import dataclass

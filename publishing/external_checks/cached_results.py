@@ -1,7 +1,5 @@
 """Save the results of external checks for a while, so that pages need not wait for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Check what a letter refers to outside: its sender's domain and its links, at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -1,7 +1,5 @@
 """Query the records of a sender's domain, and tell “no record” from “no name server answered”."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ Authors choose the links, and this machine opens them from within its own networ
 be able to explore that network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 

@@ -4,8 +4,6 @@ Store uploaded images once, each at an address that never shows another.
 They are in the database, so every web process and every backup has them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 import uuid

@@ -1,7 +1,5 @@
 """Upload images, and serve them to everybody."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse

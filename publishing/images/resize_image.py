@@ -5,8 +5,6 @@ Pillow decides the format, never the file's name. WebP becomes PNG or JPEG, beca
 programs cannot show it.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct

@@ -4,8 +4,6 @@ Strip comments and application data from an animated GIF; its frames stay. Pure.
 GIF89a, sections 15 to 27.
 """
 
-from __future__ import annotations
-
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 _CONTROL, _APPLICATION = 0xF9, 0xFF

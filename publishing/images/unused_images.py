@@ -6,8 +6,6 @@ image goes once it was unused at every run for the whole time, so an author has 
 upload. Nothing is locked: an address of a deleted image is like one that never existed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What the commands about editions have in common: how an edition is named."""
 
-from __future__ import annotations
-
 import uuid
 from argparse import ArgumentParser
 from typing import Any

@@ -1,7 +1,5 @@
 """A draft of an issue."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """Results of external checks: a domain's records, a link."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

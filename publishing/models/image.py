@@ -1,7 +1,5 @@
 """Images that authors upload for letters."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """An issue, whose editions are published."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.db import models

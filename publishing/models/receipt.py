@@ -1,7 +1,5 @@
 """A signed receipt of a finished edition."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

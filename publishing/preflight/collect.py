@@ -1,7 +1,5 @@
 """Collect the facts about a draft, and run all checks on them."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Check the context: readers, test letters, workers, other editions. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from publishing.preflight.facts import Facts

@@ -1,7 +1,5 @@
 """Estimate how long sending takes, and say how the audience changed. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from delivery.humanise import duration

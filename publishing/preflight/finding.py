@@ -1,7 +1,5 @@
 """What a check found, as a code with parameters. `finding_sentences.py` has the words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The words of each finding, by its code, and of a summary of all findings. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import datetime

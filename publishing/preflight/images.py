@@ -1,7 +1,5 @@
 """Check the images of a letter: alternative texts, and whether readers can load them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from publishing.preflight.facts import Facts

@@ -1,7 +1,5 @@
 """What can be said of a URL in a letter without opening it. Pure."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 

@@ -1,7 +1,5 @@
 """Check the links of a letter: how they are written, and what opening them resulted in. Pure."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Check the mail that is made of the letter: size, text part, what the law asks for. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

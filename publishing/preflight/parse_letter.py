@@ -4,8 +4,6 @@ Read the passages, links and images of a letter. Pure.
 It reads HTML as the mail has it (delivery/mail/normalise_html.py). No input makes it fail.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The check sheet of a draft, and the external checks that it does not wait for."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Run all checks, and group their findings by severity. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from publishing.preflight.context import check_context

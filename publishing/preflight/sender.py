@@ -5,8 +5,6 @@ Postmark's DKIM key has a name with a date in it, which cannot be guessed. So a 
 found may still exist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

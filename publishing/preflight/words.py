@@ -1,7 +1,5 @@
 """Check the author's words: problems, forgotten notes, merge fields without a value. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """The history of an edition, the newest first: what people did, and what happened automatically."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

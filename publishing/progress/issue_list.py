@@ -1,7 +1,5 @@
 """The issues of the newsletter, newest first, each with the state of its newest edition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

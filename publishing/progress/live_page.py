@@ -5,8 +5,6 @@ The answer to a poll holds the parts of the page that have changed, rendered by 
 templates, and the next poll.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

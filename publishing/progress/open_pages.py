@@ -2,8 +2,6 @@
 Counts the open progress pages of this process, and shares one reading among them.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The words for one reader's copy: when, and its evidence or reason. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 

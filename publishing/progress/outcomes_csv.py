@@ -1,7 +1,5 @@
 """The readers of an edition as a CSV file, by the outcome of their copies."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime

@@ -7,8 +7,6 @@ not at all. The more pages are open, the less often each of them asks, so that w
 those who send.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from delivery.rules.edition_state import EditionState

@@ -2,8 +2,6 @@
 What the page of an edition shows: decided here from its status, said by the templates. Pure.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import datetime

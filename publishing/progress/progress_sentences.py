@@ -1,7 +1,5 @@
 """The sentences about an edition's progress on pages. Pure."""
 
-from __future__ import annotations
-
 from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock, counted_copies, counted_readers

@@ -1,7 +1,5 @@
 """The page of an edition: how it is doing, reader by reader, and what may be done."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The batches' counts say which of them hold a copy with the outcome, so a page co
 thousand or a million copies, and needs no index of its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

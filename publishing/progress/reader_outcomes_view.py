@@ -1,7 +1,5 @@
 """The readers below the progress page: by outcome, or by address."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The form of the confirmation page: what the author saw, and when the issue goes out."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -5,8 +5,6 @@ GET asks, on a page of its own or in a dialog over the check sheet. POST publish
 key. `idempotency.safe_to_retry` decides what a repeated post means.
 """
 
-from __future__ import annotations
-
 import uuid
 from datetime import timedelta
 from functools import partial

@@ -5,8 +5,6 @@ Nothing is done. The page has the words in a form that can be posted; those of a
 signed out become a draft.
 """
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 

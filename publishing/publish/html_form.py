@@ -1,7 +1,5 @@
 """The form for finished HTML: its fields and their errors."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -7,8 +7,6 @@ post them at once (docs/decisions/0031). `idempotency.safe_to_retry` decides wha
 means. Each page shown here has the author's words on it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

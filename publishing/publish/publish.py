@@ -4,8 +4,6 @@ Publish an issue: its edition and one delivery for each reader, in one transacti
 A version is published once, and so is a key: two unique constraints decide between callers.
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from dataclasses import dataclass, replace

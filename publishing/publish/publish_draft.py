@@ -5,8 +5,6 @@ The confirmation names the revision, the content hash, the version and the time.
 while it becomes an edition. Every later confirmation finds that edition.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Its receipt is made first, from the rows: it is all that remains of who was in t
 content and the archive page stay.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ The text is JSON with sorted names and no blanks, so a receipt that was indented
 checked too.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

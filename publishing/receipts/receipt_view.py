@@ -1,7 +1,5 @@
 """Show, download and verify the receipt of an edition."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 from datetime import datetime

@@ -5,8 +5,6 @@ So a receipt is also a recount: if rows and counts differ, there is none. A trig
 changing.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field

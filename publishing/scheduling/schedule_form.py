@@ -1,7 +1,5 @@
 """The fields that say when an issue goes out: now, or at a local time in a named zone."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

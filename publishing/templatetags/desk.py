@@ -1,7 +1,5 @@
 """How the desk writes numbers and names."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from email.utils import parseaddr
 

@@ -1,7 +1,5 @@
 """The form of a test letter: the fields of either form, and an address."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -4,8 +4,6 @@ Send a test letter from either form, and show its state.
 A script gets JSON. A browser is redirected to where it came from, or to the test letter's page.
 """
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from typing import Any

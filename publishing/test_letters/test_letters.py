@@ -4,8 +4,6 @@ Send the letter in a form as one marked test to any address.
 It takes the same path as an issue: content, mail, edition, batch, call.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta

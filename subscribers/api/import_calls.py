@@ -1,7 +1,5 @@
 """API calls that upload, check, show, start and discard imports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict

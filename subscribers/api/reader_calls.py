@@ -1,7 +1,5 @@
 """API calls that list, look up and add readers, and act on one."""
 
-from __future__ import annotations
-
 from typing import Literal, cast
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """What a token can be made for, of the calls about readers."""
 
-from __future__ import annotations
-
 from api.bearer import Scope
 from subscribers.permissions import MANAGE
 

@@ -1,7 +1,5 @@
 """The log of consent: what happened to a reader's consent, when and how."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime

@@ -5,8 +5,6 @@ Pages show them and the log of consent keeps them. Change them freely: every ear
 on record.
 """
 
-from __future__ import annotations
-
 SIGN_UP_BUTTON = "Subscribe"
 SIGN_UP = (
     "We first ask you to confirm by mail. The letter comes only after that, and every letter has "

@@ -6,8 +6,6 @@ every address, so neither response nor time says who is on the list. A worker lo
 later.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta

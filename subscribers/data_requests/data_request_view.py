@@ -5,8 +5,6 @@ The link comes by mail to the address it is about; its token names the reader. G
 and every POST needs the CSRF token too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

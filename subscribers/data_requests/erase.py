@@ -5,8 +5,6 @@ What stays is a keyed hash of the address, by which an import skips it (`erasure
 counts: how many were sent an issue, not who.
 """
 
-from __future__ import annotations
-
 import logging
 
 from django.db import connection, transaction

@@ -5,8 +5,6 @@ BLAKE2b takes a key (RFC 7693). The key comes from `SECRET_KEY` and is for this 
 without it nobody can tell whose hash it is, nor try addresses against it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b

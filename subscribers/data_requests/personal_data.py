@@ -5,8 +5,6 @@ The reader's page, the file they download, the desk and the API all read this va
 can leave out what another shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime

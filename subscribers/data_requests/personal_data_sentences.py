@@ -1,7 +1,5 @@
 """Personal data in the words of the pages that show it. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -6,8 +6,6 @@ complained or was erased is skipped. Without consent given elsewhere the new rea
 gets one mail to confirm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

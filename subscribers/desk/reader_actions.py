@@ -1,7 +1,5 @@
 """What an author may do with one reader. Nothing here makes a reader confirmed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

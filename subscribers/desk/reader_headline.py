@@ -1,7 +1,5 @@
 """The sentence at the head of a reader's page on the desk: do letters go there? Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """One reader on the desk: personal data and actions."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse

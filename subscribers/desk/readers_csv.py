@@ -1,7 +1,5 @@
 """Readers as a CSV file, for the desk and for the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The list of readers on the desk, as a page and as a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlencode
 

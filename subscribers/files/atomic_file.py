@@ -1,7 +1,5 @@
 """A file that takes its name only when it is complete."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An upload that is cut off where it becomes too large, before it fills a disk."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler

@@ -1,7 +1,5 @@
 """A line of a CSV file that is safe to open in a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 
 # A spreadsheet runs a cell that starts like this as a formula. An apostrophe in front makes it text

@@ -1,7 +1,5 @@
 """Accept a file: make its import, or find the one that the same content made before."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 

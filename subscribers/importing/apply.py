@@ -13,8 +13,6 @@ sends or fetches more at once than fits into a socket's buffer: if the process f
 the server would wait with its locks held.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Imports in the background: the task of a worker."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from uuid import uuid4
 

@@ -4,8 +4,6 @@ Delete files that were checked and never imported.
 A list of people is not ours to keep once nobody wants it imported. The row of the import stays.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import connection, transaction
 

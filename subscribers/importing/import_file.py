@@ -5,8 +5,6 @@ The import is the same as in the background, under the same lease: its file is s
 first row is applied, so a worker continues if this process is killed.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """The status of an import for its page and the API: sentence, results and progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Imports in words, for the page, the command and the API. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from delivery.humanise import enumerated

@@ -1,7 +1,5 @@
 """How many imports are running, stalled or refused, for monitoring."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

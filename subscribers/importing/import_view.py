@@ -1,7 +1,5 @@
 """Imports on the desk: upload, check, review, import; and the list of imports."""
 
-from __future__ import annotations
-
 from typing import BinaryIO, cast
 
 from django.contrib import messages

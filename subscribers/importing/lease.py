@@ -5,8 +5,6 @@ A process that was silent for longer than its lease has lost it, and the guard b
 keeps it from writing. All times are from the database's clock.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The rejected rows of an import as a CSV file, to be corrected and imported again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from subscribers.files.safe_csv import csv_line

@@ -1,7 +1,5 @@
 """The report of an import as the command prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from subscribers.importing.import_sentences import (

@@ -6,8 +6,6 @@ checkpoint: the next process reads the file again from its start and skips as ma
 the same every time, so an import that was killed ends with the same rows and counts.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator

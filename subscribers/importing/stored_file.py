@@ -1,7 +1,5 @@
 """The content of a file that waits to be imported, stored in the database in pieces."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator

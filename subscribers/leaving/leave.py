@@ -1,7 +1,5 @@
 """Leaving the list."""
 
-from __future__ import annotations
-
 from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now

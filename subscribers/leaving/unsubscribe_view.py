@@ -1,7 +1,5 @@
 """The page by which a reader unsubscribes."""
 
-from __future__ import annotations
-
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError

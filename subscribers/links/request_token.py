@@ -5,8 +5,6 @@ It is bound to its purpose (confirmation or record), to the reader and to the nu
 request, and sealed (`sealed_token.py`).
 """
 
-from __future__ import annotations
-
 from struct import Struct
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ expire, because a letter may be opened years later. The page behind the link dec
 ends.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -1,7 +1,5 @@
 """The redirect after a form was accepted."""
 
-from __future__ import annotations
-
 from django.http import HttpResponseRedirect
 
 

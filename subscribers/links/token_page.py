@@ -1,7 +1,5 @@
 """The headers of a page whose address is itself a permission."""
 
-from __future__ import annotations
-
 from django.http import HttpResponse
 
 

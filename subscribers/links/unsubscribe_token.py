@@ -2,8 +2,6 @@
 The token of an unsubscribe link: the reader's id, sealed (`sealed_token.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from subscribers.links.sealed_token import seal_all, unseal

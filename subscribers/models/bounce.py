@@ -1,7 +1,5 @@
 """A bounce: mail that came back or was called spam, as the provider reported."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

@@ -1,7 +1,5 @@
 """Check constraints, named by keyword."""
 
-from __future__ import annotations
-
 from django.db.models import CheckConstraint, Q
 
 

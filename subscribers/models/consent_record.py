@@ -1,7 +1,5 @@
 """A consent record: how a reader came to be mailed, or not to be."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

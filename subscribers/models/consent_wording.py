@@ -1,7 +1,5 @@
 """A wording: what a person saw when they agreed, word for word."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """A data request: somebody typed an address to see what is held about it."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """An erasure: that somebody was erased, and nothing of who it was."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

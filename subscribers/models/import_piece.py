@@ -1,7 +1,5 @@
 """A piece of a file that waits to be imported."""
 
-from __future__ import annotations
-
 from django.db import models
 
 LONGEST_PIECE = 1024 * 1024  # bytes

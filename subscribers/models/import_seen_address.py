@@ -1,7 +1,5 @@
 """An address that stood further up in a file that is being imported."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from subscribers.models.suppression import LONGEST_ADDRESS

@@ -1,7 +1,5 @@
 """A row of an imported file that did not become a reader, and why."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

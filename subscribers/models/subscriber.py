@@ -1,7 +1,5 @@
 """A subscriber: one person on the list, by one address."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import models

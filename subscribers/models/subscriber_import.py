@@ -1,7 +1,5 @@
 """An import: one file of readers, from its upload to its report."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q

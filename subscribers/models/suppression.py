@@ -1,7 +1,5 @@
 """A suppression: an address we must not mail, and why."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower, Now

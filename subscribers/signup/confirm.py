@@ -6,8 +6,6 @@ which of their requests it answers. A reader who has gone since that request has
 trigger holds the same (`migrations/subscribers/0002_rules_of_consent.py`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum

@@ -6,8 +6,6 @@ GET changes nothing, because link scanners fetch it. POST confirms, and needs th
 keeps a cookie can press the button, with scripts or without.
 """
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods

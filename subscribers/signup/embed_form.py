@@ -1,7 +1,5 @@
 """The HTML of a sign-up form for a page on another site."""
 
-from __future__ import annotations
-
 from html import escape
 
 from django.urls import reverse

@@ -5,8 +5,6 @@ Their owners may know nothing of them, so the addresses are not ours to keep. Th
 imported readers who were asked and did not answer.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import connection, transaction
 

@@ -4,8 +4,6 @@ Signing up: the request, its consent record and the confirmation mail in one tra
 Nothing that the caller learns depends on whose address it is or what became of them before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Two controls catch programs that fill in forms: a field that no reader sees, and
 which the form was shown.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

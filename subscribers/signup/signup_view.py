@@ -4,8 +4,6 @@ The sign-up page. The response is the same whoever the address belongs to.
 A form with a mistake is shown again with the visitor's own text.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

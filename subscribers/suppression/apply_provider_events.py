@@ -6,8 +6,6 @@ reason stay, the earliest time counts, and each bounce and act is kept once. An 
 reader's own opt-in no longer counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ The owner's opt-in does not lift an operator's block. Unblocking ends the block 
 what the provider or an import reported before it or since keeps the address suppressed.
 """
 
-from __future__ import annotations
-
 from django.db import connection, transaction
 from django.db.models.functions import Now
 

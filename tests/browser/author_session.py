@@ -1,7 +1,5 @@
 """What an author does at the desk, in the words of its pages."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

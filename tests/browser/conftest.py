@@ -1,7 +1,5 @@
 """A real browser before the real site."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every page: by ear, by keyboard, in the dark, on the smallest phone, without scripts."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Mapping
 from difflib import unified_diff

@@ -1,7 +1,5 @@
 """The sheet before publishing in a real browser: what it says, and where it leads."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The composer in a real browser: whatever happens, no word is lost."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs
 

@@ -1,7 +1,5 @@
 """The whole way of an issue at a real browser, with real workers; by keyboard; without scripts."""
 
-from __future__ import annotations
-
 import csv
 import re
 

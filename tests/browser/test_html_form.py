@@ -1,7 +1,5 @@
 """The form for finished HTML in a browser loses no word and publishes once."""
 
-from __future__ import annotations
-
 import psycopg
 import pytest
 from playwright.sync_api import Page, expect

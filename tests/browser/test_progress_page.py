@@ -1,7 +1,5 @@
 """An author watches an issue at a real browser, and changes their mind about it."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable

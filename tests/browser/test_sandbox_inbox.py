@@ -1,7 +1,5 @@
 """The sandbox's inbox in a real browser: what a letter may do there, and what it may not."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

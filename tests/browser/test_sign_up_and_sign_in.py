@@ -1,7 +1,5 @@
 """Signing up and signing in at a real browser."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

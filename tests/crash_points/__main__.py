@@ -5,8 +5,6 @@ One player for each core plays a share of the points on its own database. The la
 summary. Exit code 1: a promise was broken, or `--pairs` found no time for any pair.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """What an author, an operator and a worker do in a scenario, each with the real code."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Puts scenarios on and has them cut short. It forks, and so has no threads."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Crash points: numbered, named, and the death of a process at one of them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What must be true after a crash, and what must be true in the end. Each breach is a sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

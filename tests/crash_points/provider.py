@@ -5,8 +5,6 @@ The door hands every byte on. On request it does one thing more: it kills a proc
 to its call has come from the sandbox, before a byte of it is handed on.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

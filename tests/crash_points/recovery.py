@@ -1,7 +1,5 @@
 """What happens after a crash: time passes, and others do what they would have done anyway."""
 
-from __future__ import annotations
-
 from django.conf import settings
 
 from delivery.queue import control

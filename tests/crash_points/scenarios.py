@@ -1,7 +1,5 @@
 """The stories that are played up to each of their points. Each is small, so its points are few."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Kill at one point of each world: nobody is missed, and nobody gets two copies.
 In each scenario one point of each world is drawn; `make proofs PROOFS=pairs` kills at every point.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

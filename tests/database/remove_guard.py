@@ -1,7 +1,5 @@
 """Take a constraint or trigger out of the test database, for tests.guards."""
 
-from __future__ import annotations
-
 import os
 
 from django.db import connection

@@ -5,8 +5,6 @@ Migrating takes longer than most tests; a copy takes a tenth of a second. The te
 the migrations change.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Iterator

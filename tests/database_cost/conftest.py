@@ -1,7 +1,5 @@
 """What these tests use: a database server of their own, whose work is counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@ What a batch costs in statements and a copy in Python, counted and not timed: so
 quick stays quick on every machine.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

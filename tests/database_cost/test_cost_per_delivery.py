@@ -1,7 +1,5 @@
 """What a copy costs the database from its claim to its end, counted by the database itself."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

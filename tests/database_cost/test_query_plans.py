@@ -5,8 +5,6 @@ The statements are the real ones: what the code sends is explained where it is s
 which it is sent, over a long finished history, with statistics of today and of before it was there.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterator

@@ -5,8 +5,6 @@ PostgreSQL expects few rows in such a table, as after a restored dump or the fir
 loop over readers and suppressions takes time that grows with the product of both.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A reason of any words, for tests that do not look at them."""
 
-from __future__ import annotations
-
 from delivery.rules.reason import Reason, ReasonCode
 
 

@@ -1,7 +1,5 @@
 """What the tests of delivery stand on: a real provider to send to, and a list to send from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A backup of the test database: a copy as another database of the same server."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager

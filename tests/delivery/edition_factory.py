@@ -1,7 +1,5 @@
 """The verbs that the tests of delivery speak: publish to so many readers, take one step, look."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Mapping, Sequence

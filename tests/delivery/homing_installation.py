@@ -1,7 +1,5 @@
 """Real `manage.py` commands in processes of their own, on whatever database a test names."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

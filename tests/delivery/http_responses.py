@@ -1,7 +1,5 @@
 """HTTP answers, as bytes and as scripts that give them."""
 
-from __future__ import annotations
-
 from tests.delivery.postmark_responses import accepted, body
 from tests.delivery.scripted_http_server import Conversation, Script
 

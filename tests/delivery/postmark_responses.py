@@ -1,7 +1,5 @@
 """Answers as Postmark gives them, for the tests that read or send them."""
 
-from __future__ import annotations
-
 import json
 
 JSON = {"Content-Type": "application/json"}

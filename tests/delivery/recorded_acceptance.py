@@ -1,7 +1,5 @@
 """What is known of an acceptance, written down as another hand would write it."""
 
-from __future__ import annotations
-
 from delivery.models import Delivery, Evidence
 
 

@@ -1,7 +1,5 @@
 """What goes on beside a test: in threads, each with a database connection of its own."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar

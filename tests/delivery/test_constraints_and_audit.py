@@ -1,7 +1,5 @@
 """Constraints and the audit: each promise is tried by breaking it past all code."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model

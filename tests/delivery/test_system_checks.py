@@ -1,7 +1,5 @@
 """Settings that contradict one another, or the stream's own, are named before anything is sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a worker does to an edition step by step, and how its batches stand."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Sites that are started once for a module."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any

@@ -5,8 +5,6 @@ What docker-compose.yml starts in containers, and a proxy that speaks TLS in fro
 servers run under deploy/gunicorn.conf.py, the proxy under deploy/nginx.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ commands of the RUN lines; then a process on a root file system that is read-onl
 under the user of the USER line. What an engine adds to that (its network, its limits) is not here.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

@@ -1,7 +1,5 @@
 """The site under the web server's own settings (deploy/gunicorn.conf.py), outside debug."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Alerts, dashboard and runbook: read by their own tools, and true of the program."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

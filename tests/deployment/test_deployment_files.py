@@ -1,7 +1,5 @@
 """Dockerfile, compose file, units and proxy: each is read by the program that it is for."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

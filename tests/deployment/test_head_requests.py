@@ -1,7 +1,5 @@
 """HEAD, as monitors ask: the headers of the answer, no body, and no warning in the log."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ The image, made and run without a container engine: read-only, under a user with
 The commands are those of Dockerfile and docker-compose.yml, read from them.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

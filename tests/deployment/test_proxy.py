@@ -1,7 +1,5 @@
 """What nginx does in front of a site, and what a site believes of what its proxy says."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable, Iterator

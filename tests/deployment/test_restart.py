@@ -1,7 +1,5 @@
 """The site stopped in order, and restarted behind its socket as systemd does it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Slow clients hold no thread: probes and pages are answered beside them."""
 
-from __future__ import annotations
-
 import re
 import select
 import socket

@@ -1,7 +1,5 @@
 """Style sheets and scripts: kept by browsers once they are collected, and there without it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ For each: the fault is caused, a real Prometheus is waited for until it says tha
 what the runbook says is typed, and the end of the alert is waited for.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -6,8 +6,6 @@ of ours repairs, and yields the values of the runbook's capitals; then the lines
 end of the alert is waited for. What follows clears up.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

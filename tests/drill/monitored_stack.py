@@ -3,8 +3,6 @@ The stage of a drill: a PostgreSQL server, a sandbox, the site under gunicorn, w
 Prometheus with the real rules, all on loopback and gone at the end.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

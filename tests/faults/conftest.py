@@ -1,7 +1,5 @@
 """What the tests of faults stand on: a database server of their own, a provider, workers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any

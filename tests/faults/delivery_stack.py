@@ -1,7 +1,5 @@
 """A newsroom in a database of its own, a provider, and workers between the two."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Looks from a session of its own at what a migration of the later release has done."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import psycopg

@@ -4,8 +4,6 @@ The drill of docs/restore.md, with its own commands: a backup taken mid-send sen
 Two servers, real workers, calls in the air when the backup is taken and when the server is lost.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

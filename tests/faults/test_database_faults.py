@@ -1,7 +1,5 @@
 """PostgreSQL restarts, crashes, freezes, refuses to write, its lines are cut; a worker says so."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """A worker that is frozen past its lease, at every stage of a batch, and wakes up again."""
 
-from __future__ import annotations
-
 import signal
 from typing import Any
 

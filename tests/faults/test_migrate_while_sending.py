@@ -1,7 +1,5 @@
 """The tables are changed while workers send: nobody waits long, and nothing is half done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any

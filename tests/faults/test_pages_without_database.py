@@ -1,7 +1,5 @@
 """Pages and probes while the database is away, hangs, or lets nobody in: 503, come again."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -5,8 +5,6 @@ What one client leaves on a session the next one meets, and what it relied on is
 may be left, and nothing relied on: no session state, no start-up options.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg

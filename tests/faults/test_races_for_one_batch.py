@@ -1,7 +1,5 @@
 """Workers, answers and sweeps that are after the same batch at the same moment."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Workers that are told to stop: at any moment, in a storm, and while something hangs."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -5,8 +5,6 @@ The code of the release runs as its commit has it, with the libraries of today. 
 release, today's code is upgraded to the made-up one of tests/faults/next_release/.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

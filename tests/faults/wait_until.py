@@ -1,7 +1,5 @@
 """Waits for what another process does, by looking until it is so."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

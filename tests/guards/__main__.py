@@ -4,8 +4,6 @@ Take out guards, one at a time, and check that a test fails without each.
 The last line is the summary. Exit code 1: no test noticed that a guard was missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import queue
 import random

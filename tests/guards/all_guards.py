@@ -1,7 +1,5 @@
 """All guards that docs/states.md, the decisions and the code's comments name."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

@@ -6,8 +6,6 @@ is spent on libraries such as Django, so this process imports them once and fork
 Requests come on stdin, one line of JSON each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -8,8 +8,6 @@ Read entries of the catalogue: a promise, how to break it, and its tests.
 The whole notation: docs/proof/guards.md.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -5,8 +5,6 @@ Tokens are words and signs. A comparison ignores whitespace, comments, quotes an
 closing bracket, so text matches in any layout, in Python and in SQL inside a string.
 """
 
-from __future__ import annotations
-
 import ast
 import keyword
 import re

@@ -1,7 +1,5 @@
 """The catalogue of guards fits the code: each is in one place, and its tests exist."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from tests.guards.all_guards import GUARDS

@@ -1,7 +1,5 @@
 """A guard is found after its code was moved, laid out anew or renamed; otherwise that is said."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.guards.anchors import LostError, Tree, without

@@ -1,7 +1,5 @@
 """A guard counts as missed only where a test itself fails, and shares leave no guard out."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.guards.all_guards import GUARDS

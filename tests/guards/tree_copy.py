@@ -5,8 +5,6 @@ Nothing is ever changed in the tree itself. Each run of pytest copies a migrated
 (tests/database), so a guard in the database is taken out of that copy alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

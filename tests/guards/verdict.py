@@ -1,7 +1,5 @@
 """Decide from the results of tests whether a guard was noticed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Prints its seeds as it plays and ends by itself. A history that breaks a promise
 it can be and printed with the line that replays it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

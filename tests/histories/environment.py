@@ -1,7 +1,5 @@
 """What every history is played on: one provider, one database, and the same few workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What may go wrong with a call, a search and a worker in a random history."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType

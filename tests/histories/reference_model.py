@@ -5,8 +5,6 @@ It knows every call as it went over the wire and every message that the provider
 asks the code under test what it thinks. Times are true times.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

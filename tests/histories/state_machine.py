@@ -5,8 +5,6 @@ Hypothesis draws what happens; after each step everything that must always hold 
 at the end of each history everything must come to rest with one copy for every reader.
 """
 
-from __future__ import annotations
-
 import functools
 import uuid
 from collections import Counter

@@ -1,7 +1,5 @@
 """Random histories, seeded and replayable: `python -m tests.histories` plays more of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -5,8 +5,6 @@ Only one thread moves at a time: whoever lets a hand move waits until it is froz
 So the same history always goes the same way.
 """
 
-from __future__ import annotations
-
 import threading
 import uuid
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a race needs: posts in threads, gates that hold their work, and a look at who waits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager

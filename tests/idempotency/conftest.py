@@ -1,7 +1,5 @@
 """Authors who are signed in, and what the tests of races need."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -5,8 +5,6 @@ Each piece of work leaves a row in the table `leaflet`, so a test can count them
 happens during the work is up to the test (`during_work`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django import forms

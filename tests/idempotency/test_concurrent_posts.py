@@ -1,7 +1,5 @@
 """What posts with one key do when they arrive at the same time: threads that really race."""
 
-from __future__ import annotations
-
 from threading import Barrier, Lock
 
 import pytest

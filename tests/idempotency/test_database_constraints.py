@@ -1,7 +1,5 @@
 """What the table refuses, whoever writes to it."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection

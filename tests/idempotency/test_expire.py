@@ -1,7 +1,5 @@
 """Old answers are forgotten, and only those."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection

@@ -1,7 +1,5 @@
 """A stricter isolation level is refused: at start-up by the settings, at the claim by the fact."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

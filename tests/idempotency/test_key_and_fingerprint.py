@@ -1,7 +1,5 @@
 """Where a key is read from, what it may look like, and when two forms are the same."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

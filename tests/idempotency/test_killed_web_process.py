@@ -1,7 +1,5 @@
 """What becomes of a claim when the web process that holds it is gone: real processes, killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a second post of the same form does, when the first has ended."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib import messages
 from django.contrib.messages import get_messages

@@ -6,8 +6,6 @@ claim: `idle` says "claimed" and does nothing between two statements, `at the ga
 middle of a statement that waits for the test's gate.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

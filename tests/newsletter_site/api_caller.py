@@ -1,7 +1,5 @@
 """A program that calls the API with a token, as the site's tests see it."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """Every address that the site answers, by its route, with something in every place of it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Reads the settings afresh under an environment of the test's own."""
 
-from __future__ import annotations
-
 import os
 import runpy
 from collections.abc import Callable

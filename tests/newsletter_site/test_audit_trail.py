@@ -1,7 +1,5 @@
 """Every publish, cancel, import and erase leaves its line, and so does what changes who may."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

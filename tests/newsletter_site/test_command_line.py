@@ -1,7 +1,5 @@
 """Commands as a shell starts them: one line for Ctrl-C, a wrong setting, and what is no text."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """docs/configuration.md lists every variable that settings read, and nothing else reads any."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `check --deploy` says of settings that work, and would be regretted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What SPEC 15 asks of the whole site is asked of every address there is, also of those to come."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Browsers ask for /favicon.ico by themselves, and there is one."""
 
-from __future__ import annotations
-
 from django.contrib.staticfiles import finders
 from django.test import Client
 

@@ -1,7 +1,5 @@
 """Imports run one way (the rules are in pyproject.toml), and folders stay small."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

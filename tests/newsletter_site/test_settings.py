@@ -1,7 +1,5 @@
 """What becomes of the environment: defaults that fit together, and one sentence for a mistake."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any

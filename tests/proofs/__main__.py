@@ -5,8 +5,6 @@ Each runs in its own process with a time limit. Proofs that measure time or use 
 alone; then the others share the cores. Exit code 1 if a proof failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import dataclasses

@@ -5,8 +5,6 @@ In the end every reader has one copy, the records balance, and no operator had t
 shorter time-outs, and workers that end when the queue is empty.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 import threading

@@ -1,7 +1,5 @@
 """The environment of a proof, and a PostgreSQL as durable as in production."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -6,8 +6,6 @@ The provider takes the same time for every call. One run measures the small issu
 the huge one, with the same settings.
 """
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 import threading

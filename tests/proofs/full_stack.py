@@ -7,8 +7,6 @@ author's post and ask for progress; no request may fail. Then a second issue is 
 is restarted; every request must be answered in the end.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import signal

@@ -1,7 +1,5 @@
 """The parameters and the result of a proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

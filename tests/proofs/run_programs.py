@@ -1,7 +1,5 @@
 """Proofs that run another program, whose last line gives the figures."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Slow clients of a web server, and probes that measure how soon it answers."""
 
-from __future__ import annotations
-
 import http.client
 import itertools
 import socket

@@ -4,8 +4,6 @@ Stop a thousand workers at random moments, and look for what they leave behind.
 The storm of tests/faults/, longer and over a server as durable as in production.
 """
 
-from __future__ import annotations
-
 import time
 
 from django.test import override_settings

@@ -1,7 +1,5 @@
 """Authors at their desks, and readers to write to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

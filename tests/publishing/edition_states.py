@@ -1,7 +1,5 @@
 """What was written, and what a worker or a person made of an edition's copies, as they write it."""
 
-from __future__ import annotations
-
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 

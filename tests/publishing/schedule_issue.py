@@ -1,7 +1,5 @@
 """The verbs that tests of scheduled issues speak: schedule, let the time come, look."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Calls on connections of their own: several at once, or one while the test holds a lock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier

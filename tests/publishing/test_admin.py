@@ -1,7 +1,5 @@
 """The Django admin in the desk's dress: one newsletter, a log that nobody edits."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

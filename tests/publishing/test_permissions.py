@@ -1,7 +1,5 @@
 """Who may do what at the desk: the four groups of the migration, at every address there is."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import uuid

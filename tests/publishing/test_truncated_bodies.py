@@ -1,7 +1,5 @@
 """What breaks off on its way, or comes in pieces, is not taken for a shorter one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import urlencode

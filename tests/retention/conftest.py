@@ -1,7 +1,5 @@
 """What the tests of retention stand on: a newsroom, a provider, and rows that are made older."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

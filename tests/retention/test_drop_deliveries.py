@@ -1,7 +1,5 @@
 """Copies go by edition: rows go, and nothing that is shown of them ever says less than is true."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

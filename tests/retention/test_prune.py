@@ -1,7 +1,5 @@
 """`prune`: what is older than it is kept goes, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable, Iterator

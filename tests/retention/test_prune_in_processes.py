@@ -1,7 +1,5 @@
 """`manage.py prune` killed in the middle, and two of it at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

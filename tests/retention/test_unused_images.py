@@ -1,7 +1,5 @@
 """A picture goes once no letter has shown it for long, and never under whoever puts it in."""
 
-from __future__ import annotations
-
 import io
 import uuid
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 What must break breaks: the shortest way to it is printed. `make proofs PROOFS=model` is the same.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,7 +1,5 @@
 """What goes on around the workers: the provider, its search, the sweep, a person, and time."""
 
-from __future__ import annotations
-
 from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Step, call_of
 from tests.small_model.variant import Guard, Variant
 from tests.small_model.worker import Steps, ended, in_line

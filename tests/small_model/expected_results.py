@@ -1,7 +1,5 @@
 """What is explored, world by world and guard by guard, and whether a promise has to break."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

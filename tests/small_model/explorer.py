@@ -5,8 +5,6 @@ Knows nothing of delivery: a machine is a first state, a function that gives wha
 and what has to hold of every step and at the end.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field

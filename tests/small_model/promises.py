@@ -1,7 +1,5 @@
 """What has to hold of every step of the protocol, whoever crashes, freezes or races."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.small_model.state import UNDER_A_LEASE, State, may_have

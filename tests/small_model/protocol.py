@@ -5,8 +5,6 @@ One batch with one delivery, some workers, the sweep, a provider and a clock. `w
 `environment.py` hold the steps; the test beside them does each with the code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from tests.small_model.environment import person_steps, provider_steps, sweep_steps, tick

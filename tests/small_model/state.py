@@ -1,7 +1,5 @@
 """A state of the model: plain values. All times are ticks that are left, so states are finite."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 UNDER_A_LEASE = ("claimed", "sending", "looking_up")

@@ -3,8 +3,6 @@ The small model keeps its promises, and the real queue walks with it on a real d
 step of a random walk the batch is as the model says.
 """
 
-from __future__ import annotations
-
 import random
 import uuid
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ What is explored: the numbers of the protocol, the world around it, and the guar
 Times are whole ticks. They are small, and only their order matters.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 

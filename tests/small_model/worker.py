@@ -1,7 +1,5 @@
 """What a worker does, one step at a time. Between any two of them it may crash or be frozen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.small_model.state import Batch, Call, Claim, State, Step, Worker, call_of

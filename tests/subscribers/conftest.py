@@ -1,7 +1,5 @@
 """Files to import, the command that imports them, and somebody else at the same rows."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Readers, suppressions and imports that are valid by default; a test names what matters."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where in the database a text stands: every column of every table is looked at."""
 
-from __future__ import annotations
-
 from django.db import connection
 
 

@@ -1,7 +1,5 @@
 """What a person does who wants the letter: fill in the form, find the mail, press its button."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """Which texts are addresses that can be mailed, and which may be a reader's name."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

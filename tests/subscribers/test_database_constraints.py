@@ -1,7 +1,5 @@
 """What the database itself refuses, whoever writes to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

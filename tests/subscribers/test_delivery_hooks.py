@@ -1,7 +1,5 @@
 """Who an issue goes to, when it is published, when an attempt starts, and after a refusal."""
 
-from __future__ import annotations
-
 import pytest
 from pytest_django import DjangoAssertNumQueries
 

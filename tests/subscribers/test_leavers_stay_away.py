@@ -1,7 +1,5 @@
 """Every way by which somebody who left could come back, tried: only their own fresh opt-in does."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path

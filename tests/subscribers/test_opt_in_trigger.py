@@ -1,7 +1,5 @@
 """Who left stays away until they come back themselves: the database refuses everything else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """How often somebody may ask for mail: the decisions, and which network a visitor is of."""
 
-from __future__ import annotations
-
 import pytest
 from django.conf import LazySettings
 from django.test import RequestFactory

@@ -1,7 +1,5 @@
 """`manage.py deliver`: the worker."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

@@ -1,7 +1,5 @@
 """`manage.py errands`: the workers' periodic tasks, and why each failed last."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

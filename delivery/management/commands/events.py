@@ -1,7 +1,5 @@
 """`manage.py events`: provider events that could not be applied."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -8,8 +8,6 @@ it would, with old statistics, read the whole index for each claim. From these w
 nothing, and it keeps no statistics of them.
 """
 
-from __future__ import annotations
-
 # A condition on the rows of `batch`, under that name. Word for word that of the index.
 IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
                     THEN 'over' ELSE 'not over' END = 'not over'"""

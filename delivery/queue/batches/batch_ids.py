@@ -7,8 +7,6 @@ and what is split off or sent again is numbered above all that the sequence give
 (docs/decisions/0015-mail-on-request.md).
 """
 
-from __future__ import annotations
-
 from delivery.models.batch import BATCHES_PER_EDITION
 
 # What the sequence `batch_on_request` gives, before it begins again: 0 to 983,039.

@@ -1,7 +1,5 @@
 """Changes of a batch's row that other folders ask for. All run in the caller's transaction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper

@@ -5,8 +5,6 @@ Code that makes batches ready, stops an edition or numbers a new batch takes it 
 row, so that the three never miss one another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

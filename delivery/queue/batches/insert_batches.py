@@ -1,7 +1,5 @@
 """Inserts batches: the only statement that does."""
 
-from __future__ import annotations
-
 
 def insert_batches(rows: str, *more_columns: str) -> str:
     """

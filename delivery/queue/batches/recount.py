@@ -1,7 +1,5 @@
 """Counts a batch's rows anew, where somebody else has changed them."""
 
-from __future__ import annotations
-
 import logging
 
 from django.db.backends.utils import CursorWrapper

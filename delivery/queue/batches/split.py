@@ -1,7 +1,5 @@
 """Moves deliveries into a batch of their own: to halve a batch, or to take some out of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.db.backends.utils import CursorWrapper

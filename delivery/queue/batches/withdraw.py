@@ -1,7 +1,5 @@
 """Withdraws the waiting deliveries of a cancelled edition."""
 
-from __future__ import annotations
-
 from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics

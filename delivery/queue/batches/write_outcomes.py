@@ -1,7 +1,5 @@
 """Writes the outcomes of deliveries, and how the counts of their batch change by them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

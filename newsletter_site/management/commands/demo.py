@@ -1,7 +1,5 @@
 """`manage.py demo`: publish and deliver a sample issue on this machine."""
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import ArgumentParser

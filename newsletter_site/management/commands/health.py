@@ -1,7 +1,5 @@
 """`manage.py health`: the checks of /health/ from a shell, for containers and units."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

@@ -1,7 +1,5 @@
 """`manage.py let_in USERNAME`: let an author try to sign in without waiting."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

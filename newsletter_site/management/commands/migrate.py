@@ -1,7 +1,5 @@
 """`manage.py migrate`: Django's, made to run beside workers that send and pages that answer."""
 
-from __future__ import annotations
-
 import time
 from contextlib import ExitStack
 from typing import Any

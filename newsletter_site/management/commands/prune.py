@@ -1,7 +1,5 @@
 """`manage.py prune`: delete what is older than it is kept."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentParser

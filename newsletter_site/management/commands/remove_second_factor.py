@@ -1,7 +1,5 @@
 """`manage.py remove_second_factor USERNAME`: switch two-step sign-in off for an author."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib.auth import get_user_model

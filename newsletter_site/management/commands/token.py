@@ -1,7 +1,5 @@
 """`manage.py token create|list|revoke`: tokens of the API, from the command line."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser
 from typing import Any

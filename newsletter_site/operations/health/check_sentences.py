@@ -1,7 +1,5 @@
 """The words of check results: reasons for anyone, details for the operator's own shell."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

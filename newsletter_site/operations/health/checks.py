@@ -1,7 +1,5 @@
 """The health checks: live, ready, workers. Each asks the database within a time limit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto

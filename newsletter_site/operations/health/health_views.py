@@ -1,7 +1,5 @@
 """The addresses that probes ask, as `ops_middleware.py` answers them."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from newsletter_site.operations.health.check_sentences import result_as_json

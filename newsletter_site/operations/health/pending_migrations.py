@@ -1,7 +1,5 @@
 """Migrations that this code knows and the database lacks. It applies none."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from django.db import ProgrammingError, transaction

@@ -5,8 +5,6 @@ The query runs in a thread of its own, on a connection of its own. Callers that 
 share its answer, so strangers who ask often cost one connection.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

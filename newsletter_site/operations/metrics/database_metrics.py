@@ -2,8 +2,6 @@
 PostgreSQL's own statistics: long transactions and dead rows, which slow sending down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

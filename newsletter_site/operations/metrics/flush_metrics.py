@@ -4,8 +4,6 @@ Adds what a process has counted to the table: a web process every few seconds, a
 A web process has a small thread for it, which sleeps without a connection while nothing is counted.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

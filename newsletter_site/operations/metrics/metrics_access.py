@@ -1,7 +1,5 @@
 """Who may read /metrics. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Labels take few values. Those that are known in advance are named, so that a ser
 its first event: Prometheus would not see an increase from nothing to one.
 """
 
-from __future__ import annotations
-
 import platform
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`/metrics` for Prometheus, read in one query with a time limit."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import ProgrammingError, transaction
 from django.db.backends.utils import CursorWrapper

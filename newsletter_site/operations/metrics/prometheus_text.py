@@ -1,7 +1,5 @@
 """The metrics in Prometheus' text format, which prometheus-client writes. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The counters of the site: posts under a key, sign-ins, and requests by route."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from enum import StrEnum

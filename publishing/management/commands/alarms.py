@@ -1,7 +1,5 @@
 """`manage.py alarms`: list unseen alarms, or mark those of an issue as seen."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py attention`: what goes on only when a person decides, from a shell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand

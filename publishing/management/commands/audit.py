@@ -1,7 +1,5 @@
 """`manage.py audit`: check the counts of editions against their rows."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser
 from typing import Any

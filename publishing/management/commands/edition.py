@@ -1,7 +1,5 @@
 """`manage.py edition ACTION ID`: what an operator may do to an edition."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py issue_status`: how an issue stands, as JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py publish`: publishing from a script."""
 
-from __future__ import annotations
-
 import json
 import sys
 import uuid

@@ -1,7 +1,5 @@
 """`manage.py receipt`: the signed receipt of an issue, as JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import CommandError

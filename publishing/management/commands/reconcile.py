@@ -1,7 +1,5 @@
 """`manage.py reconcile`: record what Postmark has, and report what it does not have."""
 
-from __future__ import annotations
-
 import json
 import sys
 import uuid

@@ -6,8 +6,6 @@ there is no header, the sample decides: the column with the most addresses. With
 column with the most different words is the name. A mapping by hand comes first.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping as Map

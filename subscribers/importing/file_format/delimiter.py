@@ -1,7 +1,5 @@
 """Which character separates the fields."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from subscribers.importing.file_format import header_words

@@ -7,8 +7,6 @@ may be far down. Valid UTF-8 is hardly ever anything else, and a few broken char
 their own rows.
 """
 
-from __future__ import annotations
-
 import codecs
 from operator import itemgetter
 from typing import NamedTuple

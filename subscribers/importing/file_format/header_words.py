@@ -1,7 +1,5 @@
 """The words of headers, in the languages that lists come in."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from delivery.reader_fields import READER_FIELDS

@@ -4,8 +4,6 @@ From bytes to lines that end in CRLF, LF or CR, even mixed in one file.
 Memory is bounded: of a line that is too long only the start is kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterator

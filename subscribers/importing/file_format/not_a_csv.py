@@ -1,7 +1,5 @@
 """Files that are no list of readers: other formats, known by their first bytes, and empty ones."""
 
-from __future__ import annotations
-
 from subscribers.refusal import refuse
 from subscribers.refusal_sentences import sentence_of
 

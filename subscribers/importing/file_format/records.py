@@ -6,8 +6,6 @@ all rows after it, so a row may span a few lines only: if it does not end in tim
 bad and reading starts again at the next line.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import deque
 from collections.abc import Iterator

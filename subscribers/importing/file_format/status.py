@@ -6,8 +6,6 @@ status of a row counts. Silence is not consent: a row without a status in such a
 unconfirmed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether a row names a reader who can be mailed. Pure: it does not know who is on the list."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """`manage.py export_subscribers FILE`: write the list of readers to a CSV file."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py import_subscribers FILE.csv`: readers from a CSV file onto the list."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """The messages of the yardsticks are those of the worker: the same keys and lengths."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

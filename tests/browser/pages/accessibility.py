@@ -1,7 +1,5 @@
 """Checks that everybody can use a page: by ear, by keyboard, in the dark, on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

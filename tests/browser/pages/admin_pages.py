@@ -1,7 +1,5 @@
 """The pages of Django's administration, as they are served here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The desk before anything happened, after one issue, on a busy morning, and after a year."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The desk's pages of drafts, pictures, publishing, test letters, issues, receipts and tokens."""
 
-from __future__ import annotations
-
 import io
 import uuid
 from collections.abc import Callable

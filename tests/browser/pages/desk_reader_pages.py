@@ -1,7 +1,5 @@
 """The desk's pages of readers and imports, in every state that they show to somebody."""
 
-from __future__ import annotations
-
 import io
 from datetime import UTC, datetime
 from typing import Any

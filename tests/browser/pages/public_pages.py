@@ -1,7 +1,5 @@
 """The public pages: every page that a reader may come to, in every state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The only place that tells the watch what is said to the database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

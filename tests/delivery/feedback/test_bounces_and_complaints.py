@@ -1,7 +1,5 @@
 """What is told of a copy after it was accepted, and how much of it pauses the edition."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pending events are applied complaints first, and none holds up another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ events come one after the other as they happened; once a tenth of the replies is
 events come twice in a disorder. Then every row that they touch is compared.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import uuid

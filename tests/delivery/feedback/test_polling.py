@@ -1,7 +1,5 @@
 """Bounces and suppressions that no webhook brought are polled, by one worker at a time."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from io import StringIO

@@ -1,7 +1,5 @@
 """What a walk over the provider's lists asks for: from when on, how much of it, and how far."""
 
-from __future__ import annotations
-
 import re
 import resource
 import threading

@@ -1,7 +1,5 @@
 """Whom we mail no more the provider is told, in order, and what it refuses is on record."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Events are kept before anything else, applied once in effect, and never lost by our answer."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

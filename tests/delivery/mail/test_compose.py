@@ -1,7 +1,5 @@
 """From what an author wrote to the mail that is frozen with the edition."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Merge fields: where a reader's own words go into a letter, and only once."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """One reader's message as it goes to Postmark, cut once for all and filled for each."""
 
-from __future__ import annotations
-
 import email.header
 import uuid
 from dataclasses import replace

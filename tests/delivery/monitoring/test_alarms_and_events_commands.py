@@ -1,7 +1,5 @@
 """Alarms and events that wait for a person, from a shell."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import pytest

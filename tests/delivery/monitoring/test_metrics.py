@@ -1,7 +1,5 @@
 """Tallies: added up in memory, added to the table now and then, by any number of processes."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

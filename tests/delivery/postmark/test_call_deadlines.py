@@ -1,7 +1,5 @@
 """What takes too long is ended at its moment, and what ends in time is left alone."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """What a whole answer to a batch says: one test for each kind of answer there is."""
 
-from __future__ import annotations
-
 import pytest
 
 from delivery.postmark.responses import classify_call

@@ -4,8 +4,6 @@ What the client makes of everything that a network does: sent, surely not sent, 
 Each row of the table of `requests`' exceptions is here, against a real server on loopback.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import socket

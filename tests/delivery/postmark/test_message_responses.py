@@ -1,7 +1,5 @@
 """What one result in Postmark's answer says about its message: one test for each known code."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """How the client asks what was accepted, and what a page of the answer says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any

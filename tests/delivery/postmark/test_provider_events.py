@@ -1,7 +1,5 @@
 """What an event, a polled bounce or an entry of a suppression list says, whatever comes."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Whatever answers, in whatever form: it is classified, and nothing is taken for accepted."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

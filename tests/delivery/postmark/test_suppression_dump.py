@@ -1,7 +1,5 @@
 """The provider's whole suppression list is read entry by entry, and taken for whole if it is."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 from typing import Any

@@ -1,7 +1,5 @@
 """A fault that every copy would meet stops the edition; nobody is marked as failed for it."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """A cancelled edition ends where it is: what is not accepted is withdrawn, and counted exactly."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

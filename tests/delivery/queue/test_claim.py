@@ -1,7 +1,5 @@
 """An audience is cut into batches; a batch is in one worker's hands, and never before it is due."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

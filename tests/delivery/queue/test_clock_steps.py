@@ -5,8 +5,6 @@ A clock that steps forward is the same as stored times that all lie further back
 round; so the stored times are moved.
 """
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

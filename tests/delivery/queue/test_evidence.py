@@ -1,7 +1,5 @@
 """Every acceptance ever seen is kept, the books follow it, and a second copy stops the edition."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import uuid

@@ -1,7 +1,5 @@
 """What a lost worker held comes back by its lease; what ends workers is found and parked."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A hold, a pause, and the batch that goes first after it."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """An operator decides about missed copies and about doubt: send, ask again or close."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

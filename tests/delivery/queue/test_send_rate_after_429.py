@@ -1,7 +1,5 @@
 """A 429 slows all workers down at once, costs nobody anything, and is forgotten again."""
 
-from __future__ import annotations
-
 import threading
 import uuid
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What became of each copy is written once, as it was told, by the worker that holds the batch."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The attempt is on record before the call, and every delivery is looked at once more."""
 
-from __future__ import annotations
-
 import threading
 import time
 import uuid

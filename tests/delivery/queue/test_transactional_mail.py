@@ -1,7 +1,5 @@
 """Mail that one person asks for: the same queue, ahead of newsletters, over a stream of its own."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A backup within the database itself: the tables' rows, kept and put back."""
 
-from __future__ import annotations
-
 from django.db import connection
 
 TABLES = ("edition", "batch", "delivery", "attempt", "evidence", "alarm", "database_identity")

@@ -1,7 +1,5 @@
 """What the provider's record means, when its silence does, and how a long search is cut."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Our record beside the provider's: what it has is recorded, what it has not is said."""
 
-from __future__ import annotations
-
 import io
 import json
 import uuid

@@ -1,7 +1,5 @@
 """A backup is restored while mail is going out: nobody gets a second copy, and nobody none."""
 
-from __future__ import annotations
-
 import secrets
 import uuid
 from collections.abc import Callable

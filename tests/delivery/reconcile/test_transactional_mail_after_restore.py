@@ -1,7 +1,5 @@
 """Whoever asks for mail again after a restored backup gets a mail of its own, and it is one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

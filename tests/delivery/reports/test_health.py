@@ -1,7 +1,5 @@
 """How sending does: what is read of it, and what is said of what was read."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """How everything stands is read without the batches that are over, and no fault hides another."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import Any

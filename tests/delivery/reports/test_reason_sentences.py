@@ -1,7 +1,5 @@
 """Reasons: stored as a code with parameters, rendered as sentences."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo

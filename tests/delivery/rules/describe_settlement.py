@@ -1,7 +1,5 @@
 """A decision about a batch in words, so that a table of them can be read and judged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from delivery.rules.outcomes import Failed, Settlement

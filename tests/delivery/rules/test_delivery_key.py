@@ -1,7 +1,5 @@
 """The key of a delivery as it travels in the mail: it can be read back, and only it."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """How an edition stands and what it waits for, read off its books."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

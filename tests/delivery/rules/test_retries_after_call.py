@@ -1,7 +1,5 @@
 """What becomes of a batch when its call has ended: every decision in a table."""
 
-from __future__ import annotations
-
 import pytest
 
 from delivery.rules.call_results import (

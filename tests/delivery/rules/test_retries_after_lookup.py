@@ -1,7 +1,5 @@
 """What becomes of copies in doubt after a look-up, and of a batch whose worker was lost."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds for every decision, whatever was answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """How fast copies may go after a 429, for any ceiling, any moment and any number of refusals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

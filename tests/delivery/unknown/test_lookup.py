@@ -1,7 +1,5 @@
 """Nothing of an unknown attempt is sent again before the provider was asked."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """As many calls in the air as were wanted and no more, while the next batches are made ready."""
 
-from __future__ import annotations
-
 import threading
 import uuid
 from collections import Counter

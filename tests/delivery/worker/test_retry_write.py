@@ -1,7 +1,5 @@
 """How long a worker goes on trying to write an answer down, and what it takes for trouble."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import psycopg

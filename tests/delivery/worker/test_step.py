@@ -1,7 +1,5 @@
 """What a worker does next, what its lines say of it, and what trouble does not cost."""
 
-from __future__ import annotations
-
 import threading
 import uuid
 from collections.abc import Iterator

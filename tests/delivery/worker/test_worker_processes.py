@@ -1,7 +1,5 @@
 """Real workers, really stopped and really killed, at the moments that matter."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

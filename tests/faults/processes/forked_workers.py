@@ -5,8 +5,6 @@ child_processes.py forks them. It has everything loaded, so a worker that is kil
 or two has spent that time at work.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -4,8 +4,6 @@ A storm of signals: workers are told to stop at random moments, one after anothe
 Seeded: the same seed draws the same moments. What they meet in them is the machine's doing.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

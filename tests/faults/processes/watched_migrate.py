@@ -1,7 +1,5 @@
 """A `migrate` of a later release, in a thread or a process, whose words are read as they come."""
 
-from __future__ import annotations
-
 import io
 import threading
 import traceback

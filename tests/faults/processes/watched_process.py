@@ -1,7 +1,5 @@
 """A real `manage.py` command whose every word is read as it comes, however much it has to say."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A real `manage.py deliver` whose every line is read as it comes, however much it has to say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

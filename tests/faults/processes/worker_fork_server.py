@@ -8,8 +8,6 @@ signals that stop it blocked, so that one that comes before it waits for them is
 an ordinary process does with such an early one is another test's matter.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

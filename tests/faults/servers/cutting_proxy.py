@@ -5,8 +5,6 @@ It reads what goes by, so that a test can lose a statement before the server has
 to it after the server has done it: then nobody on this side knows whether it was done.
 """
 
-from __future__ import annotations
-
 import random
 import socket
 import threading

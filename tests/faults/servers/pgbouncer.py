@@ -1,7 +1,5 @@
 """A real PgBouncer in transaction mode, between the workers and the test's server."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A PostgreSQL server that a test may stop, crash, freeze and cut off: no other test uses it."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """A line to the provider that stops in the middle of one request, until it is told to go on."""
 
-from __future__ import annotations
-
 import socket
 import threading
 

@@ -1,7 +1,5 @@
 """A TCP line that passes bytes on, so that a subclass can hold it or cut it."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

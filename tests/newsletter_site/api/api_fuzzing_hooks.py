@@ -6,8 +6,6 @@ it asks is refused before any work begins. Loaded by schemathesis (`SCHEMATHESIS
 process. Calls are counted, not drawn by chance, so that no operation is refused in every run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

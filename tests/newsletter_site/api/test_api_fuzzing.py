@@ -5,8 +5,6 @@ The site is real, on loopback, with the test database. Which checks are off, and
 schemathesis.toml beside this file. `make proofs PROOFS=fuzz` asks for longer (`FUZZ_EXAMPLES`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

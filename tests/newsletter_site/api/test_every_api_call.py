@@ -1,7 +1,5 @@
 """Every call of the API: who may make it, how it is asked, and one shape for every failure."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """What PostgreSQL writes into its own log: that something failed, and never of whom."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A request that fails where Homing is run for real is in the log, and nobody's secrets are."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

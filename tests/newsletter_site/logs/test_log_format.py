@@ -1,7 +1,5 @@
 """A line of the log has the fields of docs/logs.md, and nothing of what must not stand in one."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """One line for each request; its id stands there, in the answer and on all lines in between."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

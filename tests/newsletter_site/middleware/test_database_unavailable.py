@@ -1,7 +1,5 @@
 """Which faults of the database mean that it is away, and questions that wait only so long."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

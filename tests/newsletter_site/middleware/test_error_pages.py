@@ -1,7 +1,5 @@
 """What is answered when something is wrong, or when the site is asked for by another name."""
 
-from __future__ import annotations
-
 import json
 import re
 from uuid import UUID

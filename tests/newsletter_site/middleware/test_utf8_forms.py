@@ -1,7 +1,5 @@
 """No character set breaks a form or keeps a reader, and no file that nobody asked for is kept."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The states of the tables that were released, from which an upgrade may begin."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

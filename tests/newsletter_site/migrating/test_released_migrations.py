@@ -1,7 +1,5 @@
 """What was released is still there unchanged, as the history of the checkout has it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fewer pages are worked at than there are threads; who waits for a place, and who does not."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """/health/ and `manage.py health`: what is well, what is not, and who may ask."""
 
-from __future__ import annotations
-
 import json
 import socket
 import uuid

@@ -1,7 +1,5 @@
 """/metrics: what it tells, to whom, and that it costs the same however much was ever sent."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """Failed sign-ins count for a name in a network; in a known browser they count apart."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import timedelta

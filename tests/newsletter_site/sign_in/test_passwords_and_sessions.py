@@ -1,7 +1,5 @@
 """Passwords are long, hashed with Argon2 and changed with the old one; sessions end with them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

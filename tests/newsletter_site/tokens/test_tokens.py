@@ -1,7 +1,5 @@
 """Tokens of the API: shown once, good for what their person may, and for no more."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re

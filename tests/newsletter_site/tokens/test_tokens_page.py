@@ -1,7 +1,5 @@
 """The desk's page of tokens: made once, shown once, taken back by whose they are."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

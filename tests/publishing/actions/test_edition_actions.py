@@ -1,7 +1,5 @@
 """Pause, call back, cancel and the rest: on the page and the command line the same table."""
 
-from __future__ import annotations
-
 import json
 import re
 

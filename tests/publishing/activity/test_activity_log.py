@@ -1,7 +1,5 @@
 """Who did what and when: one sentence each, to whoever may know, a page at a time."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

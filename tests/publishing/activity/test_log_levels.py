@@ -1,7 +1,5 @@
 """What a person needs after a restored backup is in the log, however little of it is asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A program publishes through the API: once for a key, however often it asks."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import Any

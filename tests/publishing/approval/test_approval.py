@@ -1,7 +1,5 @@
 """Publishing takes two: somebody else who may publish has approved exactly these words."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model

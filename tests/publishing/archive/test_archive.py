@@ -1,7 +1,5 @@
 """What everybody may read: the letters that went out, without anything in them that could act."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """How pages of the archive travel: kept by caches, asked again cheaply, named, and harmless."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """What everybody reads of an issue that was corrected, called back or cancelled half-way."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from xml.etree import ElementTree

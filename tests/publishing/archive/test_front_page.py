@@ -1,7 +1,5 @@
 """The front page: the newsletter's name, the form, and what the letter is like."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """An issue that is not meant for the public: its mails lead to its page, and nothing else does."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.admin.models import LogEntry
 

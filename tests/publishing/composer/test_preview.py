@@ -1,7 +1,5 @@
 """The preview: what will be sent, in an answer that can do nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

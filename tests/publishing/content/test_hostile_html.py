@@ -1,7 +1,5 @@
 """Every parser of what authors write takes time that grows as the letter does."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable

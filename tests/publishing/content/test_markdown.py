@@ -1,7 +1,5 @@
 """What becomes of Markdown: the HTML of a letter, with its merge fields as they were written."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

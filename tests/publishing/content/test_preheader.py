@@ -1,7 +1,5 @@
 """The preheader: what an inbox shows beside the subject, and the archive under the title."""
 
-from __future__ import annotations
-
 import pytest
 
 from delivery.models import Edition

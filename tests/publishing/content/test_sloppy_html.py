@@ -1,7 +1,5 @@
 """Sloppy letters keep the links and the words that a parser of HTML finds in them."""
 
-from __future__ import annotations
-
 import re
 
 import nh3

@@ -1,7 +1,5 @@
 """A line or two under a title: the letter's own first words, without any mark-up."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The text part that is made from a letter, and a title of one line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

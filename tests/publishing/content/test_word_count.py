@@ -1,7 +1,5 @@
 """How many words a letter has: the composer and the check before publishing count alike."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Pure decisions of the pages: charts, strips, bars, where two letters differ, and sentences."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

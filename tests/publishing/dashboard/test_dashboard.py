@@ -1,7 +1,5 @@
 """The desk: what asks for somebody, what goes out, all issues, readers, health and the log."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable

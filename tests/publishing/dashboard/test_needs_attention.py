@@ -1,7 +1,5 @@
 """Where something waits for a person, the desk and the commands say so, mail on request too."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Drafts: begun once, saved over what they were made from, and never lost."""
 
-from __future__ import annotations
-
 import re
 import uuid
 

@@ -1,7 +1,5 @@
 """An author whose session ended while they wrote: not a word is lost, nothing goes out twice."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 import pytest

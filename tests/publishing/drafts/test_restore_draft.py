@@ -1,7 +1,5 @@
 """What was taken back before anybody got it is a draft again, with every word in it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

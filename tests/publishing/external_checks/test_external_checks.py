@@ -1,7 +1,5 @@
 """External checks against a real name server and a real web server on loopback."""
 
-from __future__ import annotations
-
 import ssl
 import time
 from ipaddress import ip_address

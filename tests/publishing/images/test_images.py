@@ -1,7 +1,5 @@
 """Pictures of letters: made fit for mail, kept once, shown to everybody."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

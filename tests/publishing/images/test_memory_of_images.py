@@ -1,7 +1,5 @@
 """The largest pictures that are accepted take little memory."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

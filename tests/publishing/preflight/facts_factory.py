@@ -1,7 +1,5 @@
 """Facts in which everything is well; a test names what is not."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo

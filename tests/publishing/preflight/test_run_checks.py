@@ -1,7 +1,5 @@
 """The checks before publishing, from facts alone."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

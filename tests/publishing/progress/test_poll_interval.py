@@ -1,7 +1,5 @@
 """When an open progress page asks again, and who shares a reading."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """How an issue stands: the sentence first, then numbers that add up, on the page and as JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """The later readings of an open progress page: sent again only where there is something new."""
 
-from __future__ import annotations
-
 import html
 import re
 from urllib.parse import parse_qs

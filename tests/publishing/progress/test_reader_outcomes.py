@@ -1,7 +1,5 @@
 """The readers of an edition by what became of their copies: on the page, looked for, as a file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

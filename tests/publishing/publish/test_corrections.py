@@ -1,7 +1,5 @@
 """The versions of an issue: each is published once, the next one corrects, any other is refused."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """Writing a correction: the form says what it will be and to how many; a version goes out once."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

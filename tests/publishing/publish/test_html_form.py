@@ -1,7 +1,5 @@
 """Who sees the form, what it says, and what happens to a letter that cannot be published."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`manage.py publish` and its like: once for a key and a version, and what is wrong is said."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a draft to a published edition: looked at, asked once, published once."""
 
-from __future__ import annotations
-
 import cProfile
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Posted twice, through the real form: however often it is posted, an issue is published once."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection

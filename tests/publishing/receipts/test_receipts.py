@@ -1,7 +1,5 @@
 """The receipt of an issue: made once at its end, signed, never changed, checked by anybody."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

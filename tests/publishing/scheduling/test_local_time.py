@@ -1,7 +1,5 @@
 """Reading the moment at which an issue is to go out, right across changes of the clocks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """A rescheduled issue goes out once, at its new time."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An issue that waits for its time goes out then, once, to everyone confirmed by then."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """What was scheduled when a backup was made goes out once, though workers knew another database."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

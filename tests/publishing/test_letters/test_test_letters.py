@@ -1,7 +1,5 @@
 """Test letters: from the form through the queue to the provider; no reader is touched by one."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """The program of somebody who may manage readers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.newsletter_site.api_caller import Program

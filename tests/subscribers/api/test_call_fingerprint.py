@@ -1,7 +1,5 @@
 """Which calls are the same under one key, and that what is kept to tell them tells nobody else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

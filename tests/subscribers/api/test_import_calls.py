@@ -1,7 +1,5 @@
 """A program brings a list of readers: it is checked, looked at, and imported or dropped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

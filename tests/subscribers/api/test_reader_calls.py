@@ -1,7 +1,5 @@
 """A program sees, adds and erases readers, by the functions that the desk and imports use."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A file whose line is cut on its way is not taken for a shorter one."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth import get_user_model
 

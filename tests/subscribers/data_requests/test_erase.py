@@ -1,7 +1,5 @@
 """Erasing a person: nothing stays but a keyed hash, and numbers that say nobody's name."""
 
-from __future__ import annotations
-
 import logging
 import re
 import uuid

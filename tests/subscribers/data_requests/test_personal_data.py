@@ -1,7 +1,5 @@
 """What is held about a person: asked for by them, shown to them, taken away, and erased."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

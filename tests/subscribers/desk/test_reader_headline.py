@@ -1,7 +1,5 @@
 """With which sentence the desk's page of a reader begins."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

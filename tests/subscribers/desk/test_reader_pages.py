@@ -1,7 +1,5 @@
 """The desk's pages about readers: who may see them, what they show, and what may be done."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """What a person at the desk does who has a list: upload it, wait for the check, look."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

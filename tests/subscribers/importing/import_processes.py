@@ -1,7 +1,5 @@
 """Imports in processes of their own, and a place where all of them stop until they may go on."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Files that are no list of readers, as people pick them by mistake, and what is said of each."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zipfile

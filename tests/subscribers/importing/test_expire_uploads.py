@@ -1,7 +1,5 @@
 """A file that was checked and never imported goes after a while, and its line stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import psycopg

@@ -1,7 +1,5 @@
 """What an import does with each row of a file."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

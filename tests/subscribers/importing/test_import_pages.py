@@ -1,7 +1,5 @@
 """Imports in the admin: upload, check, look at the report, decide."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

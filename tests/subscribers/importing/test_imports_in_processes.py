@@ -1,7 +1,5 @@
 """Imports in processes that are killed half-way, frozen, or interrupted."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path

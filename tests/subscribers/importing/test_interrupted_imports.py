@@ -1,7 +1,5 @@
 """Imports whose lease ends, two at once, and beside people who sign up."""
 
-from __future__ import annotations
-
 import io
 import os
 from functools import partial

@@ -1,7 +1,5 @@
 """The rejected rows as a CSV file, to be mended."""
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Callable

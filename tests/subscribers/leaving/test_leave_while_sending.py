@@ -1,7 +1,5 @@
 """Leaving takes effect at once, also for an issue that is being sent: real mail, real servers."""
 
-from __future__ import annotations
-
 import email
 import http.client
 from email.message import Message

@@ -1,7 +1,5 @@
 """The page of the unsubscribe link, for people and for the one-click of mail programs."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The tokens of links: to unsubscribe, to confirm, and to see what is held."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64decode
 
 import pytest

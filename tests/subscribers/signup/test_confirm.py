@@ -1,7 +1,5 @@
 """Confirming: one press of one button, by the link in the mail, makes somebody a reader."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

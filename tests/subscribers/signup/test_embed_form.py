@@ -1,7 +1,5 @@
 """The sign-up form for another site: shown on the desk, and leading to our own page."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

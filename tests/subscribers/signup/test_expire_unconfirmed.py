@@ -1,7 +1,5 @@
 """Whoever was asked and never confirmed is forgotten after a while."""
 
-from __future__ import annotations
-
 import orjson
 import pytest
 from django.conf import LazySettings

@@ -1,7 +1,5 @@
 """Signing up by the form: what is put on record, what is mailed, and what nobody gets to know."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Many at once: every one is answered, counted once, and the limits hold."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

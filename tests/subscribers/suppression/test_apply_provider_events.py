@@ -1,7 +1,5 @@
 """What the provider tells of an address stands, whatever an operator shuts out and lets in."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

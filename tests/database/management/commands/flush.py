@@ -1,7 +1,5 @@
 """Replace Django's `flush`, which runs after each test that commits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.commands import flush

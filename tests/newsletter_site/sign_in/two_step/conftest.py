@@ -1,7 +1,5 @@
 """Edith, with and without two-step sign-in."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """With two-step sign-in, an author needs the password and a code that works once."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes of two-step sign-in, by its owner or an operator, are in the activity log."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

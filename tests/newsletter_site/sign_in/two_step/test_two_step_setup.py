@@ -1,7 +1,5 @@
 """Two-step sign-in is set up, switched off and required, with the password or a code."""
 
-from __future__ import annotations
-
 import base64
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A list comes back as it was, however it was written down."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

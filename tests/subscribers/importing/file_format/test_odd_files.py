@@ -1,7 +1,5 @@
 """Each condition by which a file is understood, at the file that needs it."""
 
-from __future__ import annotations
-
 import codecs
 
 import pytest

@@ -1,7 +1,5 @@
 """Files as programs and people write them, and files that are none to import."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rows of other products' exports come in as their status says."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nobody who left comes in as confirmed because a header or a date is unusual."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
