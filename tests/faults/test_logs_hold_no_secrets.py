@@ -541,7 +541,8 @@ def test_each_logged_call_belongs_to_an_issue_that_was_published(homing: Homing)
 
 
 def test_lines_of_a_sweep_and_of_a_webhook_name_the_call(homing: Homing) -> None:
-    swept = [line for line in logged(homing) if "is recovered; its lease expired sending" in line["event"]]
+    recovered = "is recovered; its lease expired sending"
+    swept = [line for line in logged(homing) if recovered in line["event"]]
     assert swept
     assert all(re.fullmatch(r"[0-9a-f]{32}", line["attempt"]) for line in swept)
     assert all(line["issue"] and line["batch"] > 0 for line in swept)

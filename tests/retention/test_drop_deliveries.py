@@ -563,13 +563,13 @@ class TestWhatIsShown:
         assert answer.status_code == 410
         assert answer.content.decode().startswith("Who its copies went to is not kept any more")
 
-    def test_a_record_counts_letters_not_known(self, old: Edition, make_older: MakeOlder) -> None:
+    def test_personal_data_counts_mails_not_known(self, old: Edition, make_older: MakeOlder) -> None:
         make_older(200, "subscriber")
         drop(old)
         record = load_personal_data(Subscriber.objects.order_by("pk")[0].pk)
         assert record is not None
         assert [mail["title"] for mail in record.mails] == ["Lately"]
-        assert record.letters_not_known == 1
+        assert record.mails_not_known == 1
 
     def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(
         self, old: Edition
