@@ -1,10 +1,4 @@
-"""
-Authenticate a call by the token in its header `Authorization`.
-
-A call may do what both allow: the scopes of the token, chosen when it was made, and the current
-permissions of its user. `newsletter_site/tokens/` registers the look-up of tokens. Cookies and
-sessions are ignored.
-"""
+"""Authenticate a call by the token in its header `Authorization`; cookies are ignored."""
 
 import uuid
 from collections.abc import Callable
@@ -43,7 +37,7 @@ class Caller:
 
     @property
     def id(self) -> uuid.UUID:
-        """The user's id, under which everything is done and recorded."""
+        """The user's id."""
         found: uuid.UUID = self.user.pk
         return found
 

@@ -1,8 +1,6 @@
 """
 Run a call that changes something once under its `Idempotency-Key`, by the rules for forms.
 
-`idempotency/run_once.py` has the order of things. Here each outcome becomes a response.
-
 A field that is left out and one at its default are the same. So a call stays the same when a
 release adds a field that its program does not know.
 """
@@ -57,9 +55,9 @@ def run_call(
     """
     Return the response of `work`, run once for the caller and the key of the request.
 
-    `check` runs first and raises `ProblemError` if something is not as it has to be; then nothing
-    is claimed. An exception of `work` undoes it and frees the key. Raises `ProblemError`: without
-    a usable key, for other content under it, or while the first call is at work.
+    `check` runs first and raises `ProblemError` to claim nothing. An exception of `work` undoes it
+    and frees the key. Raises `ProblemError`: without a usable key, for other content under it, or
+    while the first call is at work.
     """
     key = require_key(request)
     if body is None and not files and request.body.strip() not in (b"", b"{}"):
@@ -115,12 +113,7 @@ def require_key(request: HttpRequest) -> str:
 def call_fingerprints(
     request: HttpRequest, body: BaseModel | None, files: Sequence[FileDigest] = ()
 ) -> list[bytes]:
-    """
-    Return the fingerprint to save, and those under earlier secret keys.
-
-    They cover the method, the path, the query, the values of the body whatever its order and
-    blanks, and the files.
-    """
+    """Return the fingerprint of method, path, query, body and files, and those of earlier keys."""
     content: dict[str, Sequence[str | FileDigest]] = {
         "files": files,
         "query": [f"{name}={request.GET[name]}" for name in sorted(request.GET)],

@@ -1,8 +1,4 @@
-"""
-Problems: the one shape of every response to a call that failed (RFC 9457).
-
-A problem never repeats a token, nor more than a field's name of what was posted.
-"""
+"""Problems: the one shape of every response to a call that failed (RFC 9457), without its input."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,9 +88,7 @@ class FieldErrorBody(BaseModel):
 class ProblemBody(BaseModel):
     """Why the call was not done (RFC 9457). Nothing was changed by it."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"required": ["type", "title", "status", "detail"]},
-    )
+    model_config = ConfigDict(json_schema_extra={"required": ["type", "title", "status", "detail"]})
 
     type: str = Field(examples=[f"{URN}not-valid"], description="The kind, for programs.")
     title: str = Field(examples=["Something has to be put right"])

@@ -1,9 +1,4 @@
-"""
-Capture the messages that a view shows, until its work is committed.
-
-"It has been accepted" must not be shown when the commit then fails, and must be shown again with
-every replay.
-"""
+"""Capture the messages of a view until its work is committed: a failed commit must show none."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

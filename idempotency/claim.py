@@ -1,8 +1,4 @@
-"""
-Claim a key: decide whether a post is the first one, and let the others wait.
-
-Everything set in PostgreSQL lasts for one transaction, so this works behind a transaction pooler.
-"""
+"""Claim a key: decide whether a post is the first one, and let the others wait."""
 
 import hashlib
 import json
@@ -57,11 +53,7 @@ class InProgress:
 def find_earlier(
     user_id: UUID, key: str, fingerprints: Sequence[bytes]
 ) -> Replay | DifferentContent | None:
-    """
-    Return what an earlier post with this key means for this one; None if there was none.
-
-    Any of the fingerprints says that the content is the same.
-    """
+    """Return what an earlier post with this key means for this one; None if there was none."""
     stored = load_response(user_id, key)
     if stored is None:
         return None
@@ -75,9 +67,8 @@ def claim(
     """
     Claim a key in the transaction that will hold the work and its response.
 
-    The first fingerprint is written. Waits at most `wait_s` seconds in all for an earlier post to
-    end. Only after `Claimed` has the transaction something to commit. Raises WrongIsolationError
-    unless it runs at READ COMMITTED.
+    Writes the first fingerprint. Waits at most `wait_s` seconds for earlier posts. Only `Claimed`
+    leaves something to commit. Raises WrongIsolationError unless it runs at READ COMMITTED.
     """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
@@ -115,7 +106,7 @@ def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
     Limit what a lost process can hold up, and take a slot if one is free.
 
     Returns the statement_timeout in force and whether there was a slot. PostgreSQL evaluates a CASE
-    in order, so at most one slot is taken.
+    in order, so at most one slot is taken. Settings end with the transaction, also behind a pooler.
     """
     locks = slot_locks(user_id, key)
     take_one = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in locks)
@@ -144,8 +135,7 @@ def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
     """
     Insert the row of the claim, waiting for other posts; return whether it was inserted.
 
-    Raw SQL: get_or_create reads first and meets an error where this waits, and
-    bulk_create(ignore_conflicts=True) does not say whether it inserted anything.
+    Raw SQL: get_or_create fails where this waits, and bulk_create does not say what it inserted.
     """
     with connection.cursor() as cursor:
         cursor.execute(

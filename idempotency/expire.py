@@ -1,8 +1,7 @@
 """
 Delete old responses.
 
-This cannot let work be done twice: the result of the work keeps its key for good, and the work
-raises DifferentContentError or answers as before (docs/idempotency.md).
+Work is not done twice after that: its result keeps the key for good (docs/idempotency.md).
 """
 
 from collections.abc import Iterator
@@ -19,11 +18,7 @@ _IS_OLD = "created_at < statement_timestamp() - make_interval(days => %s)"
 
 
 def expire() -> int:
-    """
-    Delete rows older than IDEMPOTENCY_TTL_DAYS by the database's clock; return how many.
-
-    Call it outside a transaction. Two runs at once share the work.
-    """
+    """Delete rows older than IDEMPOTENCY_TTL_DAYS, outside any transaction; return how many."""
     return sum(expire_in_batches())
 
 

@@ -1,8 +1,7 @@
 """
 Fingerprints of posts: they tell the same content from other content under one key.
 
-A fingerprint covers the method, the path and the fields that matter. It is made with a secret key,
-so that nobody can test guessed names and addresses against the table.
+They are made with a secret key, so that nobody can test guessed addresses against the table.
 """
 
 from __future__ import annotations
@@ -31,12 +30,7 @@ Value = str | FileDigest
 
 
 def content_hash(method: str, path: str, fields: Mapping[str, Sequence[Value]]) -> bytes:
-    """
-    Return 32 bytes that are equal for equal content and differ for any other.
-
-    Line ends are normalised, because a browser sends CRLF where a script sends LF. JSON keeps the
-    values and fields apart.
-    """
+    """Return 32 bytes that are equal for equal content, whatever its line ends."""
     content = [
         method.upper(),
         path,
@@ -59,12 +53,7 @@ def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
 
 
 def keyed_fingerprints(content: bytes) -> list[bytes]:
-    """
-    Return the fingerprint of a content hash, and those under earlier secret keys.
-
-    The first is to be saved. The others (`SECRET_KEY_FALLBACKS`) recognise posts from before a
-    change of the key.
-    """
+    """Return the fingerprint to save, and those under earlier keys (SECRET_KEY_FALLBACKS)."""
     return [
         hashlib.blake2b(content, key=_key(secret), digest_size=32).digest()
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

@@ -1,8 +1,7 @@
 """
-Refuse any isolation level but READ COMMITTED, which a claim relies on.
+Refuse any isolation level but READ COMMITTED.
 
-Under READ COMMITTED a second post that has waited for the first sees what the first committed.
-Under a stricter level it gets an error instead.
+There a second post that has waited sees what the first committed; elsewhere it gets an error.
 """
 
 from collections.abc import Mapping
@@ -39,11 +38,7 @@ def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def refuse_wrong_isolation() -> None:
-    """
-    Raise WrongIsolationError unless every connection asks for READ COMMITTED.
-
-    For entry points that run no system checks, such as `wsgi.py`.
-    """
+    """Raise WrongIsolationError where no system checks run, such as in `wsgi.py`."""
     if error := isolation_error(settings.DATABASES):
         raise WrongIsolationError(f"{error} {REASON} {ADVICE}")
 

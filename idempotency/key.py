@@ -1,8 +1,4 @@
-"""
-The key of a posted form: where it is read from, and what it may look like.
-
-The server makes one key for every form that it shows. It does not depend on the author's text.
-"""
+"""The key of a posted form, which the server makes for every form that it shows."""
 
 import re
 import uuid
@@ -31,11 +27,7 @@ def fresh_key() -> str:
 
 
 def read_key(in_fields: Sequence[str], in_header: str | None) -> str | InvalidKey:
-    """
-    Return the key of a post, exactly as it was given.
-
-    `in_fields` holds every value of the hidden field, `in_header` the value of the header or None.
-    """
+    """Return the key of a post, as given in the hidden field (every value) or in the header."""
     given = set(in_fields) | ({in_header} if in_header is not None else set())
     if len(given) > 1:
         return InvalidKey(

@@ -1,8 +1,7 @@
 """
 Do work once under its key, and answer every repetition the same.
 
-The order is: saved response, checks, claim, work, response saved with it. The decorator for forms
-(`safe_to_retry.py`) and the calls of the API (`api/idempotent_call.py`) show each outcome.
+The order is: saved response, checks, claim, work, response saved with it.
 """
 
 import logging
@@ -46,10 +45,9 @@ class PostOutcome(StrEnum):
 
 class DifferentContentError(Exception):
     """
-    Raised by the work: it knows the key from an earlier post with other content.
+    Raised by work that outlives its saved response: the key was used for other content.
 
-    For work that outlives its saved response. Everything is rolled back, and the outcome is
-    DifferentContent. `earlier_url` shows the earlier work, if that can be shown.
+    Everything is rolled back. `earlier_url` shows the earlier work, if that can be shown.
     """
 
     def __init__(self, earlier_url: str = "") -> None:
@@ -118,7 +116,6 @@ def _claim_and_work(
     fingerprints: Sequence[bytes],
     work: Callable[[], HttpResponse],
 ) -> Outcome:
-    """Claim the key and, if it is free, do the work and save its response: one transaction."""
     try:
         # durable: inside another transaction the others would wait for that one to end.
         with transaction.atomic(durable=True):

@@ -1,12 +1,8 @@
 """
 Responses as they are saved: status, headers, body and the messages shown with them.
 
-A response that cannot be sent again byte for byte, or that belongs to one browser only, is refused
-with an error: it is a bug in the view.
-
-Raw SQL, because of the column of type `header_pair[]` and because a replay costs one look-up by the
-primary key. The headers are written from two arrays and read as two, because the driver would have
-to learn the type on every connection.
+Raw SQL, because a replay costs one look-up by the primary key. Headers are two arrays here,
+because the driver would have to learn the type `header_pair[]` on every connection.
 """
 
 import json
@@ -67,10 +63,9 @@ def to_saved_response(
     request: HttpRequest, response: HttpResponse, messages: tuple[Message, ...]
 ) -> SavedResponse:
     """
-    Convert a view's response, without cookies and without the CSRF header.
+    Convert a view's response, without cookies and CSRF header: a replay may go to another browser.
 
-    A replay may go to another browser of the same user. Raises CannotBeReplayedError if the body or
-    a header holds the CSRF token that was posted with the form.
+    Raises CannotBeReplayedError if it holds the CSRF token that was posted with the form.
     """
     csrf_header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-").lower()
     headers = tuple(
@@ -118,11 +113,7 @@ def load_response(user_id: UUID, key: str) -> tuple[bytes, SavedResponse] | None
 
 
 def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
-    """
-    Save the response in the row that the open transaction has claimed.
-
-    Raises BrokenClaimError if that row is gone or holds a response already.
-    """
+    """Save the response in the claimed row. Raises BrokenClaimError if that is gone or answered."""
     names, values = [name for name, _ in response.headers], [value for _, value in response.headers]
     messages = json.dumps(response.messages, cls=MessageEncoder)
     with connection.cursor() as cursor:

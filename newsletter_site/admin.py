@@ -54,10 +54,7 @@ class AuthorAdmin(_UserAdmin):
     # One tuple for all objects of the class; to django-stubs it is one for each.
     list_display = (*_UserAdmin.list_display, "group_names", "has_two_step")  # type: ignore[misc]
     readonly_fields = ("last_login", "date_joined", "two_step_since")
-    fieldsets = (
-        *_FIELDSETS,
-        (_DATES, {"fields": (*_DATE_OPTIONS["fields"], "two_step_since")}),
-    )
+    fieldsets = (*_FIELDSETS, (_DATES, {"fields": (*_DATE_OPTIONS["fields"], "two_step_since")}))
 
     change_user_password_template = "admin/newsletter_site/user/change_password.html"  # noqa: S105
 
@@ -68,11 +65,7 @@ class AuthorAdmin(_UserAdmin):
         id: str,  # noqa: A002 -- its address calls it so
         form_url: str = "",
     ) -> HttpResponse:
-        """
-        Set another user's password, with one's own; one's own is changed with the old one.
-
-        Otherwise an open session would be worth as much as a password.
-        """
+        """Set another user's password; an open session alone is not enough for it."""
         if unquote(id) == str(request.user.pk):
             return HttpResponseRedirect(reverse("admin:password_change"))
         is_change = request.method == "POST" and self.has_change_permission(request)

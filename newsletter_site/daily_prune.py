@@ -1,8 +1,4 @@
-"""
-The worker's daily task: `prune`, so that nobody has to set up a timer.
-
-One worker at a time does it, under a lease that it extends after every piece.
-"""
+"""The worker's daily task `prune`: one worker at a time, under a lease that each piece extends."""
 
 import logging
 import time

@@ -1,8 +1,4 @@
-"""
-Typed reading of environment variables, for `settings.py`.
-
-A wrong value ends the program with one sentence: variable, value found, value expected.
-"""
+"""Typed reading of environment variables: a wrong value ends the program with one sentence."""
 
 import re
 import sys

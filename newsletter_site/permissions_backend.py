@@ -1,4 +1,4 @@
-"""Django's authentication backend, which loads a user and all permissions in one query."""
+"""Django's backend with one query instead of three: an open page loads its user again and again."""
 
 from typing import Any
 
@@ -18,11 +18,7 @@ _PERMISSIONS = (
 
 
 class PermissionsBackend(ModelBackend):
-    """
-    Django uses three queries: the user, their permissions, and those of their groups.
-
-    An open progress page loads its user again and again while workers send.
-    """
+    """Loads a user with their own permissions and those of their groups."""
 
     def get_user(self, user_id: Any) -> Any:
         """The user of a session with their permissions; None if they may not sign in."""

@@ -1,9 +1,4 @@
-"""
-Everything that is deleted when it is old enough, and `prune`, which deletes it.
-
-Both `manage.py prune` and the worker's daily task (daily_prune.py) call `prune`. The modules named
-here delete in short transactions, a piece at a time.
-"""
+"""Everything that is deleted when it is old enough, and `prune`, which deletes it in pieces."""
 
 import logging
 import time
@@ -41,8 +36,7 @@ class RetentionRule:
     """
     Something that is deleted when it is old: `name` for scripts, `what` and `kept` for people.
 
-    `count` returns how many rows are old enough. `delete` deletes them in transactions of its own,
-    and yields how many each one deleted.
+    `delete` works in transactions of its own and yields how many rows each one deleted.
     """
 
     name: str
@@ -171,11 +165,10 @@ def prune(
     pause: Callable[[float], object] = time.sleep,
 ) -> list[Pruned]:
     """
-    Delete everything that is old enough.
+    Delete everything that is old enough; must not be called in a transaction.
 
     After each piece, `on_progress` gets the number of its rule so far, `pause` the seconds to wait,
-    and `may_continue` is asked. Must not be called in a transaction. If a rule fails, or waits too
-    long for the database, the others are still applied.
+    and `may_continue` is asked. If a rule fails or waits too long, the others are still applied.
     """
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Pieces are transactions of their own.")
@@ -188,11 +181,7 @@ def prune(
 
 
 def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
-    """
-    Drop the copies of one edition now, with pauses, and return how many.
-
-    Raises `CannotDropError`, and `OperationalError` if the database kept it waiting.
-    """
+    """Drop the copies of one edition now. Raises `CannotDropError` or `OperationalError`."""
     total = 0
     for total in _with_pauses(drop_old_deliveries.drop_copies(edition), time.sleep):
         on_progress(total)

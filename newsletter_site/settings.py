@@ -1,8 +1,4 @@
-"""
-Django's settings. Nothing else reads the environment.
-
-docs/configuration.md has every variable with its default and its reason.
-"""
+"""Django's settings. Nothing else reads the environment (docs/configuration.md)."""
 
 import os
 import secrets

@@ -1,14 +1,10 @@
-"""
-The storage of static files: after `collectstatic` with a hash in their names, otherwise without.
-
-Browsers keep files with a hash for ever. A page without collected files still has its style sheet.
-"""
+"""Static files with a hash in their names after `collectstatic`, otherwise without."""
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Collected files have hashed names, all others their own."""
+    """Collected files have hashed names, which browsers keep for ever; others their own."""
 
     # A script must not import an old version of another one.
     support_js_module_import_aggregation = True

@@ -1,10 +1,8 @@
 """
 A gunicorn worker that gives a thread only to requests that have arrived.
 
-gunicorn's own `gthread` reads headers and bodies in its threads, so a few slow clients hold all of
-them. Its other workers need another library, or wait for the body before a refusal. Here the event
-loop of the process receives requests. Larger ones are read by at most `READERS` threads, and only
-while they arrive fast enough.
+gunicorn's `gthread` reads requests in its threads, so a few slow clients hold all of them. Here
+the event loop receives requests. At most `READERS` threads read larger ones.
 """
 
 import errno
@@ -194,7 +192,6 @@ class _Connection(TConn):
         self.take(buffered)
 
     def take(self, piece: bytes) -> None:
-        """Add what came."""
         before = len(self.buffer)
         self.buffer += piece
         self.arrival.received += len(piece)
@@ -205,7 +202,6 @@ class _Connection(TConn):
                 self.length = header + body_length(bytes(self.buffer[:header]))
 
     def hand_to_parser(self) -> None:
-        """Give gunicorn's parser all that is buffered."""
         self.parser.unreader.unread(bytes(self.buffer))
         self.buffer.clear()
 

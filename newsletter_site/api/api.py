@@ -1,9 +1,4 @@
-"""
-The API below /api/v1/: the routers of the apps joined, and a problem for every failure.
-
-ninja's own pages load scripts from other sites, so they are not served. `openapi.json` is served to
-everyone.
-"""
+"""The API below /api/v1/, without ninja's own pages: they load scripts from other sites."""
 
 from typing import Any
 
@@ -55,11 +50,7 @@ _PROBLEMS: dict[type[Exception], Problem] = {
 
 
 def url_patterns() -> tuple[list[Any], str, str]:
-    """
-    Return the URLs of the calls.
-
-    An address without its last slash gets 404: a redirect would lose the posted body.
-    """
+    """Return the URLs. One without its last slash gets 404: a redirect would lose the body."""
     patterns: tuple[list[Any], str, str] = api.urls
     for pattern in patterns[0]:
         pattern.callback.should_append_slash = False

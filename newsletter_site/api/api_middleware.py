@@ -1,9 +1,8 @@
 """
 Middleware for every response below /api/; it surrounds all other middleware.
 
-Cookies are removed first, so no browser can call in a user's name. Only https is answered. Every
-failure is a problem in JSON, also one of the site itself. Nothing may be stored on the way. HEAD is
-answered like GET; `head_requests.py` leaves out the body. A body needs a Content-Length.
+Cookies are removed first, so no browser can call in a user's name. Every failure is a problem
+in JSON. HEAD is answered like GET; `wsgi.py` leaves out the body.
 """
 
 from collections.abc import Callable, Iterator

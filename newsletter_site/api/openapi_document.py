@@ -1,9 +1,4 @@
-"""
-The OpenAPI 3.1 document of the API.
-
-ninja describes bodies, queries and responses. Added here is what all operations share: the media
-type of problems, the headers of responses, and links between operations.
-"""
+"""The OpenAPI 3.1 document: ninja's, and what all operations share."""
 
 from functools import cache
 from typing import Any

@@ -21,9 +21,8 @@ class Observed:
     """
     What happened to the demo's issue.
 
-    `deliveries` is what our database has and `copies` what the sandbox counted, both by delivery
-    key. `mailable` are the confirmed readers before publishing, `editions` the new editions,
-    `violations` what the audit found, and `links` the statuses of pages that a mail links to.
+    `deliveries` (ours) and `copies` (the sandbox's) are by delivery key, `mailable` are the
+    confirmed readers before publishing, `links` the statuses of pages that a mail links to.
     """
 
     posts: tuple[Post, Post]

@@ -1,8 +1,4 @@
-"""
-Run a module as `python -m` would, in a process that ends with the demo.
-
-Its standard input is a pipe that only the demo holds open. So it also ends if the demo is killed.
-"""
+"""Run a module in a process that ends with the demo, which holds its standard input open."""
 
 import os
 import runpy

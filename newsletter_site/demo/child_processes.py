@@ -24,11 +24,7 @@ class DemoError(Exception):
 
 
 class Children:
-    """
-    The processes of one demo. As a context manager it ends all that it started.
-
-    Every child inherits the file `lock`, so the folder is locked as long as one of them lives.
-    """
+    """The processes of one demo; leaving the block ends them. Each inherits the file `lock`."""
 
     def __init__(self, cwd: Path, logs: Path, lock: int, stop: StopSignals) -> None:
         self._cwd = cwd

@@ -27,11 +27,7 @@ class ImportedReaders:
 
 
 def refuse_other_readers() -> None:
-    """
-    Raise `DemoError` if the database has readers that the demo did not import.
-
-    It runs before the migrations, so the tables may be missing.
-    """
+    """Raise `DemoError` if the database has readers that the demo did not import."""
     if Subscriber._meta.db_table not in connection.introspection.table_names():
         return
     ours = hashlib.sha256(FILE.read_bytes()).digest()

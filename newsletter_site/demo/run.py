@@ -37,8 +37,7 @@ def run(console: Console, stop: StopSignals, *, stay: bool) -> bool:
     """
     Publish, deliver and report; with `stay`, keep the site up until a stop signal.
 
-    Returns whether every promise was kept. Raises `DemoError` if the demo cannot continue, and
-    `StoppedError` at an early stop signal. It always ends what it started.
+    Returns whether every promise was kept. Raises `DemoError`, and `StoppedError` at an early stop.
     """
     folder = prepare_data_dir(settings.HOMING_DATA_DIR)
     with (

@@ -1,8 +1,4 @@
-"""
-Make sure that a demo has its folder and its database to itself.
-
-With another demo or worker beside it, some copies would go elsewhere, and its count would be wrong.
-"""
+"""Make sure that a demo has its folder and its database to itself, or its count would be wrong."""
 
 import fcntl
 import os

@@ -1,9 +1,4 @@
-"""
-Signals that end the demo.
-
-A signal is only noted. The demo looks at it between its steps, so no step is broken off in the
-middle, such as the start of a database server.
-"""
+"""Signals that end the demo between its steps, so that none is broken off in the middle."""
 
 import signal
 import time

@@ -1,9 +1,8 @@
 """
 A PostgreSQL server for development, the demo and the tests that needs no installation.
 
-Without `DATABASE_URL` this package is Django's database backend (`base`). The first process that
-connects starts the server in the data folder, all processes share it, and the last one to leave
-stops it (`usage`). The rules behind it: docs/decisions/0002-embedded-postgresql.md.
+Without `DATABASE_URL` this package is Django's database backend. The rules behind it:
+docs/decisions/0002-embedded-postgresql.md.
 """
 
 from pathlib import Path
@@ -18,12 +17,7 @@ __all__ = ["EmbeddedPostgresError", "database_settings", "database_url", "prepar
 def database_settings(
     data_dir: Path, *, durable: bool = True, name: str = "homing"
 ) -> dict[str, Any]:
-    """
-    An entry for DATABASES: database `name` of the server in `data_dir`.
-
-    The server starts with the first connection. Without `durable` it is faster, and may lose all
-    data if the machine stops: for tests only.
-    """
+    """An entry for DATABASES. Without `durable` a stopped machine loses data: for tests only."""
     return {
         "ENGINE": __name__,
         "NAME": name,

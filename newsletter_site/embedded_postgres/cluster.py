@@ -30,12 +30,10 @@ class Cluster:
 
     @property
     def data(self) -> Path:
-        """PostgreSQL's own data directory."""
         return self.home / "data"
 
     @property
     def log(self) -> Path:
-        """The server's log file."""
         return self.home / "server.log"
 
     @property
@@ -54,8 +52,7 @@ def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
     """
     The cluster of `data_dir`, with its folders created; the server is not started.
 
-    The home's name has PostgreSQL's major version, because another version cannot open it. It is in
-    the data folder, or in /var/tmp if the server's user cannot enter that.
+    Its home is in the data folder, or in /var/tmp if the server's user cannot enter that.
     """
     data_dir = prepare_data_dir(data_dir)
     user = server_user(data_dir)

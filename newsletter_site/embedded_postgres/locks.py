@@ -1,8 +1,4 @@
-"""
-File locks between processes (`flock`). A process that is killed loses its locks.
-
-Waiting is polling, so a frozen holder cannot freeze us.
-"""
+"""File locks between processes. Waiting is polling, so a frozen holder cannot freeze us."""
 
 import fcntl
 import os

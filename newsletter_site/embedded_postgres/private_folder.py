@@ -1,8 +1,7 @@
 """
 The data folder, and folders of a single user in public places.
 
-Anyone can create a folder or a link with a guessed name in /tmp or /var/tmp. One that exists is
-trusted only after a check of its owner and mode.
+Anyone can create a guessed name in /tmp, so one that exists is trusted only after a check.
 """
 
 import hashlib
@@ -17,9 +16,8 @@ def prepare_data_dir(data_dir: Path) -> Path:
     """
     Create the data folder if it is missing and return its real path.
 
-    A folder that root creates belongs to the owner of its parent, so that the owner of a checkout
-    can use it later. Others may pass through a folder of root's own, because the server in it runs
-    as another user.
+    A folder that root creates belongs to the owner of its parent, who can use it later. Others may
+    pass through one of root's own, because the server in it runs as another user.
     """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
@@ -40,11 +38,7 @@ def prepare_data_dir(data_dir: Path) -> Path:
 
 
 def private_folder(folder: Path, user: ServerUser) -> Path:
-    """
-    Create `folder`, mode 0700 and owned by `user`, or check that it is like that.
-
-    Raises EmbeddedPostgresError if it is anything else.
-    """
+    """Create `folder`, mode 0700 and owned by `user`; EmbeddedPostgresError if it differs."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:

@@ -1,8 +1,7 @@
 """
 Initialise, start and stop the server.
 
-A connection shows whether it is up. A process id does not: it may be another program's, and a
-server that was just killed still has one.
+A connection shows whether it is up. A process id does not: it may be another program's.
 """
 
 import shutil
@@ -56,8 +55,7 @@ def start(cluster: Cluster) -> None:
     """
     Start the server unless it is up; the caller holds the gate.
 
-    It tries several times, because the children of a killed server must end first. Raises
-    EmbeddedPostgresError with the last lines of the log.
+    It tries several times, because the children of a killed server must end first.
     """
     if is_up(cluster):
         return
@@ -115,8 +113,7 @@ def launch(cluster: Cluster) -> None:
     """
     Start the server as a process that outlives us and our terminal.
 
-    A shell stays as its parent and reaps it. Process 1 of some containers does not, and the next
-    server would take the zombie of a killed one for a running server.
+    A shell reaps it. Process 1 of some containers does not, and a zombie looks like a server.
     """
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:

@@ -1,8 +1,4 @@
-"""
-The system user that runs the server, because PostgreSQL refuses to run as root.
-
-If that user cannot enter a folder, another folder is used (`cluster`, `binaries`).
-"""
+"""The system user that runs the server, because PostgreSQL refuses to run as root."""
 
 import os
 import pwd
@@ -33,11 +29,7 @@ class ServerUser:
 
 
 def server_user(data_dir: Path) -> ServerUser:
-    """
-    The current user, or, as root, the owner of the folder.
-
-    If root owns the folder: the user of a server in it, else `postgres`, else `nobody`.
-    """
+    """The current user; for root the owner of the folder or of a server in it, else `postgres`."""
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
     for folder in (data_dir, *sorted(data_dir.glob("postgresql-*"))):

@@ -1,10 +1,8 @@
 """
 The servers that this process uses: the first process starts one and the last one stops it.
 
-Every process that uses a server shares the lock file `users` until it ends. A process that joins
-or leaves holds `gate` exclusively for a moment. If it can then lock `users` exclusively, it is the
-last one and stops the server. A last process that was killed leaves the server running, and the
-next one to leave stops it.
+Every process shares the lock file `users` until it ends. One that joins or leaves holds `gate`
+for a moment; if it can then lock `users` exclusively, it is the last one.
 """
 
 import atexit
@@ -23,11 +21,7 @@ guard = threading.Lock()
 
 
 def join(cluster: Cluster, database: str | None = None) -> None:
-    """
-    Use `cluster`: start its server and create its `database` where needed.
-
-    Raises EmbeddedPostgresError if the server cannot be started.
-    """
+    """Use `cluster`: start its server and create its `database`. Raises EmbeddedPostgresError."""
     with guard:
         if cluster in joined:
             return

@@ -1,9 +1,4 @@
-"""
-Answer 503 with `Retry-After` while the database is unavailable, on every page.
-
-Only for errors that say that the database cannot be reached or takes no writes. Everything else
-stays an error of ours.
-"""
+"""Answer 503 with `Retry-After` while the database cannot be reached or takes no writes."""
 
 import logging
 import sys

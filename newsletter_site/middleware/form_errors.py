@@ -1,9 +1,7 @@
 """
 Pages for forms that are too large (413) and for forms that were cut off (400).
 
-Otherwise Django refuses a large form while it looks for the CSRF token, with a page that does not
-say what was wrong. And it takes a form that was cut off for an empty one, which is accepted if a
-script sends the token in a header.
+Django's page for the first does not say what was wrong, and it takes the second for empty.
 """
 
 import math

@@ -2,7 +2,6 @@
 Skip files that are sent to a page that takes none.
 
 Django reads a form before it checks permissions, and would write a file of any size to the disk.
-Views that take a file (imports, pictures) use an upload handler of their own.
 """
 
 from typing import Any

@@ -9,10 +9,9 @@ RETRY_AFTER_S = 10
 
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
     """
-    A page for people, JSON for programs.
+    A page for people, JSON for programs. `why` is one sentence that strangers may read.
 
-    `why` is one sentence that strangers may read. `was_begun` says whether the request may have
-    been done in part.
+    `was_begun` says whether the request may have been done in part.
     """
     response: HttpResponse
     path = request.path_info

@@ -1,8 +1,4 @@
-"""
-Answer and log a request for a host name that is not in ALLOWED_HOSTS.
-
-The name is not repeated, neither in the answer nor in the log: anybody may send any.
-"""
+"""Answer and log a request for a host name that is not in ALLOWED_HOSTS, without the name."""
 
 import logging
 

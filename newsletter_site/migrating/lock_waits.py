@@ -1,9 +1,4 @@
-"""
-See what a migration waits for and who holds it, from a connection of its own.
-
-Of another session the number, age and kind of work are shown. The words of its statement are not,
-because they hold addresses.
-"""
+"""See what a migration waits for and who holds it; a statement is not shown: it holds addresses."""
 
 import logging
 import threading
@@ -63,8 +58,7 @@ def watch_locks(
     Look during the block at what migrations wait for, from a connection of its own.
 
     `on_wait` gets a description, and whether other sessions queue behind the migration. A statement
-    of `connection` that waits longer than `longest_wait_s` is cancelled; a lock ends by its timeout
-    before that.
+    that waits longer than `longest_wait_s` is cancelled; a lock ends by its timeout before that.
     """
     onlooker = connection.copy()
     onlooker.inc_thread_sharing()

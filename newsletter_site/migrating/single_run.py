@@ -1,8 +1,4 @@
-"""
-Let one run of `migrate` work at a time, by a lock that ends with its transaction.
-
-The lock holds behind a pooler, and is gone as soon as its process is.
-"""
+"""Let one run of `migrate` work at a time, by a lock that ends with its transaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,11 +26,7 @@ def limit_lock_wait(cursor: CursorWrapper, lock_s: float) -> None:
 
 @contextmanager
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
-    """
-    Keep every other run out during the block.
-
-    Raises OperationalError (55P03) if another run is at work for longer than `lock_s` seconds.
-    """
+    """Keep every other run out. Raises OperationalError (55P03) after waiting `lock_s` seconds."""
     keeper = connection.copy()
     try:
         keeper.set_autocommit(False)

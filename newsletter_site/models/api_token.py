@@ -10,12 +10,7 @@ LONGEST_NAME = 100
 
 
 class ApiToken(models.Model):
-    """
-    A token of a user, known by its hash. A call may do what both its scopes and the user's current
-    permissions allow.
-
-    `form_key` is the key of the form in which it was made: the same form twice makes one token.
-    """
+    """A token, known by its hash. The same form (`form_key`) posted twice makes one token."""
 
     id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(

@@ -20,10 +20,7 @@ class User(AbstractUser):
         verbose_name_plural = "authors"
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """
-        The value that every session is compared with. It changes with the password and when
-        two-step sign-in is switched on or off, so earlier sessions end.
-        """
+        """Change with password and two-step sign-in, so that earlier sessions end."""
         # django-stubs leaves Django's method out.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.two_step_since is None:

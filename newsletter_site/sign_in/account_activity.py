@@ -17,12 +17,7 @@ def record(code: str, account: Any, **params: Any) -> None:
 
 
 def record_operator(code: str, account: Any) -> None:
-    """
-    An operator with the shell did this to the sign-in of an account.
-
-    Nobody is signed in there: it is recorded under the account itself, and in the program's log
-    once committed.
-    """
+    """Record it under the account, because nobody is signed in, and in the program's log."""
     record(code, account, from_command_line=True)
     transaction.on_commit(lambda: _log(account, code))
 

@@ -33,12 +33,10 @@ class ChangePassword(PasswordChangeView):
         return response
 
     def _locked_account(self) -> Any:
-        """The account as it is now: of two concurrent changes the second sees the first."""
         accounts = get_user_model().objects.select_for_update(no_key=True)
         return get_object_or_404(accounts, pk=self.request.user.pk)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add what every page of the admin shows."""
         return {**super().get_context_data(**kwargs), **admin.site.each_context(self.request)}
 
 

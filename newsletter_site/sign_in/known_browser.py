@@ -1,8 +1,7 @@
 """
 The cookie of a browser in which an author signed in before.
 
-Failures in such a browser count apart, so strangers cannot lock its author out. The cookie signs
-nobody in and replaces no password. Every sign-in sets a new one.
+Failures in such a browser count apart, so strangers cannot lock its author out. It is no proof.
 """
 
 from django.conf import settings
@@ -36,11 +35,7 @@ def link_token(name: str) -> str:
 
 
 def remember_by_link(response: HttpResponse, token: str) -> bool:
-    """
-    Make this browser known by an operator's link; False if the token is invalid or an hour old.
-
-    The number is in the link: all browsers that open it share one count.
-    """
+    """Make this browser known by an operator's link; False if that is invalid or an hour old."""
     author, number = _read(token, _LINK_SALT, _HOUR_S)
     if number:
         _set_cookie(response, author, number)

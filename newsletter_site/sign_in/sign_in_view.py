@@ -66,7 +66,6 @@ class SignIn(LoginView):
         return self._check_code(author, request.POST["code"])
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add what the page shows about a user who is signed in."""
         return {
             **super().get_context_data(**kwargs),
             "app_path": self.request.get_full_path(),

@@ -1,8 +1,7 @@
 """
 Throttle sign-ins with django-axes: some failures of a name in a network, then a wait.
 
-The settings AXES_… name these functions. Nothing here looks up a user, so a wait says nothing about
-who has an account.
+Nothing here looks up a user, so a wait says nothing about who has an account.
 """
 
 import logging

@@ -1,8 +1,7 @@
 """
 The two-step devices of an account: an authenticator app and ten recovery codes (django-otp).
 
-The app's secret is shown only during set-up. Of a recovery code only its hash is stored. After a
-wrong code the next one has to wait, twice as long each time, up to a limit.
+After a wrong code the next one has to wait, twice as long each time, up to a limit.
 """
 
 import base64
@@ -80,11 +79,7 @@ def recovery_codes_left(author: Any) -> int:
 
 
 def start_setup(author: Any) -> int | None:
-    """
-    Replace a pending device by one with a new secret and return its id.
-
-    Returns None and changes nothing if two-step sign-in is already on.
-    """
+    """Replace a pending device by a new one and return its id; None if two-step sign-in is on."""
     with transaction.atomic():
         _lock(author)
         if is_on(author):
@@ -97,11 +92,7 @@ def start_setup(author: Any) -> int | None:
 
 
 def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode | list[str]:
-    """
-    Switch two-step sign-in on with the first code of a pending device.
-
-    Returns the new recovery codes. All earlier sessions of the author end.
-    """
+    """Switch two-step sign-in on with the first code; return the recovery codes. Sessions end."""
     with transaction.atomic():
         _lock(author)
         device = pending_device(author, device_id)
@@ -154,11 +145,7 @@ def end_pauses(author: Any) -> None:
 
 
 def remove(author: Any, *, by_operator: bool = False) -> bool:
-    """
-    Switch two-step sign-in off and end earlier sessions. Return False if it was off.
-
-    The activity log is written in the same transaction.
-    """
+    """Switch two-step sign-in off and end earlier sessions. Return False if it was off."""
     with transaction.atomic():
         _lock(author)
         was_on = is_on(author)

@@ -1,9 +1,4 @@
-"""
-Find the caller of a token, by its hash and the database's clock.
-
-The user's permissions are read with it at every call: a user who was made inactive or lost a
-permission has lost it for their tokens too.
-"""
+"""Find the caller of a token, with the user's permissions of this moment."""
 
 from django.db import connection
 

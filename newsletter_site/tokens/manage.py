@@ -52,8 +52,8 @@ def create_token(
     """
     Make a token for a user who may do at least as much as its scopes allow.
 
-    `form_key` is the key of the posted form: a second post is refused, because the first showed
-    the token. Raises `TokenRefusedError`.
+    A second post with the same `form_key` is refused, because the first showed the token. Raises
+    `TokenRefusedError`.
     """
     name = " ".join(name.split())
     chosen = set(scopes)
@@ -96,11 +96,7 @@ def refuse_second_post(form_key: uuid.UUID) -> None:
 def revoke(
     token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], from_command_line: bool = False
 ) -> ApiToken:
-    """
-    Revoke a token of `among` for good and at once; a second time changes nothing.
-
-    Raises `TokenRefusedError` if there is none of this number.
-    """
+    """Revoke a token of `among`; twice is safe. Raises `TokenRefusedError` if it is not there."""
     with transaction.atomic():
         row = among.select_for_update(of=("self",)).filter(pk=token).first()
         if row is None:

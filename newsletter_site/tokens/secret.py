@@ -1,8 +1,7 @@
 """
-The token itself: how it is made, what it looks like, and its hash.
+The token itself, and its hash, which is enough in the table: a token has 256 random bits.
 
-The prefix lets scanners for leaked secrets recognise it. The check sum at its end shows a mistyped
-or cut token without a query.
+Its prefix is for scanners for leaked secrets, its check sum shows a mistyped one without a query.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
 """
 The desk's page of tokens: one's own, and a form for another. Superusers see everybody's.
 
-A token outlives the session, so the form asks for the password or a code. A new token is shown only
-in the response to its form; that response is stored nowhere. The same form posted twice makes one
-token and shows it once.
+A token outlives the session, so the form asks for the password or a code, and the response that
+shows a new one is stored nowhere.
 """
 
 import uuid

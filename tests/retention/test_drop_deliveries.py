@@ -563,7 +563,9 @@ class TestWhatIsShown:
         assert answer.status_code == 410
         assert answer.content.decode().startswith("Who its copies went to is not kept any more")
 
-    def test_personal_data_counts_mails_not_known(self, old: Edition, make_older: MakeOlder) -> None:
+    def test_personal_data_counts_mails_not_known(
+        self, old: Edition, make_older: MakeOlder
+    ) -> None:
         make_older(200, "subscriber")
         drop(old)
         record = load_personal_data(Subscriber.objects.order_by("pk")[0].pk)

@@ -21,11 +21,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the user name."""
         parser.add_argument("username", help="the author's user name")
 
     def handle(self, *args: Any, username: str, **options: Any) -> None:
-        """Forget the failures and pauses, and print the link."""
         author = get_user_model().objects.filter(username=username).first()
         if author is None:
             raise CommandError(f"There is no author with the user name {username!r}.")

@@ -45,9 +45,8 @@ class Command(migrate.Command):
     """
     Django's command with short waits for locks, tried again until it succeeds or time is up.
 
-    Every migration runs in a transaction that also records it, and that waits for each lock for
-    `--lock-timeout` at most: other sessions queue behind a migration that waits. What is built
-    CONCURRENTLY waits up to `--patience`, because nothing queues behind it.
+    Other sessions queue behind a migration that waits for a lock. Nothing queues behind what is
+    built CONCURRENTLY, so that waits up to `--patience`.
     """
 
     help = (

@@ -17,11 +17,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the user name."""
         parser.add_argument("username", help="the author's user name")
 
     def handle(self, *args: Any, username: str, **options: Any) -> None:
-        """Switch it off and end their sessions."""
         author = get_user_model().objects.filter(username=username).first()
         if author is None:
             raise CommandError(f"There is no author with the user name {username!r}.")
