@@ -1,12 +1,5 @@
-"""
-Whether a text is an address that can be mailed, and how an address is shown to others.
-
-`email-validator` knows the RFCs, international domains and domains that lead nowhere (`.test`).
-Postmark refuses some addresses that the RFCs allow; a typo found here costs no failed copy later.
-
-Plain ASCII addresses match one regular expression that is stricter than both rules; that makes an
-import fast. A property test checks that it accepts nothing else than the careful way.
-"""
+"""Whether a text is an address that can be mailed, and how an address is shown to others. Plain
+ASCII addresses match one stricter regular expression, which makes an import fast."""
 
 import re
 from typing import NamedTuple
@@ -45,12 +38,7 @@ _INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
 
 
 def read_address(text: str) -> Address | Refusal:
-    """
-    Read the address that `text` holds, blanks around it aside; or why it holds none.
-
-    The part before the @-sign stays as typed. The domain becomes lower case and ASCII
-    (`exämple.com` → `xn--exmple-cua.com`).
-    """
+    """Read the address in `text`, its domain in lower case and ASCII; or why there is none."""
     typed = text.strip().strip(_INVISIBLE).strip()
     return _plain(typed) or _careful(typed)
 
@@ -88,11 +76,8 @@ def _careful(typed: str) -> Address | Refusal:
 
 
 def mask_address(email: str) -> str:
-    """
-    Shorten an address so that only its owner recognises it: `m…a@example.org`.
-
-    A letter is sometimes forwarded, and its unsubscribe link with it.
-    """
+    """Shorten an address so that only its owner recognises it, as forwarded links show it:
+    `m…a@example.org`."""
     local_part, _, domain = email.rpartition("@")
     last = local_part[-1] if len(local_part) > 2 else ""
     return f"{local_part[:1]}…{last}@{domain}"

@@ -24,11 +24,8 @@ class Audience(QuerySet[Subscriber]):
 
 
 def confirmed() -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """
-    Select confirmed, unsuppressed readers as rows of exactly (id, email, *reader fields).
-
-    Unordered and unevaluated: publishing numbers them inside one `INSERT … SELECT`.
-    """
+    """Select confirmed, unsuppressed readers as (id, email, *reader fields), unordered and
+    unevaluated: publishing numbers them inside one `INSERT … SELECT`."""
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     return (
         Audience(Subscriber)

@@ -11,12 +11,9 @@ IPV6_BITS = 48
 
 
 def network_of(request: HttpRequest) -> str:
-    """
-    The visitor's network, such as `203.0.113.0/24` or `2001:db8:1::/48`; empty if it is not known.
-
-    Behind a proxy (`TRUST_PROXY`) the last address of `X-Forwarded-For` counts, which the proxy
-    added; a visitor can make up those before it.
-    """
+    """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy
+    (`TRUST_PROXY`) the last address of `X-Forwarded-For` counts, because a visitor can make up
+    those before it."""
     address_text = request.META.get("REMOTE_ADDR", "")
     if settings.TRUST_PROXY:
         address_text = (

@@ -70,12 +70,8 @@ class RegisteredReaders:
     """Implements `delivery.hooks.readers.Readers`; `newsletter_site` registers it."""
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """
-        Return who may not be sent mail of this kind now, in one query: id → outcome.
-
-        `withdrawn`: erased, or unsubscribed from the newsletter. `suppressed`: blocked by an
-        operator, or for the newsletter suppressed for any reason.
-        """
+        """Return who may not be sent mail of this kind now: id → `withdrawn` (erased or left) or
+        `suppressed`."""
         if not recipients:
             return {}
         with connection.cursor() as cursor:
@@ -104,12 +100,9 @@ class RegisteredReaders:
         return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """
-        Mark readers `bounced` whose address the provider refuses, in the caller's transaction.
-
-        Readers who left or complained keep that state. If mail on request was refused, only
-        unconfirmed readers change: the newsletter uses another stream.
-        """
+        """Mark readers `bounced` whose address the provider refuses, in the caller's transaction.
+        If mail on request was refused, only unconfirmed readers change: the newsletter uses another
+        stream."""
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
             mailable.append(Subscriber.State.CONFIRMED)

@@ -1,8 +1,4 @@
-"""
-The frame of every desk page, and who may open those about readers.
-
-The guards of the author's pages are in `publishing/desk_access.py`.
-"""
+"""The frame of every desk page, and who may open those about readers."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -51,12 +47,9 @@ def operator_of(request: HttpRequest) -> uuid.UUID:
 def desk_page(
     request: HttpRequest, template: str, facts: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """
-    A page of the desk. Its times are the newsletter's.
-
-    Not `no-store`: the back button must show a form with its text and key, and not a fresh key
-    under which the same letter could be published again.
-    """
+    """Render a page of the desk with the newsletter's times. Not `no-store`: the back button must
+    show a form with its text and key, not a fresh key under which the same letter could be
+    published again."""
     newsletter = Newsletter.objects.the_one()
     with timezone.override(newsletter.zone):
         page = render(

@@ -1,9 +1,4 @@
-"""
-Count requests for mail, and number them.
-
-Anybody can ask for a mail by typing an address, to confirm or to see personal data. Both count
-together; `signup_limits.py` decides how many are too many.
-"""
+"""Count requests for mail to confirm or to see personal data, and number them."""
 
 from hashlib import blake2b
 
@@ -24,12 +19,8 @@ RECORD = "record_requests"
 
 
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
-    """
-    Return how long this network must wait before it may ask for mail again; 0 if it may now.
-
-    Holds a lock of the network until the caller's transaction ends, so requests that come at once
-    are counted one after the other. An unknown network never waits.
-    """
+    """Return how long this network must wait before it may ask for mail again; 0 if it may now.
+    Holds a lock of the network until the transaction ends. An unknown network never waits."""
     if not network:
         return 0
     per_hour = settings.SIGN_UPS_PER_HOUR
@@ -53,11 +44,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
 
 
 def next_number(reader: Subscriber, counter: str) -> int:
-    """
-    The number of this request, counted now; `NOT_MAILED` above the day's limit.
-
-    `counter` is `CONFIRMATION` or `RECORD`. The caller holds the reader's row.
-    """
+    """Count this request of a reader whose row is locked; `NOT_MAILED` above the day's limit."""
     if not may_be_mailed(_mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
         return NOT_MAILED
     number = next_request_number(getattr(reader, counter), reader.pk)

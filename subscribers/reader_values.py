@@ -10,12 +10,8 @@ NO_VALUES = {field.name: "" for field in READER_FIELDS}
 
 
 def read_value(field: ReaderField, text: str) -> str | Refusal:
-    """
-    The value that `text` holds, or why it cannot be kept. Empty is a value too: many give none.
-
-    Runs of blanks, tabs and line breaks become one blank, because a value goes into mail headers
-    and into one line of a report. Other control characters are refused.
-    """
+    """The value that `text` holds, or why it cannot be kept. Runs of white space become one blank,
+    because a value goes into mail headers."""
     value = " ".join(text.split())
     if len(value) > field.longest:
         length, longest = len(value), field.longest

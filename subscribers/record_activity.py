@@ -1,8 +1,4 @@
-"""
-Record what people did in the log that the desk and the admin show.
-
-An entry holds a code and its parameters; `publishing/activity/activity_sentences.py` renders it.
-"""
+"""Record what people did as a code with parameters, in the log that the desk and the admin show."""
 
 import json
 import logging
@@ -30,11 +26,8 @@ def record_activity(
     flag: int = CHANGE,
     **params: Any,
 ) -> None:
-    """
-    Record that a user did this to a thing, in the caller's transaction.
-
-    A thing that may be gone, or must not be named, is given as its model, with a `name` and `key`.
-    """
+    """Record that a user did this to a thing, in the caller's transaction. A thing that may be
+    gone, or must not be named, is given as its model, with a `name` and `key`."""
     if isinstance(thing, Model):
         name, key = name or str(thing), thing.pk
     LogEntry.objects.create(

@@ -1,11 +1,6 @@
-"""
-Reserve the ids that a restored backup does not know were given out.
-
-Mail sent after the backup has ids of readers and numbers of their requests in its keys. So when a
-restore is noticed, the ids of new readers jump. A reader whose id is below the last jump was here
-before it; their next request number jumps too. The distance is random, because the same backup may
-be restored twice.
-"""
+"""Reserve the ids that a restored backup does not know were given out, because mail sent after it
+has them in its keys. New ids jump by a random distance: the same backup may be restored twice. A
+reader whose id is below the last jump was here before it; their next request number jumps too."""
 
 import logging
 
@@ -22,11 +17,8 @@ REQUESTS_APART = 1_000
 
 
 def reserve_ids() -> None:
-    """
-    Let the ids of new readers jump; a rollback of the caller's transaction does not undo it.
-
-    Logs a warning if the database role may not set the sequence.
-    """
+    """Let new ids jump, for good even after a rollback; warn if the role may not set the
+    sequence."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,11 +1,5 @@
-"""
-How often an address and a network may ask for mail. Pure.
-
-A form that mails any address that is typed can be abused: against one address, or against a
-thousand. So an address gets only so many mails a day, and a network only so many tries an hour. A
-form that came back faster than a reader types is not refused, because browsers fill forms in; it
-has fewer tries.
-"""
+"""How often an address and a network may ask for mail. Pure. A form that came back faster than a
+reader types is not refused, because browsers fill forms in; it has fewer tries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,12 +19,9 @@ class PastRequest:
 
 
 def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
-    """
-    How many seconds a network must wait before it may ask again; 0 if it may now.
-
-    `asked` are its requests of the last hour, the latest first; `suspicious` says how the new one
-    came. A clock that stepped back makes nobody wait longer than an hour.
-    """
+    """How many seconds a network must wait before it may ask again; 0 if it may now. `asked` are
+    its requests of the last hour, the latest first. A clock that stepped back makes nobody wait
+    longer than an hour."""
     every = [one.seconds_ago for one in asked]
     wait = _until_fewer_than(per_hour, every)
     if suspicious:
@@ -45,11 +36,7 @@ def may_be_mailed(mails_within_a_day: int, per_day: int) -> bool:
 
 
 def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
-    """
-    Whether the form came back faster than a person fills it in, or from before it was shown.
-
-    None: it does not say, as with a script or a form that somebody built themselves.
-    """
+    """Whether the form came back faster than a person types; None says nothing, as scripts do."""
     return seconds_filling_in is not None and seconds_filling_in < least_s
 
 

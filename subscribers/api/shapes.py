@@ -29,10 +29,7 @@ else:
         "FieldsPosted",
         __base__=RequestBody,
         **{
-            field.name: (
-                str,
-                Field(default="", max_length=field.longest, examples=[field.example]),
-            )
+            field.name: (str, Field(default="", max_length=field.longest, examples=[field.example]))
             for field in READER_FIELDS
         },
     )

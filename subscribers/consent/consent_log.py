@@ -21,13 +21,8 @@ def record_consent(
     values: Mapping[str, str] | None = None,
     detail: str = "",
 ) -> int:
-    """
-    Add one record in the caller's transaction; return its id.
-
-    `act` and `how` are `consent_record.Act` and `How`. `at` is for what happened earlier elsewhere;
-    by default it is the database's clock. `wording` is the text beside the button, `values` are
-    the reader's fields as they were typed.
-    """
+    """Add one record in the caller's transaction; return its id. Without `at` it is the database's
+    clock. `wording` is the text beside the button, `values` are the reader's fields as typed."""
     when = {} if at is None else {"at": at}
     record = ConsentRecord.objects.create(
         subscriber_id=subscriber_id,

@@ -1,9 +1,4 @@
-"""
-The words beside the buttons by which readers agree.
-
-Pages show them and the log of consent keeps them. Change them freely: every earlier wording stays
-on record.
-"""
+"""The words beside the buttons by which readers agree. Every earlier wording stays on record."""
 
 SIGN_UP_BUTTON = "Subscribe"
 SIGN_UP = (

@@ -1,10 +1,5 @@
-"""
-Requests for the personal data of an address, and the mails that answer them.
-
-Anybody can type an address; only its owner gets the mail. Storing a request costs the same for
-every address, so neither response nor time says who is on the list. A worker looks the address up
-later.
-"""
+"""Requests for the personal data of an address, and the mails that answer them. Only the owner gets
+the mail. Storing a request costs the same for every address; a worker looks it up later."""
 
 import logging
 from dataclasses import dataclass
@@ -52,12 +47,8 @@ class DataLink:
 
 
 def store_request(address: str, network: str) -> int:
-    """
-    Store a request for a worker and return 0, or return the seconds to wait.
-
-    A network has to wait if too many asked from it within the hour. Sign-ups count too. Every
-    statement is the same for every address.
-    """
+    """Store a request for a worker and return 0, or return the seconds that the network must
+    wait."""
     with transaction.atomic():
         wait = seconds_until_turn(network)
         if not wait:
@@ -71,12 +62,8 @@ def has_waiting_requests() -> bool:
 
 
 def answer_requests(at_once: int = AT_ONCE) -> int:
-    """
-    Answer up to `at_once` requests, the oldest first; return how many.
-
-    Any number of workers may do it at once. Each request and its mail are one transaction. A
-    request that fails, or whose reader's row somebody holds, is passed over until the next call.
-    """
+    """Answer up to `at_once` requests, the oldest first; return how many. A request that fails, or
+    whose reader's row somebody holds, is passed over until the next call."""
     answered = last = 0
     while answered < at_once:
         with transaction.atomic(), connection.cursor() as cursor:

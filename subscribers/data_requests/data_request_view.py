@@ -1,9 +1,5 @@
-"""
-The pages by which readers see, download and erase their personal data, and unsubscribe.
-
-The link comes by mail to the address it is about; its token names the reader. GET changes nothing,
-and every POST needs the CSRF token too.
-"""
+"""The pages by which readers see, download and erase their personal data, and unsubscribe. Their
+links come by mail. GET changes nothing, and every POST needs the CSRF token too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,11 +35,7 @@ LONGEST_SHOWN = 1000
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_record(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
-    """
-    GET shows a form for the address; POST asks for the link. All answers are alike.
-
-    `leaves` words the page for those who want to unsubscribe. The same link does both.
-    """
+    """GET shows a form, POST asks for the link; `leaves` words the page for unsubscribing."""
     if request.method != "POST":
         return _page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")

@@ -1,9 +1,4 @@
-"""
-Erasing a reader.
-
-What stays is a keyed hash of the address, by which an import skips it (`erasure_hash.py`), and
-counts: how many were sent an issue, not who.
-"""
+"""Erase a reader. A keyed hash of the address stays, by which an import skips it, and counts."""
 
 import logging
 
@@ -19,12 +14,8 @@ logger = logging.getLogger(__name__)
 
 
 def erase(subscriber_id: int) -> bool:
-    """
-    Erase this reader, all of it or nothing; return False if there is none with this id.
-
-    Copies that wait are not sent. The provider is not asked for anything, because that would need
-    the address; its own retention ends what it holds. Log and audit trail name the number only.
-    """
+    """Erase this reader, all of it or nothing; False if there is none. Waiting copies are not sent.
+    The provider is not asked for anything, because that would need the address."""
     with transaction.atomic():
         key = (
             Subscriber.objects.filter(id=subscriber_id).values_list("email_key", flat=True).first()
@@ -50,7 +41,6 @@ def erase(subscriber_id: int) -> bool:
 
 
 def _remove_from_imports(key: str) -> None:
-    """Remove the address from what imports keep of their files."""
     # The import before its rows: discarding and restarting one lock in this order.
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,9 +1,5 @@
-"""
-The keyed hash that is left of a reader who was erased.
-
-BLAKE2b takes a key (RFC 7693). The key comes from `SECRET_KEY` and is for this purpose only;
-without it nobody can tell whose hash it is, nor try addresses against it.
-"""
+"""The keyed hash that is left of an erased reader: BLAKE2b (RFC 7693) under a key from
+`SECRET_KEY`."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -17,16 +13,13 @@ HASH_BYTES = 32
 
 
 def hash_of(address: str) -> bytes:
-    """What is kept of an address, under the key of today. However its letters are written."""
+    """The keyed hash of an address under the current key, whatever its letter case."""
     return _hashed(settings.SECRET_KEY, address.lower())
 
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
-    """
-    Return the addresses, as they were given, whose owners were erased.
-
-    Keys of `SECRET_KEY_FALLBACKS` count too. At most two queries for any number of addresses.
-    """
+    """Return the given addresses whose owners were erased, under this or an earlier key. Two
+    queries."""
     if not Erasure.objects.exists():
         return set()
     by_hash = {

@@ -1,9 +1,4 @@
-"""
-The personal data that is held about a reader, as one value.
-
-The reader's page, the file they download, the desk and the API all read this value, so none of them
-can leave out what another shows.
-"""
+"""The personal data that is held about a reader, as one value for all pages, files and calls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -45,13 +40,9 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PersonalData:
-    """
-    Everything that is held about one reader. Lists are in the order of time, oldest first.
-
-    `mails`: letters, and mails that they asked for. `mails_not_known` counts letters since they
-    came whose recipients are not kept any more. `provider_…`: what the provider's own lists say of
-    the address, what it was asked to change, and what it reported.
-    """
+    """Everything that is held about one reader; lists begin with the oldest. `mails_not_known`
+    counts letters whose recipients are not kept any more. `provider_…` is what the provider's lists
+    say, was asked to change, and reported."""
 
     id: int
     address: str

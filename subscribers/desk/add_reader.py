@@ -1,10 +1,5 @@
-"""
-Add one reader, as the API does.
-
-Like an import it only ever adds. A known reader stays as they are; a reader who left, bounced,
-complained or was erased is skipped. Without consent given elsewhere the new reader is pending and
-gets one mail to confirm.
-"""
+"""Add one reader, as the API does. Like an import it only ever adds; a reader who is gone is
+skipped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,11 +17,7 @@ from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 from subscribers.refusal import Refusal, refuse
 
-GONE = (
-    Subscriber.State.UNSUBSCRIBED,
-    Subscriber.State.BOUNCED,
-    Subscriber.State.COMPLAINED,
-)
+GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 
 # Not create(): a unique violation would put the address into the server's log.
 INSERT = f"""
@@ -58,12 +49,9 @@ class AddResult:
 def add_reader(
     address: str, values: Mapping[str, str], *, stated_by: str, consent: str = ""
 ) -> AddResult:
-    """
-    Add one reader, in one transaction with the consent record and the mail to confirm.
-
-    `address` and `values` are as `read_address` and `read_values` return them. `stated_by` names
-    the caller. `consent` is where and how the reader gave it; then they are confirmed.
-    """
+    """Add one reader in one transaction with the consent record and any mail to confirm.
+    `stated_by` names the caller. `consent` is where and how the reader gave it; then they are
+    confirmed."""
     key = address.lower()
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -13,11 +13,7 @@ from subscribers.suppression.manual_suppression import block, is_blocked, unbloc
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """
-    One action: confirmed on a page, done by a POST, and recorded under its name.
-
-    `applies` says whether there is anything to do; `perform` does it and says whether it did.
-    """
+    """One action, recorded under its name. `perform` says whether there was anything to do."""
 
     name: str
     label: str

@@ -1,11 +1,6 @@
-"""
-The list of readers, a page at a time, newest first, filtered by state or by a text.
-
-At a million readers a page costs a few rows of the primary key, and a search by the start of an
-address, up to its @ at least, one look into its index. Any other search reads every row, for about
-a second (40 ms at 100,000), and may take `SEARCH_S`. Counting by state takes some tenths of a
-second.
-"""
+"""The list of readers, a page at a time, newest first, filtered by state or by a text. At a million
+readers a search by the start of an address uses an index; any other reads every row, for about a
+second. Counting by state takes some tenths."""
 
 from __future__ import annotations
 
@@ -94,11 +89,8 @@ def find_suppression(chosen: ReaderFilter) -> Suppression | None:
 
 
 def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
-    """
-    The readers with the text in their address or a field.
-
-    If the text has an @ and addresses begin with it, only these are found, by an index.
-    """
+    """The readers with the text in their address or a field; by an index if addresses begin with
+    it."""
     found = Subscriber.objects.all()
     if chosen.state:
         found = found.filter(state=chosen.state)

@@ -6,11 +6,8 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """
-    Takes files of `most` bytes in all; of more it takes none and sets `is_over`.
-
-    Writes to a temporary file from the first byte, so memory stays constant.
-    """
+    """Takes files of `most` bytes in all, in temporary files; of more it takes none and sets
+    `is_over`."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

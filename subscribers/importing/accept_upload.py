@@ -27,7 +27,7 @@ _NO_COUNTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An importer's statement: whether consent was given elsewhere, where and how, and who says."""
+    """An importer's statement that consent was given elsewhere, where and how."""
 
     confirmed: bool = False
     where: str = ""
@@ -50,11 +50,8 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any
 ) -> tuple[SubscriberImport, bool]:
-    """
-    Store a file that a worker checks; return the import, and whether it is new.
-
-    Content that was refused is checked again; other known content stays as it is.
-    """
+    """Store a file that a worker checks, again if it was refused; return the import, and whether it
+    is new."""
     with transaction.atomic():
         statement = Statement(importer=importer)
         record, is_new = _get_or_create(file, content, filename, State.CHECKING, statement)
@@ -70,11 +67,7 @@ def store_for_check(
 def store_for_import(
     file: ReaderFile, content: BinaryIO, filename: str, statement: Statement
 ) -> tuple[SubscriberImport, bool]:
-    """
-    Store a file to be imported; return the import, and whether it starts by this call.
-
-    Content that was only checked is imported now; content that was refused is tried again.
-    """
+    """Store a file to be imported; return the import, and whether it starts by this call."""
     with transaction.atomic():
         record, is_new = _get_or_create(file, content, filename, State.WAITING, statement)
         if not is_new and record.state == State.REFUSED:
@@ -86,11 +79,7 @@ def store_for_import(
 def start_import(
     import_id: int, statement: Statement, *, among: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
-    """
-    Import what was checked; False if it is not in a state for that, such as after a second press.
-
-    The counts of the check are reset.
-    """
+    """Import what was checked, counted anew; False if its state is not in `among`."""
     return bool(
         SubscriberImport.objects.filter(pk=import_id, state__in=among).update(
             **_NO_COUNTS,

@@ -1,17 +1,7 @@
-"""
-Apply a chunk of rows to the list.
-
-The candidates of a chunk go into a temporary table, and the steps below take rows out of it:
-addresses that came earlier in the file, then readers whom an import does not bring back. Addresses
-of readers who are gone, as the file says, are suppressed. The rest is inserted `ON CONFLICT DO
-NOTHING`; a row that is not inserted is a known reader. The same statement adds the consent records.
-Readers without consent get a mail to confirm.
-
-A check does the same without the insert and counts there: a rollback would use up ids and leave
-dead rows. Runs in the caller's transaction, which also drops the temporary tables. No statement
-sends or fetches more at once than fits into a socket's buffer: if the process froze in the middle,
-the server would wait with its locks held.
-"""
+"""Apply a chunk of rows to the list, in the caller's transaction. A check counts without the
+insert: a rollback would use up ids and leave dead rows. No statement sends or fetches more at once
+than fits into a socket's buffer: if the process froze in the middle, the server would wait with its
+locks held."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -239,11 +229,7 @@ SLICE = 250  # rows
 
 @dataclass(frozen=True, slots=True)
 class ImportTerms:
-    """
-    What the importer states about all rows.
-
-    `detail` goes into the consent record of each new reader. A check adds none.
-    """
+    """What the importer states about all rows; `detail` is for the new readers' consent records."""
 
     import_id: int
     confirmed: bool
@@ -253,12 +239,7 @@ class ImportTerms:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """
-    The results of a chunk. `rejected` has the rejected and skipped rows in their order.
-
-    `statuses` counts the statuses of the rows; under `ADDED_PENDING` the readers who are added but
-    stay pending.
-    """
+    """The results of a chunk: counts, excluded rows by line, and the number of rows by status."""
 
     counts: Counts
     rejected: list[RejectedRow]
@@ -343,8 +324,7 @@ def _add(cursor: CursorWrapper, terms: ImportTerms) -> tuple[int, int]:
         added, pending = cursor.fetchone()
         return added, pending
     cursor.execute(
-        ADD,
-        {"confirmed": terms.confirmed, "import_id": terms.import_id, "detail": terms.detail},
+        ADD, {"confirmed": terms.confirmed, "import_id": terms.import_id, "detail": terms.detail}
     )
     added = int(cursor.rowcount)
     if asked := _in_slices(cursor, TO_BE_ASKED):
@@ -353,7 +333,6 @@ def _add(cursor: CursorWrapper, terms: ImportTerms) -> tuple[int, int]:
 
 
 def _in_slices(cursor: CursorWrapper, query: str) -> list[Any]:
-    """All rows of a query, fetched a few at a time."""
     found: list[Any] = []
     cursor.execute(f"DECLARE slices NO SCROLL CURSOR FOR {query}")
     while True:

@@ -1,4 +1,4 @@
-"""Imports in the background: the task of a worker."""
+"""The task by which a worker runs imports."""
 
 from collections.abc import Callable
 from uuid import uuid4

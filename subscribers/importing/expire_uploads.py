@@ -1,8 +1,4 @@
-"""
-Delete files that were checked and never imported.
-
-A list of people is not ours to keep once nobody wants it imported. The row of the import stays.
-"""
+"""Delete uploads that were checked and never imported. The row of the import stays."""
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -31,11 +27,8 @@ EXPIRE = f"""
 
 
 def expire_file() -> bool:
-    """
-    Delete one file that was checked more than `IMPORT_EXPIRES_DAYS` ago and not imported.
-
-    Return False if there is none. Any number of workers may run it at once.
-    """
+    """Delete one file that was checked more than `IMPORT_EXPIRES_DAYS` ago; False if there is
+    none."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute(EXPIRE, [settings.IMPORT_EXPIRES_DAYS])

@@ -1,9 +1,5 @@
-"""
-Import one file in the foreground, for the command; or try it in a dry run.
-
-The import is the same as in the background, under the same lease: its file is stored before the
-first row is applied, so a worker continues if this process is killed.
-"""
+"""Import one file in the foreground, or try it in a dry run. The file is stored before the first
+row is applied, so a worker continues if this process is killed."""
 
 import os
 import time
@@ -16,12 +12,7 @@ from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
 
-from subscribers.importing.accept_upload import (
-    ENDED,
-    Statement,
-    existing_imports,
-    store_for_import,
-)
+from subscribers.importing.accept_upload import ENDED, Statement, existing_imports, store_for_import
 from subscribers.importing.apply import ImportTerms, apply_rows, seen_addresses_of_dry_run
 from subscribers.importing.file_format.columns import Mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -29,13 +20,7 @@ from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.lease import claim_import, release
 from subscribers.importing.rejects_file import iter_rejected_rows
-from subscribers.importing.report import (
-    Counts,
-    ImportReport,
-    Progress,
-    counts_of,
-    description_of,
-)
+from subscribers.importing.report import Counts, ImportReport, Progress, counts_of, description_of
 from subscribers.importing.run import CHUNK, count_skipped, run
 from subscribers.models import RejectedRow, SubscriberImport
 
@@ -52,15 +37,11 @@ def import_file(
     on_rejected: Callable[[RejectedRow], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> ImportReport:
-    """
-    Import the readers of a CSV file; with `dry_run` report what that would do and change nothing.
-
-    `confirmed` states that they gave their consent elsewhere, and `where` says where and how;
-    without it they are `pending` and get a mail to confirm. `on_rejected` gets every row that is
-    rejected or skipped, `on_progress` is called after each chunk. The same content again creates
-    nothing and reports the first import, which continues if it was interrupted. Raises
-    `UnreadableFileError` if the file cannot be imported; then nothing changed.
-    """
+    """Import the readers of a CSV file; with `dry_run` report what that would do and change
+    nothing. `confirmed` states that they gave their consent elsewhere, and `where` says where and
+    how; without it they get a mail to confirm. Known content is reported, or continued if it was
+    interrupted. Raises `UnreadableFileError` if the file cannot be imported; then nothing
+    changed."""
     with ReaderFile(path, file_name(path), mapping) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
         is_finished = earlier is not None and earlier.state == SubscriberImport.State.FINISHED
@@ -137,7 +118,6 @@ def _report_of(
     created: bool,
     resumed: bool = False,
 ) -> ImportReport:
-    """The report of an import that has ended."""
     for row in iter_rejected_rows(record):
         on_rejected(row)
     return ImportReport(

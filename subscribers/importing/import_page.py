@@ -53,12 +53,8 @@ class ResultLine:
 
 @dataclass(frozen=True, slots=True)
 class ImportStatus:
-    """
-    The status of an import.
-
-    `gone` counts the rows whose reader must not be mailed. Of the readers who are added `pending`
-    stay pending even if their consent is stated; `ready` do not.
-    """
+    """The status of an import. `gone` counts rows whose reader must not be mailed; of the added
+    readers `pending` stay so even if consent is stated, `ready` do not."""
 
     glyph: str
     tone: str
@@ -189,10 +185,9 @@ def _skipped_note(record: SubscriberImport) -> str:
 
 def _rejected_note(record: SubscriberImport) -> str:
     below = "" if record.state in RUNNING else "see below"
-    others = {
-        State.FINISHED.value: "the others went in",
-        State.REFUSED.value: "",
-    }.get(record.state, "the others go in regardless")
+    others = {State.FINISHED.value: "the others went in", State.REFUSED.value: ""}.get(
+        record.state, "the others go in regardless"
+    )
     return "; ".join(filter(None, (below, others)))
 
 

@@ -69,12 +69,7 @@ def unused_sentence(read_as: Description) -> str:
 
 
 def statuses_sentence(statuses: Mapping[str, int]) -> str:
-    """
-    The statuses of the rows; empty if the file has none.
-
-    Such as: 1,204 subscribed; 37 unsubscribed and 2 bounced: recorded as suppressed and never
-    mailed.
-    """
+    """Such as: 1,204 subscribed; 37 unsubscribed: recorded as suppressed and never mailed."""
     words = {
         status: f"{statuses[status]:,} {meaning}"
         for status, meaning in STATUSES.items()

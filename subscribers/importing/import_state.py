@@ -10,10 +10,8 @@ REFUSED_LATELY = "1 day"
 
 @dataclass(frozen=True, slots=True)
 class OpenImports:
-    """
-    How many there are in each state that is not over, and for how long, in seconds, the one has
-    lain still that nobody works on. `refused` were refused within the last day.
-    """
+    """Unfinished imports by state, how long the oldest idle one has waited, and how many were
+    refused lately."""
 
     by_state: Mapping[str, int]
     stalled_s: float | None
@@ -21,7 +19,7 @@ class OpenImports:
 
 
 def load_open_imports(cursor: CursorWrapper) -> OpenImports:
-    """How imports stand now. One row a file that was ever imported: a table of some dozens."""
+    """Count the imports; a table of some dozens."""
     cursor.execute(
         """
         SELECT state, count(*),

@@ -1,9 +1,5 @@
-"""
-The lease of an import: claimed for a limited time, renewed by each chunk, released.
-
-A process that was silent for longer than its lease has lost it, and the guard before every chunk
-keeps it from writing. All times are from the database's clock.
-"""
+"""The lease of an import: claimed for a limited time, renewed by each chunk, released. The guard
+keeps a process that lost it from writing. All times are from the database's clock."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -61,12 +57,8 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
 
 
 def guard(cursor: CursorWrapper, lease: Lease) -> None:
-    """
-    Begin a transaction under this lease: renew it and lock the import's row.
-
-    Raises `LeaseLostError` if it has ended. The server ends the transaction with the lease, so a
-    process that freezes inside it does not keep others out.
-    """
+    """Renew the lease, lock the import's row, or raise `LeaseLostError`. The server ends the
+    transaction with the lease, so a process that freezes inside it does not keep others out."""
     cursor.execute(
         """
         UPDATE subscriber_import

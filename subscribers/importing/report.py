@@ -15,13 +15,7 @@ ADDED_PENDING = "added, pending"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """
-    The results of the rows of a file; each row counts once.
-
-    `added`: on the list now. `known`: on the list before, left as they were. `duplicates`: the
-    same address appears earlier in the file. `skipped`: that reader left, bounced or complained,
-    here or as the file says. `rejected`: no reader that can be mailed.
-    """
+    """The results of the rows of a file; each row counts once. `skipped`: that reader is gone."""
 
     added: int = 0
     known: int = 0
@@ -64,13 +58,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """
-    What an import did, or would do.
-
-    `import_id` is None for a dry run of a new file. `created` is False for a dry run, and for
-    content that came before; then all values are those of the first import. `resumed`: that import
-    had been interrupted and was completed now.
-    """
+    """What an import did, or would do; `import_id` is None for a dry run of a new file. `created`
+    is False for known content; `resumed` if that had been interrupted and was completed now."""
 
     import_id: int | None
     created: bool

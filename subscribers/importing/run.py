@@ -1,10 +1,5 @@
-"""
-Run an import from its checkpoint to its end, a chunk at a time, under a lease.
-
-Each chunk is one transaction: the guard of the lease, its rows, the counts. Their sum is the
-checkpoint: the next process reads the file again from its start and skips as many rows. Reading is
-the same every time, so an import that was killed ends with the same rows and counts.
-"""
+"""Run an import from its checkpoint to its end, a chunk at a time, under a lease. The counts are
+the checkpoint: the next process reads the file again and skips as many rows."""
 
 import logging
 from collections import Counter
@@ -24,14 +19,7 @@ from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import consent_detail
-from subscribers.importing.lease import (
-    MOST_SETBACKS,
-    Lease,
-    LeaseLostError,
-    guard,
-    release,
-    renew,
-)
+from subscribers.importing.lease import MOST_SETBACKS, Lease, LeaseLostError, guard, release, renew
 from subscribers.importing.report import Counts, Progress, counts_of
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal import Refusal
@@ -51,11 +39,7 @@ def run(
     is_stopping: Callable[[], bool] = lambda: False,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> None:
-    """
-    Run an import until it has ended, `is_stopping()`, or the lease is lost.
-
-    A file that cannot be imported is refused, which also ends it.
-    """
+    """Run an import until it has ended or is refused, `is_stopping()`, or the lease is lost."""
     with log_context.scope():
         log_context.bind(**{"import": lease.import_id})
         try:
@@ -165,11 +149,8 @@ def _finish(lease: Lease) -> None:
 
 
 def _refuse(lease: Lease, refusal: Refusal) -> None:
-    """
-    End the import with a reason. Readers of earlier chunks stay, and so does the checkpoint.
-
-    The same content again continues there.
-    """
+    """End the import with a reason. Readers of earlier chunks stay; the same content continues
+    there."""
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
         stored_file.delete(lease.import_id)

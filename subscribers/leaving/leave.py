@@ -13,12 +13,8 @@ ON_THE_LIST = (Subscriber.State.PENDING, Subscriber.State.CONFIRMED, Subscriber.
 
 
 def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail: str = "") -> bool:
-    """
-    Record that this reader leaves, by the database's clock; return True the first time.
-
-    It takes effect at once, and the provider is asked to refuse the address too. Nothing changes
-    for a reader who has left already. A complaint stays, and the wish is recorded beside it.
-    """
+    """Record that this reader leaves, and tell the provider; return True the first time. A
+    complaint stays, and the wish is recorded beside it."""
     with transaction.atomic():
         left = Subscriber.objects.filter(id=subscriber_id, unsubscribed_at=None).update(
             state=Case(

@@ -23,35 +23,22 @@ LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """
-    Tell a mail program, which says so in the body (RFC 8058), from a reader on the page.
-
-    It only goes on record, so an unreadable body keeps nobody from leaving.
-    """
+    """Tell a mail program, which says so in the body (RFC 8058), from a reader on the page. It only
+    goes on record, so an unreadable body keeps nobody from leaving."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
         said = request.POST.get("List-Unsubscribe")
-    except (
-        BadRequest,
-        MultiPartParserError,
-        SuspiciousOperation,
-        UnreadablePostError,
-        ValueError,
-    ):
+    except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError, ValueError):
         return How.LINK
     return How.ONE_CLICK if said == "One-Click" else How.LINK
 
 
 @method_decorator(csrf_exempt, name="dispatch")
 class Unsubscribe(View):
-    """
-    The page of the unsubscribe link, which is also its one-click address (RFC 8058).
-
-    GET changes nothing, because link scanners fetch it. POST unsubscribes, whatever its body: mail
-    programs post without cookies, so there is no CSRF token, and the link alone permits it.
-    Requests are not counted by network: those of many readers come from one mailbox provider.
-    """
+    """The page of the unsubscribe link, which is also its one-click address (RFC 8058). GET changes
+    nothing, because link scanners fetch it. POST needs no CSRF token: mail programs post without
+    cookies. Requests are not counted by network: many come from one mailbox provider."""
 
     http_method_names = ["get", "head", "post"]
 

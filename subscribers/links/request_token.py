@@ -1,9 +1,4 @@
-"""
-The token of a link in a mail on request.
-
-It is bound to its purpose (confirmation or record), to the reader and to the number of their
-request, and sealed (`sealed_token.py`).
-"""
+"""The token of a link in a mail on request, sealed for its purpose, reader and request number."""
 
 from struct import Struct
 from typing import NamedTuple
@@ -21,11 +16,8 @@ class Request(NamedTuple):
 
 
 def token_for(purpose: str, request: Request) -> str:
-    """
-    The token of this request for `purpose`, of at most 16 bytes, such as `confirmation`.
-
-    The same one every time. 32 characters, URL-safe.
-    """
+    """The token of this request for `purpose`, of at most 16 bytes; 32 characters, always the
+    same."""
     return seal(purpose, PAYLOAD.pack(*request))
 
 

@@ -1,15 +1,7 @@
-"""
-Sealed tokens: encrypted and authenticated numbers in our links.
-
-Nobody can read a token, make one up or use it for another purpose: each purpose has its own key.
-The construction is a synthetic IV (RFC 5297): the tag is a keyed hash of the payload, and the
-payload is XORed with a keyed hash of the tag. The hash is BLAKE2b, which takes a key (RFC 7693) and
-is the fastest at hand: a token is made for every copy of an issue.
-
-A token works as long as its key is known (`SECRET_KEY` or `SECRET_KEY_FALLBACKS`); it does not
-expire, because a letter may be opened years later. The page behind the link decides when a link
-ends.
-"""
+"""Sealed tokens: encrypted and authenticated numbers in our links. A synthetic IV (RFC 5297): the
+tag is a keyed hash of the payload, which is XORed with a keyed hash of the tag. BLAKE2b (RFC 7693)
+is the fastest hash at hand: a token is made for every copy of an issue. A token does not expire
+while its key is known; the page behind the link decides when a link ends."""
 
 import hmac
 import re
@@ -25,11 +17,7 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def seal(purpose: str, payload: bytes) -> str:
-    """
-    The token of `payload`, the same one every time; URL-safe.
-
-    `purpose` has at most 16 bytes, the payload at most 64.
-    """
+    """The URL-safe token of at most 64 bytes, always the same; `purpose` has at most 16 bytes."""
     return seal_all(purpose, [payload])[0]
 
 

@@ -1,6 +1,4 @@
-"""
-The token of an unsubscribe link: the reader's id, sealed (`sealed_token.py`).
-"""
+"""The token of an unsubscribe link: the reader's id, sealed (`sealed_token.py`)."""
 
 from collections.abc import Iterable
 

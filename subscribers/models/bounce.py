@@ -5,11 +5,7 @@ from django.db.models import Q
 
 
 class Bounce(models.Model):
-    """
-    One event of the provider's list of bounces, once, however often and by which way it is told.
-
-    `type` is the provider's own word for it (`HardBounce`, `SoftBounce`, `SpamComplaint` …).
-    """
+    """One bounce, kept once. `type` is the provider's word (`HardBounce`, `SoftBounce` …)."""
 
     id = models.BigAutoField(primary_key=True)
     provider_id = models.CharField(
@@ -37,5 +33,5 @@ class Bounce(models.Model):
                 name="a_bounce_is_kept_once",
                 fields=["provider_id"],
                 condition=Q(provider_id__isnull=False),
-            ),
+            )
         ]

@@ -36,14 +36,9 @@ class How(models.TextChoices):
 
 
 class ConsentRecord(ReaderColumns):
-    """
-    Added once, never changed; deleted only with its reader. Triggers hold that.
-
-    `network` is cut to its first 24 bits (48 of IPv6): enough to show that it was somebody, too
-    little to find them. `request` is the number of the mail that was asked for, or that a
-    confirmation answers. The reader's fields are as typed; they become the reader's own with the
-    confirmation, because anybody can type them before.
-    """
+    """Added once, never changed; deleted only with its reader. Triggers hold that. `request` is the
+    number of the mail that was asked for, or that a confirmation answers. The reader's fields are
+    as typed; the confirmation makes them the reader's own."""
 
     id = models.BigAutoField(primary_key=True)
     # Without a constraint in the database: the person is erased first, their records after them.
@@ -88,7 +83,7 @@ class ConsentRecord(ReaderColumns):
                 an_imported_consent_names_the_import=~Q(act="imported")
                 | Q(subscriber_import__isnull=False),
                 only_the_person_confirms=~Q(act="confirmed") | Q(how="link"),
-            ),
+            )
         ]
         indexes = [
             # Sign-ups of one network within the hour.

@@ -5,11 +5,7 @@ from django.db.models.functions import Now
 
 
 class ConsentWording(models.Model):
-    """
-    The sentences beside a button, kept for good: a consent record points to those of its day.
-
-    Known by the SHA-256 of the text, so that the same words are kept once.
-    """
+    """The sentences beside a button, kept once and for good; consent records point to them."""
 
     id = models.BigAutoField(primary_key=True)
     text_hash = models.BinaryField()

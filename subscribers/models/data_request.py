@@ -7,12 +7,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class DataRequest(models.Model):
-    """
-    A request that waits for a worker, usually for seconds.
-
-    The worker deletes it in the transaction of its answer. The row is the same whether somebody has
-    the address or not. It counts for its network. After five failures no worker tries it again.
-    """
+    """A request that waits for a worker; the same row whether somebody has the address or not."""
 
     id = models.BigAutoField(primary_key=True)
     email_key = models.CharField(

@@ -5,13 +5,7 @@ from django.db.models.functions import Now
 
 
 class Erasure(models.Model):
-    """
-    The keyed hash of an erased reader's address.
-
-    An import recognises the address by it and skips it. Without the key nobody can tell whose it
-    is, nor try addresses against it. It stays for good; imports look at the list first, where a
-    reader who signed up again is.
-    """
+    """The keyed hash of an erased reader's address, by which an import skips it."""
 
     id = models.BigAutoField(primary_key=True)
     address_hash = models.BinaryField(help_text="BLAKE2b of the case-folded address, keyed.")

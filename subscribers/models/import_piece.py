@@ -6,12 +6,8 @@ LONGEST_PIECE = 1024 * 1024  # bytes
 
 
 class ImportPiece(models.Model):
-    """
-    At most a megabyte of the file, in order of `number`.
-
-    The bytes lie in the database so that any worker on any machine can go on with the import.
-    They go when it has ended.
-    """
+    """At most a megabyte of the file, until the import has ended; so any machine can continue
+    it."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "number")
     subscriber_import = models.ForeignKey(

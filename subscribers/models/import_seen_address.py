@@ -6,10 +6,8 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class ImportSeenAddress(models.Model):
-    """
-    Remembered in the database, so that doubles are found also across pieces, across a worker that
-    is killed, and without memory that grows with the file. They go when the import has ended.
-    """
+    """Finds duplicates across chunks and processes, in constant memory, until the import has
+    ended."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
     subscriber_import = models.ForeignKey(

@@ -10,13 +10,8 @@ LONGEST_EXCERPT = 320
 
 
 class RejectedRow(models.Model):
-    """
-    A rejected row, or a skipped one.
-
-    Rejected: the row cannot be read or its address cannot be mailed. Skipped: this reader left,
-    bounced or complained, and an import does not bring them back. `reason` is a code of
-    `refusal_sentences.py`, `parameters` are the values of its sentence.
-    """
+    """A row that is rejected as unreadable or not mailable, or skipped because its reader is gone.
+    `reason` is a code of `refusal_sentences.py`, `parameters` are the values of its sentence."""
 
     class Result(models.TextChoices):
         """Which of the two."""
@@ -45,7 +40,5 @@ class RejectedRow(models.Model):
             models.UniqueConstraint(
                 name="a_row_is_rejected_once", fields=["subscriber_import", "line"]
             ),
-            *checks(
-                a_row_was_rejected_or_skipped=Q(result__in=["rejected", "skipped"]),
-            ),
+            *checks(a_row_was_rejected_or_skipped=Q(result__in=["rejected", "skipped"])),
         ]

@@ -14,21 +14,10 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class Subscriber(ReaderColumns):
-    """
-    A person on the list.
-
-    `email` is the address as typed with its domain in lower case and ASCII, as Postmark takes it.
-    `email_key` is its case-folded form, kept by the database; it makes a reader unique. Only
-    `confirmed` readers are mailed, and only while their address is on no suppression list.
-
-    Leaving is a reader's state and no suppression: that list is about addresses that must not be
-    mailed, whoever asks. The gravest state stays, whatever the order of events: a complaint before
-    leaving before a bounce. `unsubscribed_at` records leaving also beside a complaint.
-
-    Triggers hold the ratchet: only `opt_in`, the reader's own fresh consent, leads back to
-    `confirmed`. An address never changes, and a row goes only by erasure or as a sign-up that was
-    never confirmed.
-    """
+    """A person on the list, by the case-folded address `email_key`; `email` is as Postmark takes
+    it. Leaving is a state and no suppression: that list is about addresses, whoever asks. The
+    gravest state stays, whatever the order of events. Triggers hold that only `opt_in`, the
+    reader's own fresh consent, leads back to `confirmed`, and that an address never changes."""
 
     class State(models.TextChoices):
         """Where a reader stands."""
@@ -96,9 +85,7 @@ class Subscriber(ReaderColumns):
         indexes = [
             # Who may be forgotten soon; few, however long the list.
             models.Index(
-                name="subscriber_pending_since",
-                fields=["created_at"],
-                condition=Q(state="pending"),
+                name="subscriber_pending_since", fields=["created_at"], condition=Q(state="pending")
             )
         ]
         constraints = [

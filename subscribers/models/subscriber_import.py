@@ -23,17 +23,9 @@ class State(models.TextChoices):
 
 
 class SubscriberImport(models.Model):
-    """
-    One file, known by the SHA-256 of its content and how its columns are read, not by its name.
-
-    With `confirmed` the importer states that these readers gave their consent elsewhere, with
-    `statement` where and how. It is the reason why they are mailed without having confirmed here,
-    so an import that brought readers cannot be deleted.
-
-    Rows are taken in chunks, each in one transaction that also moves the counts: `rows` is the
-    checkpoint. `owner`, `epoch` and `lease_until` are a lease like a batch's. A file that was
-    checked and never imported expires: its content goes, its row stays.
-    """
+    """One file, known by the SHA-256 of its content and how its columns are read. With `confirmed`
+    the importer states consent elsewhere, which is why its readers may be mailed; so it cannot be
+    deleted. `rows` is the checkpoint; `owner`, `epoch` and `lease_until` are a lease."""
 
     State = State
 

@@ -11,16 +11,8 @@ LONGEST_ADDRESS = 254
 
 
 class Suppression(models.Model):
-    """
-    One address that is not mailed, whoever it belongs to.
-
-    The provider reported a bounce, a complaint or an unsubscribe, an operator blocked the address,
-    or another product's export says that its owner is gone. Leaving on our own page is a reader's
-    state instead (see `Subscriber`). No import removes a row.
-
-    Addresses are ASCII and compared byte by byte (collation C), so an operating system's new
-    collations cannot break the unique index.
-    """
+    """One address that is not mailed, whoever it belongs to. No import removes a row. Compared byte
+    by byte (collation C), so an operating system's new collations cannot break the index."""
 
     class Reason(models.TextChoices):
         """Why the address is suppressed."""

@@ -1,10 +1,5 @@
-"""
-Confirming: how a visitor becomes a reader by their own consent.
-
-A link in a mail leads to one button, and pressing it is the consent. The link names the reader and
-which of their requests it answers. A reader who has gone since that request has to ask anew; a
-trigger holds the same (`migrations/subscribers/0002_rules_of_consent.py`).
-"""
+"""Confirming: how a visitor becomes a reader by their own consent. A reader who has gone since
+their request has to ask anew; a trigger holds the same."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,11 +44,7 @@ def load_link(token: str) -> ConfirmationLink | None:
 
 
 def confirm(token: str, *, network: str, wording: str) -> ConfirmationLink | None:
-    """
-    Confirm, once, and return the link as it is then; None if we never gave it out.
-
-    `DONE`: they are a reader, by this press or an earlier one. `STALE`: nothing was changed.
-    """
+    """Confirm, once, and return the link as it is then; None if we never gave it out."""
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
@@ -74,12 +65,8 @@ def link_state(
     asked: ConsentRecord | None,
     last_confirmed: int | None,
 ) -> LinkState:
-    """
-    Decide what the link of this request does. Pure.
-
-    `asked` is the record by which the mail was asked for, `last_confirmed` the number of the
-    latest request that was confirmed.
-    """
+    """Decide what the link of this request does. Pure. `asked` is the record by which the mail was
+    asked for, `last_confirmed` the number of the latest request that was confirmed."""
     is_answered = last_confirmed is not None and request <= last_confirmed
     if is_answered or asked is None:
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE

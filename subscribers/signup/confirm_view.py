@@ -1,10 +1,5 @@
-"""
-The page behind the link in a mail that asks for confirmation.
-
-GET changes nothing, because link scanners fetch it. POST confirms, and needs the token of the form
-(CSRF) beside that of the link: nobody is confirmed by a page of another site. Any browser that
-keeps a cookie can press the button, with scripts or without.
-"""
+"""The page behind the link in a mail that asks for confirmation. GET changes nothing, because link
+scanners fetch it. POST needs the CSRF token too: no other site's page confirms anybody."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

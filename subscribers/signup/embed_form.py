@@ -8,11 +8,7 @@ from delivery.reader_fields import READER_FIELDS
 
 
 def embed_form_html(site_url: str) -> str:
-    """
-    A form without scripts and style, which takes the look of its page and leads to ours.
-
-    The controls are those that `signup_form.prefilled_form` reads.
-    """
+    """A form without scripts and style; its controls are those that `prefilled_form` reads."""
     url = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
     fields = "".join(
         f'  <label>{field.label} <input name="{field.name}" autocomplete="{field.autocomplete}">'

@@ -1,9 +1,4 @@
-"""
-Delete sign-ups that were never confirmed.
-
-Their owners may know nothing of them, so the addresses are not ours to keep. The same holds for
-imported readers who were asked and did not answer.
-"""
+"""Delete sign-ups, and imported readers who were asked, that were never confirmed."""
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -35,12 +30,7 @@ FORGET = """
 
 
 def expire_pending(at_once: int = AT_ONCE) -> int:
-    """
-    Delete up to `at_once` readers who never confirmed, with all that is recorded about them.
-
-    Those are readers whose last request is older than `PENDING_EXPIRES_DAYS`. Return how many. Any
-    number of workers may run it at once.
-    """
+    """Delete up to `at_once` readers whose last request is older than `PENDING_EXPIRES_DAYS`."""
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")

@@ -1,8 +1,4 @@
-"""
-Signing up: the request, its consent record and the confirmation mail in one transaction.
-
-Nothing that the caller learns depends on whose address it is or what became of them before.
-"""
+"""Sign up. Nothing that the caller learns depends on whose address it is or what became of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,12 +35,8 @@ class SignUp:
 
 
 def sign_up(request: SignUp) -> int:
-    """
-    Store the request, queue its confirmation mail and return 0.
-
-    If too many came from the same network within the hour, do nothing and return the seconds to
-    wait. Raises nothing that depends on the address.
-    """
+    """Store the request, queue its confirmation mail and return 0, or the seconds that the network
+    must wait."""
     with transaction.atomic():
         wait = seconds_until_turn(request.network, request.suspicious)
         if wait:

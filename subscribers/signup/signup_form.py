@@ -1,9 +1,4 @@
-"""
-The sign-up form: an address and the reader's fields.
-
-Two controls catch programs that fill in forms: a field that no reader sees, and the signed time at
-which the form was shown.
-"""
+"""The sign-up form. A hidden field and the signed time at which it was shown catch programs."""
 
 from typing import Any
 
@@ -60,11 +55,7 @@ class _ReaderValueField(_TextField):
 
 
 class SignUpForm(forms.Form):
-    """
-    What a visitor typed. `cleaned_data` has the address as `email` and the reader's fields.
-
-    Bound data is of a POST; `prefilled_form` makes an unbound form with values.
-    """
+    """What a visitor typed; `cleaned_data` has the address as `email` and the reader's fields."""
 
     email = _AddressField(label="Email address")
 
@@ -90,11 +81,7 @@ class SignUpForm(forms.Form):
         return {name: self.cleaned_data[name] for name in FIELD_NAMES}
 
     def seconds_filling_in(self, now: float) -> float | None:
-        """
-        Seconds since the form was shown; None if it does not say, 0 if the time is not ours.
-
-        `now` is in seconds, by the clock that `sign_time` was given.
-        """
+        """Seconds since the form was shown; None if it does not say, 0 if the time is not ours."""
         if "shown" not in self.data:
             return None
         try:

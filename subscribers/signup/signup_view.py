@@ -1,8 +1,4 @@
-"""
-The sign-up page. The response is the same whoever the address belongs to.
-
-A form with a mistake is shown again with the visitor's own text.
-"""
+"""The sign-up page. The response is the same whoever the address belongs to."""
 
 import time
 from typing import Any
@@ -53,13 +49,9 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def embedded(request: HttpRequest) -> HttpResponse:
-    """
-    Take forms without a CSRF token: from other sites, and from pages that caches keep.
-
-    A form on our own pages signs up: the browser sends its `Origin`, which no other site can forge.
-    Any other form changes nothing and shows ours, filled in. So no page signs up a visitor who
-    only looked at it, and the button that counts is pressed beside our own words.
-    """
+    """Take forms without a CSRF token: from other sites, and from pages that caches keep. A form on
+    our own pages signs up: no other site can forge its `Origin`. Any other form changes nothing and
+    shows ours, filled in, so nobody is signed up by only looking at a page."""
     if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
         return subscriptions(request)
     if request.method != "POST":

@@ -1,10 +1,6 @@
-"""
-Apply what the provider reported about an address: the reader's state, suppression and consent.
-
-Events come twice and in any order; the rows in the end are the same. So the gravest state and
-reason stay, the earliest time counts, and each bounce and act is kept once. An event older than the
-reader's own opt-in no longer counts.
-"""
+"""Apply what the provider reported about an address: the reader's state, suppression and consent.
+Events come twice and in any order: the gravest state and reason and the earliest time stay. An
+event older than the reader's own opt-in no longer counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,11 +53,8 @@ class _Reader:
 
 
 def apply_events(events: Sequence[ProviderEvent]) -> None:
-    """
-    Apply events in the caller's transaction.
-
-    Delivery events and reactivations change nothing: no reader comes back by them.
-    """
+    """Apply events in the caller's transaction. No delivery or reactivation brings a reader
+    back."""
     with connection.cursor() as cursor:
         for event in events:
             if isinstance(event, Bounced | Suppressed):
@@ -69,11 +62,8 @@ def apply_events(events: Sequence[ProviderEvent]) -> None:
 
 
 def reported_reasons(reader: Subscriber) -> list[Reason]:
-    """
-    Why the provider or an import suppresses this reader, since their last opt-in.
-
-    The log of consent has it even if the suppression list shows an operator's block in its place.
-    """
+    """Why the provider or an import suppresses this reader, since their last opt-in. The log of
+    consent has it even if the suppression list shows an operator's block in its place."""
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
@@ -183,10 +173,8 @@ def _record_act(
 
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
-    """
-    Suppress the address. The graver of two reasons stays; a lifted one counts again only for what
-    came after. An operator's unblocking lifts nothing that others reported.
-    """
+    """Suppress the address by the graver of two reasons; a lifted one counts again only for later
+    events. An operator's unblocking lifts nothing that others reported."""
     cursor.execute(
         """
         INSERT INTO suppression AS held (address_key, reason, origin, at)
@@ -240,12 +228,8 @@ def _keep_bounce(cursor: CursorWrapper, reader: _Reader, event: Bounced) -> None
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datetime | None:
-    """
-    When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or None.
-
-    Computed over all its bounces, whatever their order: more of them never make it later. A copy
-    counts once; bounces before the last opt-in do not.
-    """
+    """When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or None.
+    Computed over all its bounces since the last opt-in, whatever their order."""
     cursor.execute(
         """
         WITH soft AS (

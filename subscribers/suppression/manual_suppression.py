@@ -1,9 +1,5 @@
-"""
-Blocking an address by hand, and unblocking it.
-
-The owner's opt-in does not lift an operator's block. Unblocking ends the block and nothing else:
-what the provider or an import reported before it or since keeps the address suppressed.
-"""
+"""Blocking an address by hand, and unblocking it. The owner's opt-in does not lift a block. What
+the provider or an import reported before or since keeps the address suppressed."""
 
 from django.db import connection, transaction
 from django.db.models.functions import Now

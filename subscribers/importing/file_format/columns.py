@@ -1,10 +1,5 @@
-"""
-Find the columns of the address, of the reader's fields and of the status.
-
-The header names them, in many languages and spellings. If it names several columns of addresses, or
-there is no header, the sample decides: the column with the most addresses. Without a header the
-column with the most different words is the name. A mapping by hand comes first.
-"""
+"""Find the columns of the address, of the reader's fields and of the status: as mapped by hand, or
+by the words of the header, or by the values in a sample of rows."""
 
 import re
 import unicodedata
@@ -36,11 +31,8 @@ MAPPED_TO = (EMAIL, *FIELD_NAMES, STATUS)
 
 
 class Layout(NamedTuple):
-    """
-    The columns of a file, counted from 0; `header_line` is 0 without a header.
-
-    `fields` has the columns that make up each of `READER_FIELDS`.
-    """
+    """The columns of a file, counted from 0, in `fields` by reader field; `header_line` is 0
+    without one."""
 
     header_line: int
     header: list[str]
@@ -59,8 +51,6 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """The first rows below the header."""
-
     rows: list[list[str]]
 
     def values(self, column: int) -> list[str]:
@@ -80,11 +70,7 @@ def looks_like_address(text: str) -> bool:
 
 
 def read_mapping(options: Sequence[str]) -> Mapping:
-    """
-    Read a mapping that is written as COLUMN=FIELD, and put it into a canonical order.
-
-    Columns of one field keep their order. Raises `UnreadableFileError`.
-    """
+    """Read a mapping written as COLUMN=FIELD, ordered by field. Raises `UnreadableFileError`."""
     mapping: dict[str, str] = {}
     for option in options:
         column, equals, field = option.rpartition("=")
@@ -102,11 +88,8 @@ def read_mapping(options: Sequence[str]) -> Mapping:
 def layout_of(
     records: Sequence[Record], mapping: Mapping = (), filename: str = ""
 ) -> Layout | None:
-    """
-    The layout of a file that begins with these rows; None if no column of addresses can be found.
-
-    Raises `UnreadableFileError` if `mapping` names a column that the file does not have.
-    """
+    """Return the layout of a file that begins with these rows; None without a column of addresses.
+    Raises `UnreadableFileError` if `mapping` names a column that the file does not have."""
     at = _header_at(records, mapping)
     header = records[at][1] if at is not None else []
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
@@ -177,11 +160,8 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
 
 
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
-    """
-    Which of the rows is the header: the one with the most known words. Above it there is no
-    address, except in a title of one field. Unless it is the first row, it names a column of
-    addresses or statuses for sure. A row with all columns of the mapping goes first.
-    """
+    """The row with the most known header words. Above it there is no address, except in a title.
+    Unless it is the first row, it names a column of addresses or statuses for sure."""
     named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
     found: list[tuple[int, bool, int]] = []
     for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):

@@ -18,10 +18,7 @@ def stated_in(first_line: str) -> str | None:
 
 
 def delimiter_of(sample: Sequence[str]) -> str:
-    """
-    The delimiter that finds the most in these lines: addresses that fill a field, and known header
-    words in the first rows. A comma if none does.
-    """
+    """The delimiter that finds the most addresses and known header words in these lines."""
 
     def score(delimiter: str) -> int:
         rows = [row[1] for row in records(iter(sample), delimiter) if not isinstance(row, BadRow)]

@@ -17,14 +17,8 @@ _MOST_UNUSED = 12  # columns named; a file may have thousands
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """
-    How a file is read, as JSON stores it. Columns are named by their header, or else by number.
-
-    `delimiter`: semicolons, or one column. `line_ends`: CRLF, LF, CR or several of them; empty for
-    a single line. `field_columns`: those that make up each of the reader's fields. `examples`: the
-    first row and a few with accents, as address and name. `doubt`: a code if letters may come out
-    wrong. `product`: whose export it is; `hidden`: a code for what such a file does not show.
-    """
+    """How a file is read, as JSON stores it; columns by header or number. `doubt` and `hidden` are
+    codes."""
 
     encoding: str = ""
     delimiter: str = ""

@@ -1,11 +1,6 @@
-"""
-Detect the encoding of a file.
-
-A byte order mark settles it. Without one, UTF-16 shows by its zero bytes, because addresses are
-ASCII. Everything else is UTF-8 or Windows-1252: the whole file is read, because the first accent
-may be far down. Valid UTF-8 is hardly ever anything else, and a few broken characters cost only
-their own rows.
-"""
+"""Detect the encoding of a file: UTF-16 by a mark or by its zero bytes, else UTF-8 or Windows-1252.
+All of it is read: the first accent may be far down, and a few broken characters cost only their
+rows."""
 
 import codecs
 from operator import itemgetter
@@ -61,7 +56,7 @@ class EncodingDetector:
         self._not_in_windows_1252 = False
 
     def feed(self, piece: bytes) -> None:
-        """The next piece of the file; the first one has the start of it, some thousand bytes."""
+        """Take the next piece of the file; the first one has at least some thousand bytes."""
         if not self._started:
             self._started = True
             self._settled = _by_mark(piece) or _by_zeros(piece)
@@ -93,10 +88,8 @@ def _by_mark(start: bytes) -> Encoding | None:
 
 
 def _by_zeros(start: bytes) -> Encoding | None:
-    """
-    UTF-16, if enough pairs of bytes are an ASCII character in it. Of the two orders that with more
-    @-signs, because some ideographs are ASCII characters when they are read the wrong way round.
-    """
+    """UTF-16 if enough pairs of bytes are an ASCII character in it. Of the two orders the one with
+    more @-signs: some ideographs are ASCII characters when read the wrong way round."""
     even, odd = start[0:_START:2], start[1:_START:2]
     found = []
     for characters, zeros, encoding in ((even, odd, UTF_16_LE), (odd, even, UTF_16_BE)):

@@ -1,8 +1,5 @@
-"""
-From bytes to lines that end in CRLF, LF or CR, even mixed in one file.
-
-Memory is bounded: of a line that is too long only the start is kept.
-"""
+"""From bytes to lines that end in CRLF, LF or CR. Of a line that is too long only the start is
+kept."""
 
 import hashlib
 import io
@@ -17,11 +14,8 @@ _CUT = LONGEST_LINE + 1
 
 
 class HashingReader(io.RawIOBase):
-    """
-    Reads a file from its start, whoever else reads it, and counts and hashes what it returns.
-
-    Closing it leaves the file open.
-    """
+    """Reads a file from its start, whoever else reads it, counts and hashes; closing leaves the
+    file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -48,12 +42,8 @@ class HashingReader(io.RawIOBase):
 
 
 def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
-    """
-    The lines with their line ends, the mark at the start of the file left out.
-
-    A line of more than `LONGEST_LINE` characters comes as its first `LONGEST_LINE + 1`. Bytes that
-    are no character come as `encoding.UNDECODABLE`.
-    """
+    """The lines with their ends; of a long one `LONGEST_LINE + 1` characters. Invalid bytes become
+    `encoding.UNDECODABLE`."""
     text = io.TextIOWrapper(
         io.BufferedReader(file, _PIECE),
         encoding=encoding.codec,

@@ -1,10 +1,5 @@
-"""
-From a file to rows.
-
-How a file is written is found out from its bytes alone, so the same file always gives the same rows
-in the same order. A row that cannot be read becomes a `BadRow`; a file that is no list raises
-`UnreadableFileError`. Memory is constant: lines, rows and fields are bounded.
-"""
+"""From a file to rows. The same file always gives the same rows in the same order, in constant
+memory."""
 
 from __future__ import annotations
 
@@ -50,12 +45,7 @@ _SHOWN = 60  # characters of a file that is refused
 
 
 class Row(NamedTuple):
-    """
-    What the file says about one reader, not validated yet.
-
-    `line`: where it starts, from 1. `values`: of `READER_FIELDS`. `status`: None if the file has
-    none.
-    """
+    """What the file says about one reader, not validated yet. `line` counts from 1."""
 
     line: int
     email: str
@@ -64,13 +54,8 @@ class Row(NamedTuple):
 
 
 class ReaderFile:
-    """
-    A file of readers: a path, or a seekable binary file such as an upload, which stays open.
-
-    `filename` matters where a product puts the status into it. As a context manager it has
-    `content_hash`, `import_hash`, `size` and `description`; `rows()` can be read again and again,
-    and `bytes_read` says how far that is. Raises `UnreadableFileError` if it cannot be imported.
-    """
+    """A file of readers: a path, or a seekable binary file such as an upload, which stays open. Use
+    it as a context manager. Raises `UnreadableFileError` if it cannot be imported."""
 
     def __init__(self, source: Path | BinaryIO, filename: str = "", mapping: Mapping = ()) -> None:
         self.source = source
@@ -98,9 +83,7 @@ class ReaderFile:
 
     @property
     def import_hash(self) -> bytes:
-        """
-        The identity of an import: the content, and how its columns and statuses are read.
-        """
+        """The identity of an import: the content, and how its columns and statuses are read."""
         status = self._layout.status
         if not self.mapping and status is None:
             return self.content_hash
@@ -116,11 +99,8 @@ class ReaderFile:
         return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
-        """
-        The rows in the order of the file, without the header and without blank rows.
-
-        Raises `UnreadableFileError` at the end if the file changed since it was opened.
-        """
+        """The rows in the order of the file. Raises `UnreadableFileError` at the end if the file
+        changed."""
         reader = self._reading = HashingReader(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
@@ -157,7 +137,6 @@ class ReaderFile:
             raise UnreadableFileError("file_changed")
 
     def _read_once(self) -> None:
-        """Read all of it once, for its hash, its size and its encoding."""
         digest, detector, size = hashlib.sha256(), EncodingDetector(), 0
         self._file.seek(0)
         while piece := self._file.read(_PIECE):

@@ -1,10 +1,5 @@
-"""
-From lines to the fields of each row.
-
-A row that cannot be read becomes a `BadRow`. A quotation mark that is never closed would swallow
-all rows after it, so a row may span a few lines only: if it does not end in time, its first line is
-bad and reading starts again at the next line.
-"""
+"""From lines to the fields of each row. A row may span a few lines only: a quotation mark that is
+never closed would swallow all rows after it."""
 
 import csv
 from collections import deque
@@ -29,11 +24,7 @@ class BadRow:
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
-    """
-    Each row as the number of its first line, from 1, and its fields; blank lines are no rows.
-
-    Most lines hold no quotation mark and are only split, which is what makes reading fast.
-    """
+    """Each row as the number of its first line, from 1, and its fields; blank lines are no rows."""
     put_back: deque[str] = deque()
     number = 0
     while line := put_back.popleft() if put_back else next(lines, ""):
@@ -69,7 +60,7 @@ class _OtherRowsInsideError(csv.Error):
 def _quoted(
     row: list[str], put_back: deque[str], lines: Iterator[str], delimiter: str
 ) -> list[str]:
-    """The fields of the row that starts with `row`, to which the lines it goes on to are added."""
+    """The fields of the row that starts with `row`, to which its further lines are added."""
 
     def wanted() -> Iterator[str]:
         yield row[0]

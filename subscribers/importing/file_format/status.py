@@ -1,10 +1,5 @@
-"""
-The status of each row of a file: subscribed, unconfirmed or gone. Pure.
-
-Seven products are recognised by their header; in other files a column by its name. The gravest
-status of a row counts. Silence is not consent: a row without a status in such a file is
-unconfirmed.
-"""
+"""The status of each row: by the export of a known product, or by a column's name. Pure. The
+gravest status counts. Silence is not consent: without a status the row is unconfirmed."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -41,11 +36,7 @@ Words = Mapping[str, Verdict]
 
 
 class RowStatus(NamedTuple):
-    """
-    A row's status. `left_at`: when the reader left, in UTC, if the file has a date.
-
-    A date that cannot be read is later than any confirmation.
-    """
+    """A row's status, and when the reader left, in UTC; an unreadable date counts as the latest."""
 
     status: Status
     left_at: datetime | None = None
@@ -95,8 +86,6 @@ _BUTTONDOWN: Words = {
 
 
 class _Product(NamedTuple):
-    """Its name, the words of its status column, and what a row says without any status."""
-
     name: str
     words: Words = _KNOWN
     silence: Verdict = Status.UNCONFIRMED
@@ -111,8 +100,7 @@ _GHOST = _Product("Ghost members", hidden="ghost")
 _BUTTONDOWN_FILE = _Product("Buttondown subscribers", _BUTTONDOWN)
 _BEEHIIV = _Product("Beehiiv subscribers", {**_KNOWN, "inactive": Status.UNSUBSCRIBED})
 _KIT = _Product(
-    "Kit subscribers",
-    {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED},
+    "Kit subscribers", {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED}
 )
 _LISTMONK = _Product("listmonk subscribers", hidden="listmonk")
 
@@ -336,12 +324,8 @@ def rule_of(
     mapped: Collection[int] = (),
     taken: Collection[int] = (),
 ) -> StatusRule | None:
-    """
-    How a file with this header says the status of its rows; None if it says none.
-
-    `values` gives the first values of a column. `mapped` columns hold the status because the
-    importer says so; `taken` columns hold something else.
-    """
+    """How a file with this header says the status of its rows; None if it says none. `values` gives
+    the first values of a column; `mapped` columns hold statuses, `taken` ones something else."""
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)
     if product is _NO_PRODUCT and {"emailaddress", "type"} <= set(named):

@@ -1,4 +1,4 @@
-"""Whether a row names a reader who can be mailed. Pure: it does not know who is on the list."""
+"""Whether a row names a reader who can be mailed. Pure."""
 
 import re
 from typing import NamedTuple
