@@ -1,5 +1,1 @@
-"""
-API calls about issues: publish, status, actions, deliveries, receipt.
-
-Calls translate between JSON and functions; they run no SQL and decide nothing about an edition.
-"""
+"""API calls about issues. They run no SQL and decide nothing about an edition."""

@@ -68,9 +68,7 @@ AFTER = Query(
     summary="List issues",
 )
 def list_issues(
-    request: HttpRequest,
-    limit: DecimalInt = LIMIT,
-    before: DecimalInt = BEFORE,
+    request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> IssuePage:
     """Lists issues by their newest versions, newest first, with their status."""
     editions, following = newest_before(before, most=limit)
@@ -176,14 +174,9 @@ def issue_receipt(
     openapi_extra=KEY_PARAMETER,
 )
 def act_on_issue(
-    request: HttpRequest,
-    issue: uuid.UUID,
-    action: ActionName,
-    version: DecimalInt = THE_VERSION,
+    request: HttpRequest, issue: uuid.UUID, action: ActionName, version: DecimalInt = THE_VERSION
 ) -> HttpResponse:
-    """
-    Does an action of `./homing edition` to a version; answers what was done.
-    """
+    """Does an action of `./homing edition` to a version; answers what was done."""
     edition = edition_named(issue, version)
     caller = get_caller(request)
     if not ACTIONS[action].is_open_to(caller.user.has_perm):

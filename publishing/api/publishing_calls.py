@@ -99,9 +99,7 @@ def reschedule_issue(
     content: Body[NewTime],
     version: DecimalInt = THE_VERSION,
 ) -> HttpResponse:
-    """
-    Gives a scheduled issue another time, before it is due; answers with its status.
-    """
+    """Gives a scheduled issue another time, before it is due; answers with its status."""
     edition, author = edition_named(issue, version), get_caller(request).id
 
     def check(_: str) -> None:

@@ -1,9 +1,4 @@
-"""
-The second person's approval of a draft, where publishing needs one.
-
-An approval is kept with the hash of the content and its readers, so any edit invalidates it. It
-counts as long as its giver may publish.
-"""
+"""The second person's approval of a draft. An edit invalidates it, by its hash."""
 
 import hashlib
 import uuid
@@ -53,22 +48,14 @@ def needs_approval() -> bool:
 
 
 def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
-    """
-    Return the hash of a draft's content and readers, 32 bytes.
-
-    `content`, here and below, is the draft's if the caller has built it: that takes a while.
-    """
+    """Return the hash of a draft's content (`content` if it is built) and readers, 32 bytes."""
     content = content or build_content(content_of_draft(draft))
     target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
     return hashlib.sha256(content.sha256 + target.encode()).digest()
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
-    """
-    Approve a draft as it was seen: `seen` is its `approval_hash`.
-
-    Approving again changes nothing. Raises `CannotApproveError`.
-    """
+    """Approve a draft as `seen`, its `approval_hash`. Raises `CannotApproveError`."""
     if not may(by, PUBLISH):
         raise CannotApproveError("Approving takes the permission to publish.")
     with transaction.atomic():

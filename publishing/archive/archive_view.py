@@ -49,12 +49,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def cached_page(view: View[P]) -> View[P]:
-    """
-    Let caches keep a page for a minute and revalidate it by its `ETag`.
-
-    A time would not do: removing an issue from a list leaves an older time behind. A view may set
-    its own `Cache-Control`.
-    """
+    """Let caches keep a page for a minute and revalidate it by its `ETag`; set the policy."""
     conditional = conditional_page(view)
 
     @require_safe

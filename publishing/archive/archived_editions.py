@@ -1,9 +1,4 @@
-"""
-Which editions the public may read.
-
-An edition is public once its hold has ended and, if scheduled, once it has started. A cancelled one
-is public only if it reached somebody, whose mail links to it. An issue's newest edition is shown.
-"""
+"""Which editions the public may read: started, hold over, and not cancelled before any copy."""
 
 from __future__ import annotations
 
@@ -82,11 +77,7 @@ def listed_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:
 
 
 def published_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:
-    """
-    Return the newest public edition of every issue, in the order of the issues' first publication.
-
-    Each is annotated with `first_public_at` and `is_correction`.
-    """
+    """Return every issue's newest public edition, in the order of first publication, annotated."""
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]

@@ -60,7 +60,6 @@ def composer_stats(
 
 
 def _hints(draft: DraftContent, content: Content) -> dict[str, list[Hint]]:
-    """Return the problems by field. An empty field has none yet."""
     texts = {
         "title": draft.title,
         "preheader": draft.preheader,

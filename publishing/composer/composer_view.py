@@ -1,9 +1,4 @@
-"""
-The composer: write drafts.
-
-Every POST saves first, and then does what its button says. A browser is redirected (303); the
-page's script asks for JSON.
-"""
+"""The composer: every POST saves a draft first, and then does what its button says."""
 
 import uuid
 from dataclasses import replace
@@ -72,12 +67,7 @@ OTHER_WRITER = "Somebody else is signed in by now. Nothing was saved under their
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def write(request: HttpRequest) -> HttpResponse:
-    """
-    Show a fresh composer; nothing is stored before its first save.
-
-    For a named issue, show the open draft of its next version, or its newest words in a fresh form.
-    POST creates that draft at once.
-    """
+    """Show a fresh composer, or the draft of a named issue; POST begins that draft."""
     named = request.POST.get("issue") or request.GET.get("issue")
     if not named:
         return composer_page(request, EMPTY)
@@ -183,11 +173,7 @@ def composer_page(
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """
-    Render the composer with these words.
-
-    `preview` is the address that renders them, up to the name of the part; a draft has its own.
-    """
+    """Render the composer; `preview` is the address that renders the words, without its part."""
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
@@ -360,11 +346,7 @@ def _refused(
 
 
 def _is_of_other_writer(request: HttpRequest) -> bool:
-    """
-    Whether a page's script saves the words of an author who was signed in before.
-
-    An author who presses a button knows whose words they save; a script does not.
-    """
+    """Whether a script saves the words of an author who was signed in before."""
     writer = read_writer(request.POST.get(WRITER_FIELD, ""))
     return wants_json(request) and writer is not None and writer != author_of(request)
 

@@ -1,8 +1,4 @@
-"""
-Previews of a letter, in responses with a policy of their own (docs/decisions/0020).
-
-Nothing in a preview runs or posts, and nothing but images is fetched.
-"""
+"""Previews of a letter, with a policy that runs and posts nothing (docs/decisions/0020)."""
 
 import re
 import uuid

@@ -1,8 +1,4 @@
-"""
-The words of a draft, and the content of an edition that they make. Pure.
-
-Markdown becomes HTML here, once: preview, test, archive and mail use the same content.
-"""
+"""The words of a draft, and the content that preview, test, archive and mail make of them. Pure."""
 
 from dataclasses import dataclass
 

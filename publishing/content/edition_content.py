@@ -18,11 +18,7 @@ LONGEST_PART = 1_000_000
 
 
 def remove_invisible(text: str) -> str:
-    """
-    Return the words with LF line ends and without characters that XML cannot hold.
-
-    NUL stays, to be reported: it shows that a file is not UTF-8 text.
-    """
+    """Return text with LF line ends and only XML characters. NUL stays, to be reported."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "\x00".join(map(only_xml_characters, lines.split("\x00")))
 

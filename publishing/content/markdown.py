@@ -1,8 +1,4 @@
-"""
-Render Markdown as the HTML of a letter. Pure.
-
-CommonMark with tables and strikethrough. Merge fields stay as they are, also in code and addresses.
-"""
+"""Render Markdown as the HTML of a letter: CommonMark, tables, strikethrough. Pure."""
 
 from collections.abc import Iterable
 
@@ -50,7 +46,6 @@ def _is_safe_address(address: str) -> bool:
 
 
 def _mark_up_cell(token: Token) -> None:
-    """Give header cells a scope, and right-aligned cells the class for figures."""
     align = str(token.attrs.pop("style", ""))
     if token.type == "th_open":
         token.attrs["scope"] = "col"

@@ -1,8 +1,4 @@
-"""
-Render a letter for the public archive: without merge fields, and sanitised.
-
-On our own site an author's HTML would run with the rights of the site.
-"""
+"""Render a letter for the archive, sanitised: it must not run with the rights of our site."""
 
 import re
 from dataclasses import dataclass
@@ -61,12 +57,7 @@ class PublicIssue:
 def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, archive_url: str
 ) -> PublicIssue:
-    """
-    Render a letter for no reader in particular: fields become their fallbacks.
-
-    A letter without HTML is shown in paragraphs, its addresses as links. `leave_url` leads to the
-    page that mails an unsubscribe link.
-    """
+    """Render a letter with fields as their fallbacks; text alone becomes paragraphs with links."""
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = FieldTemplate(html, html=True).fill(values)
@@ -92,11 +83,7 @@ def first_image(body: str, site_url: str) -> str:
 
 
 def sanitise_html(html: str) -> str:
-    """
-    Return HTML without scripts, styles, forms and frames.
-
-    Characters that a feed cannot hold are removed, also as entities (`&#11;`).
-    """
+    """Return HTML without scripts, styles, forms, frames and characters that a feed cannot hold."""
     # Normalise first: parsing elements that nest without bound takes quadratic time.
     clean = _clean(normalise(html))
     legal = only_xml_characters(clean)

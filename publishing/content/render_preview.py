@@ -1,8 +1,4 @@
-"""
-Render a letter as one reader will get it, through the code that sends.
-
-Its unsubscribe link has a token that belongs to no reader.
-"""
+"""Render a letter as one reader will get it, through the code that sends."""
 
 import uuid
 from collections.abc import Sequence

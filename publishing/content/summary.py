@@ -19,12 +19,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 
 def summarise(html_content: str, text_content: str, preheader: str = "") -> str:
-    """
-    Return the preheader, or the first paragraph that is more than a greeting, as plain text.
-
-    At most `LONGEST` characters, up to the end of a sentence if possible. The beginnings of the
-    parts are enough.
-    """
+    """Return the preheader or first real paragraph as plain text, at most `LONGEST` characters."""
     own = " ".join(FieldTemplate(preheader, html=False).fill({}).split())
     if own:
         return own

@@ -1,9 +1,4 @@
-"""
-Make the text part of a letter from its HTML. Pure, and linear in its length.
-
-It has every word, the addresses of links, and the shape of lists, quotes and tables. A paragraph is
-one line: mail programs wrap it.
-"""
+"""Make the text part of a letter from its HTML. Pure, and linear in its length."""
 
 import re
 from dataclasses import dataclass, field
@@ -65,12 +60,7 @@ def html_to_text(html: str) -> str:
 
 
 def _keep_shaping_tag(tag: re.Match[str]) -> str:
-    """
-    Return the tag if it shapes the text; the words within others stay.
-
-    nh3 would drop the words within SVG or MathML. Comments match whole, because an unclosed quote
-    in one would reach into the words after it.
-    """
+    """Keep a tag that shapes the text. nh3 would drop the words within SVG or MathML."""
     return tag[0] if tag[1] in _SHAPING else ""
 
 
@@ -141,8 +131,6 @@ class _List:
 
 
 class _Writer:
-    """Collect the text of well-formed HTML in one pass."""
-
     def __init__(self, placeholders: FieldPlaceholders) -> None:
         self._placeholders = placeholders
         self._pages = [_Page()]
@@ -170,7 +158,6 @@ class _Writer:
             self._tag_begins(tag, parse_attributes(rest) if rest else {})
 
     def _block_ends(self) -> None:
-        """End the paragraph that was read since the last block, if any."""
         self._blocks += 1
         if self._words == [[]]:
             return

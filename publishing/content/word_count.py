@@ -1,8 +1,4 @@
-"""
-Count the words of a text. Pure.
-
-A merge field counts as one word. Addresses, also in merge fields, and drawn lines count as none.
-"""
+"""Count the words of a text. Pure. A merge field is one word; an address is none."""
 
 import re
 

@@ -1,8 +1,4 @@
-"""
-Remove the characters that XML cannot hold.
-
-Word processors and terminals produce them. One of them would break the feed for every reader.
-"""
+"""Remove the characters that XML cannot hold: one of them would break the feed."""
 
 import re
 

@@ -1,8 +1,4 @@
-"""
-Read the fields of a posted draft, from the composer or from the form for finished HTML.
-
-Previews and test letters take either.
-"""
+"""Read the fields of a posted draft, from the composer or from the form for finished HTML."""
 
 import uuid
 from collections.abc import Mapping

@@ -1,9 +1,4 @@
-"""
-Create, save, copy and delete drafts.
-
-A save names the revision it was made from. Of two saves from the same revision, the first is stored
-and the second is reported as a conflict.
-"""
+"""Create, save, copy and delete drafts. A save names the revision it was made from."""
 
 import uuid
 from dataclasses import asdict, dataclass
@@ -83,11 +78,7 @@ def draft_by_key(key: str) -> Draft | None:
 
 
 def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
-    """
-    Lock the draft that an author began under a key until the transaction ends.
-
-    If there is none, nobody can begin it for this author before then.
-    """
+    """Lock an author's draft under a key, or else the key, until the transaction ends."""
     begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, created_by=author)
     draft = begun.first()
     if draft is None:
@@ -149,11 +140,7 @@ def create(
 def save_html_form(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """
-    Save the form for finished HTML under its key, as one draft for all its posts.
-
-    Newer words replace those that the same form saved, unless the draft was edited since.
-    """
+    """Save the form for finished HTML as one draft, unless that was edited since."""
     with transaction.atomic():
         result = create(author, key, fields, issue=issue)
         if isinstance(result, Conflict):
@@ -169,11 +156,7 @@ def save_html_form(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """
-    Create a draft under that key, beside any other draft of the issue.
-
-    If the author already published under the key, the draft is `AlreadyPublished`.
-    """
+    """Create a draft under that key, beside any other; `AlreadyPublished` if the key was."""
     with transaction.atomic():
         _lock_key(author, key)
         made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
@@ -254,11 +237,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
-    """
-    Return the open draft of an issue's next version, or create one with its newest words.
-
-    Raises `Issue.DoesNotExist` if nothing of the issue was published.
-    """
+    """Return or create the draft of an issue's next version. Raises `Issue.DoesNotExist`."""
     with transaction.atomic():
         locked = _lock_issue(issue)
         draft = open_draft_of_issue(issue)
@@ -275,11 +254,7 @@ def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
 
 
 def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
-    """
-    Return the newest words of an issue, in Markdown if they were written so.
-
-    Raises `Issue.DoesNotExist`.
-    """
+    """Return the newest words of an issue as they were written. Raises `Issue.DoesNotExist`."""
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
         raise Issue.DoesNotExist(f"There is no issue {issue}.")
@@ -335,7 +310,6 @@ def _lock_key(author: uuid.UUID, key: str) -> None:
 
 
 def _lock_issue(issue: uuid.UUID) -> Issue:
-    """Lock an issue, so that a second caller finds the draft of the first."""
     return Issue.objects.select_for_update(no_key=True).get(pk=issue)
 
 
@@ -345,7 +319,6 @@ def _load(**lookup: object) -> Draft | None:
 
 
 def _compare_with(draft: Draft, fields: DraftFields) -> SaveResult:
-    """Return what a save that changed nothing found."""
     if draft.edition_id is not None:
         return AlreadyPublished(draft)
     return Saved(draft, changed=False) if fields_of_draft(draft) == fields else Conflict(draft)

@@ -1,9 +1,4 @@
-"""
-Keep what an author posts after their session ended, as a draft.
-
-Only a form that was shown to a signed-in author is kept: it carries a signed note of its author, so
-nobody else can fill the table.
-"""
+"""Keep what an author posts after their session ended, as a draft; a signed note names them."""
 
 import uuid
 from collections.abc import Callable
@@ -47,11 +42,7 @@ def read_writer(note: str) -> uuid.UUID | None:
 
 
 def keep_when_signed_out(view: View[P]) -> View[P]:
-    """
-    Store a post that comes after the session ended as a draft; signing in leads to it.
-
-    A script is redirected to the login page: it keeps its words itself.
-    """
+    """Store a post after the session's end as a draft; a script keeps its words itself."""
 
     @wraps(view)
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -70,11 +61,7 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
             return view(request, *args, **kwargs)
         try:
             draft = drafts.keep_signed_out(
-                writer,
-                key,
-                fields,
-                issue=issue_posted(request),
-                shown=draft_in_url(request),
+                writer, key, fields, issue=issue_posted(request), shown=draft_in_url(request)
             )
         except drafts.TooManyUntouchedError as error:
             return _not_kept(request, str(error))

@@ -24,11 +24,7 @@ def reached_nobody(edition: int) -> bool:
 
 
 def restore_draft(edition: Edition) -> str:
-    """
-    Open a draft with the words of an edition that reached nobody; return what to say about it.
-
-    Does nothing if it reached somebody or is not the newest version. An open draft stays as it is.
-    """
+    """Reopen the newest edition as a draft if it reached nobody; return what to say about it."""
     if not reached_nobody(edition.pk):
         return ""
     with transaction.atomic():

@@ -1,8 +1,4 @@
-"""
-List an issue in the archive or not.
-
-An unlisted issue keeps its page, and its mails lead there. Lists, feed and search engines do not.
-"""
+"""List an issue in the archive or not. An unlisted one keeps its page, for its mails."""
 
 import uuid
 
@@ -19,11 +15,7 @@ _NO = {"", "off", "false", "no", "0"}
 
 
 def parse_unlisted(posted: str) -> bool:
-    """
-    Return what a form or a script posted; nothing means listed.
-
-    Raises `ValueError`, so that no typing error makes an issue public.
-    """
+    """Return what was posted. Raises `ValueError`: no typing error makes an issue public."""
     word = posted.strip().lower()
     if word in _YES | _NO:
         return word in _YES

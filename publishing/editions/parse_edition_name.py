@@ -30,5 +30,4 @@ def parse_version(text: str | None) -> int | None:
 
 
 def _shown(text: str) -> str:
-    """Quote the text, cut where it is long."""
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…")

@@ -95,11 +95,7 @@ class EditionStatus:
 
 
 def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
-    """
-    Return an edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
-
-    Transactional mail is included: an operator may have to resume it.
-    """
+    """Return an edition of an issue, the newest unless named. Raises `NoSuchEditionError`."""
     editions = Edition.objects.filter(issue_id=issue).defer(*LARGE_COLUMNS)
     if version is not None:
         editions = editions.filter(version=version)
@@ -110,11 +106,7 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
 
 
 def load_status_by_name(issue: uuid.UUID, version: int | None = None) -> EditionStatus:
-    """
-    Return the status of an edition of an issue, the newest unless named, in one query.
-
-    Raises `NoSuchEditionError`.
-    """
+    """Return an edition's status, the newest's unless named. Raises `NoSuchEditionError`."""
     books = find_counts(issue, version)
     if books is None:
         raise _no_such_edition(issue, version)
@@ -124,11 +116,7 @@ def load_status_by_name(issue: uuid.UUID, version: int | None = None) -> Edition
 def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """
-    Return the statuses of an edition and of all versions, newest first, in one query.
-
-    Raises `NoSuchEditionError`.
-    """
+    """Return the status of that edition and of all, newest first. Raises `NoSuchEditionError`."""
     found = [status_from_counts(books) for books in load_counts_of_versions(issue, version)]
     for status in found:
         if version in {None, status.books.version}:

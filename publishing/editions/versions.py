@@ -1,8 +1,4 @@
-"""
-The versions of an issue: which exists, which is next, and to whom it can go.
-
-A version is a correction only if an earlier one reached someone.
-"""
+"""The versions of an issue: which exists, which is next, and to whom it can go."""
 
 from __future__ import annotations
 
@@ -54,11 +50,7 @@ def is_correction() -> Exists:
 def select_audience(
     issue: uuid.UUID, version: int, goes_to: str
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """
-    Return the readers of a version, as unevaluated rows of (id, email, *reader fields).
-
-    `reached` and `unreached` join the deliveries, whose key begins with issue and recipient.
-    """
+    """Return the readers of a version, as unevaluated rows of (id, email, *reader fields)."""
     if goes_to == EVERYONE:
         return confirmed()
     if goes_to == NOBODY:
@@ -94,11 +86,7 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
 
 
 def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
-    """
-    Return why this version cannot be published; empty if it exists or is the next.
-
-    `issue` is None for a new issue, and `goes_to` for the default.
-    """
+    """Return why this version cannot be published; empty if it exists or is the next."""
     goes_to = goes_to or default_goes_to(issue)
     if issue is None:
         if version in (None, 1) and goes_to in (EVERYONE, NOBODY):
@@ -158,11 +146,7 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def reached_refusal(issue: uuid.UUID, version: int) -> str:
-    """
-    Return why it is unknown who was sent an earlier version; empty if it is known.
-
-    The answer stays true until the transaction ends. A trigger refuses the same.
-    """
+    """Return why it is unknown who was sent an earlier version; true until the transaction ends."""
     unreconciled = load_unreconciled_versions(issue, version)
     if unreconciled:
         return (
@@ -185,11 +169,7 @@ def reached_someone(issue: uuid.UUID) -> bool:
 
 
 def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
-    """
-    Return a sentence for each earlier version that is still being sent.
-
-    Publishing meanwhile is allowed: who notices a wrong date wants the correction out.
-    """
+    """Return a sentence for each earlier version that is still being sent."""
     return [
         sentence
         for books in _counts_before(issue, version)
@@ -235,11 +215,7 @@ class VersionPlan:
 
     def readers_of(self, goes_to: str) -> int:
         """How many readers a choice goes to now."""
-        otherwise = {
-            REACHED.value: self.reached,
-            UNREACHED.value: self.unreached,
-            NOBODY.value: 0,
-        }
+        otherwise = {REACHED.value: self.reached, UNREACHED.value: self.unreached, NOBODY.value: 0}
         return otherwise.get(goes_to, self.everyone)
 
 

@@ -1,8 +1,4 @@
-"""
-Store uploaded images once, each at an address that never shows another.
-
-They are in the database, so every web process and every backup has them.
-"""
+"""Store uploaded images in the database, each once, at an address that never shows another."""
 
 import hashlib
 import threading
@@ -77,11 +73,7 @@ def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
 
 
 def count_attempt(author: uuid.UUID) -> None:
-    """
-    Count an upload before its work begins. Raises `TooManyUploadsError`.
-
-    Call it outside a transaction: a failed attempt counts too.
-    """
+    """Count an upload, outside a transaction: failed ones count. Raises `TooManyUploadsError`."""
     most = settings.PICTURES_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_ATTEMPT, [author, most])

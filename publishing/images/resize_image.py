@@ -1,9 +1,4 @@
-"""
-Make an image fit for mail: upright, at most 1200 pixels wide and 2 MB, without metadata. Pure.
-
-Pillow decides the format, never the file's name. WebP becomes PNG or JPEG, because some mail
-programs cannot show it.
-"""
+"""Make an image fit for mail: upright, at most 1200 pixels and 2 MB, without metadata. Pure."""
 
 import io
 import math
@@ -177,7 +172,6 @@ def _keep_animation(image: Image.Image, file: bytes) -> ResizedImage:
 
 
 def _normalise(image: Image.Image) -> Image.Image:
-    """Return the image upright, in sRGB, and at most `WIDEST` pixels wide."""
     turn = _orientation(image)
     if image.mode.startswith("I;16") or image.mode == "I":
         image = image.point(lambda value: value / 256).convert("L")
@@ -194,11 +188,7 @@ def _normalise(image: Image.Image) -> Image.Image:
 
 
 def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
-    """
-    Return the image at most `WIDEST` pixels wide, in a mode that can be resized.
-
-    A wider image is closed to free its memory.
-    """
+    """Return the image at most `WIDEST` pixels wide; a wider one is closed to free its memory."""
     width = image.height if turned else image.width
     if width <= WIDEST:
         return _to_resizable(image, mode)

@@ -1,8 +1,4 @@
-"""
-Strip comments and application data from an animated GIF; its frames stay. Pure.
-
-GIF89a, sections 15 to 27.
-"""
+"""Strip comments and application data from an animated GIF (GIF89a, sections 15 to 27). Pure."""
 
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B

@@ -1,10 +1,4 @@
-"""
-Delete images that no letter shows.
-
-Each run marks the images that are in no draft and no edition, and clears the mark of the others. An
-image goes once it was unused at every run for the whole time, so an author has that long after an
-upload. Nothing is locked: an address of a deleted image is like one that never existed.
-"""
+"""Delete images that no letter showed at any run for the whole time."""
 
 from collections.abc import Iterator
 from uuid import UUID

@@ -6,11 +6,4 @@ from publishing.models.image import UploadAttempts, UploadedImage
 from publishing.models.issue import Issue
 from publishing.models.receipt import Receipt
 
-__all__ = [
-    "Draft",
-    "ExternalCheck",
-    "Issue",
-    "Receipt",
-    "UploadAttempts",
-    "UploadedImage",
-]
+__all__ = ["Draft", "ExternalCheck", "Issue", "Receipt", "UploadAttempts", "UploadedImage"]

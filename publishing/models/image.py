@@ -43,8 +43,7 @@ class UploadedImage(models.Model):
                 ),
             ),
             models.CheckConstraint(
-                name="image_size_is_limited",
-                condition=Q(content__length__lte=LARGEST_IMAGE),
+                name="image_size_is_limited", condition=Q(content__length__lte=LARGEST_IMAGE)
             ),
         ]
 

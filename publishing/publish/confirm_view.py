@@ -1,9 +1,4 @@
-"""
-Confirm and publish a draft; pressing twice publishes once.
-
-GET asks, on a page of its own or in a dialog over the check sheet. POST publishes under the draft's
-key. `idempotency.safe_to_retry` decides what a repeated post means.
-"""
+"""Confirm and publish a draft, on a page or in a dialog; pressing twice publishes once."""
 
 import uuid
 from datetime import timedelta
@@ -94,7 +89,6 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
 def _publish(
     request: HttpRequest, form: ConfirmForm, _key: str, *, draft: Draft, content: Content | None
 ) -> HttpResponse:
-    """Publish, inside the transaction that also holds the claim and the answer."""
     try:
         edition = publish_draft(
             author_of(request),
@@ -152,11 +146,7 @@ def _confirm_page(
 
 
 def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
-    """
-    The fields that the button posts for finished HTML.
-
-    They are those of its form, so a post of either is a replay of the other.
-    """
+    """The fields of the form for finished HTML: a post of either replays the other."""
     draft, content = checked.draft, checked.content
     fields = {
         "title": content.title,

@@ -1,9 +1,4 @@
-"""
-Answer a form whose CSRF token belongs to an older session, most often after a new sign-in.
-
-Nothing is done. The page has the words in a form that can be posted; those of an author who is
-signed out become a draft.
-"""
+"""Answer a form whose CSRF token belongs to an older session, with its words in a fresh form."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

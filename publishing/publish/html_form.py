@@ -30,11 +30,7 @@ def _hidden() -> forms.CharField:
 
 
 class HtmlForm(forms.Form):
-    """
-    Title, preheader, text and HTML of a new issue, or of the next version of one.
-
-    Once it is valid, `publish_request` is what it asks for.
-    """
+    """An issue in finished HTML, or its next version; a valid form has the `publish_request`."""
 
     title = _text(
         "Title and subject",

@@ -1,11 +1,4 @@
-"""
-The form for finished HTML, and publishing what it posts exactly once.
-
-It is for a new issue, or with `?issue=` for the next version of one. Its button saves a draft and
-leads to the check sheet. The confirmation after that posts the same fields and key here; scripts
-post them at once (docs/decisions/0031). `idempotency.safe_to_retry` decides what a repeated post
-means. Each page shown here has the author's words on it.
-"""
+"""The form for finished HTML: save it as a draft, or publish it once (docs/decisions/0031)."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -98,11 +91,7 @@ def _return_to_check_sheet(view: View) -> View:
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """
-    GET shows a fresh form, POST publishes what is in it.
-
-    `?issue=` fills it with the newest words of an issue, for its next version.
-    """
+    """GET shows a fresh form, for `?issue=` with its newest words; POST publishes what is in it."""
     if request.method == "POST":
         return _publish(request)
     issue = request.GET.get("issue")
@@ -181,7 +170,6 @@ def _form_page(
 
 
 def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, Any]:
-    """What `form_fields.html` needs."""
     plan = _plan(form)
     return {
         "form": form,
@@ -285,7 +273,6 @@ def _without_key(request: HttpRequest, reason: str) -> HttpResponse:
     invalid_key=_without_key,
 )
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
-    """Publish, inside the transaction that also holds the claim and the answer."""
     asked, author = form.publish_request, author_of(request)
     draft, revision = drafts.draft_by_key(key), parse_revision(request.POST.dict())
     content = matching_content(draft, asked) if draft else None

@@ -1,8 +1,4 @@
-"""
-Publish an issue: its edition and one delivery for each reader, in one transaction.
-
-A version is published once, and so is a key: two unique constraints decide between callers.
-"""
+"""Publish an issue: its edition and one delivery for each reader, in one transaction."""
 
 import logging
 import uuid
@@ -49,12 +45,7 @@ LONGEST_SLUG = 60
 
 @dataclass(frozen=True, slots=True)
 class PublishRequest:
-    """
-    What to publish: the content, the version of an issue, its readers and its time.
-
-    `issue` is None for a new issue, `at` for now, and `goes_to` for the default. `unlisted` keeps
-    the issue out of the archive's lists.
-    """
+    """What to publish. None: a new `issue`, `at` once, and `goes_to` the default."""
 
     content: Content
     issue: uuid.UUID | None = None
@@ -191,17 +182,12 @@ def _find_earlier(author: uuid.UUID, key: str, request: PublishRequest) -> Editi
 
 
 def _constraint(error: IntegrityError) -> str | None:
-    """The name of the constraint that was broken."""
     diagnostics = getattr(error.__cause__, "diag", None)
     return getattr(diagnostics, "constraint_name", None)
 
 
 def _publish_new(
-    author: uuid.UUID,
-    key: str,
-    request: PublishRequest,
-    hold_s: float,
-    second: uuid.UUID | None,
+    author: uuid.UUID, key: str, request: PublishRequest, hold_s: float, second: uuid.UUID | None
 ) -> Edition:
     content = request.content
     issue = _save_issue(request)
@@ -246,10 +232,7 @@ def _log_on_commit(edition: Edition, what: str) -> None:
 
 def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
     if at is None:
-        return {
-            "published_at": Now(),
-            "held_until": cast("Any", Now()) + timedelta(seconds=hold_s),
-        }
+        return {"published_at": Now(), "held_until": cast("Any", Now()) + timedelta(seconds=hold_s)}
     return {
         "control": Edition.Control.SCHEDULED,
         # After a restore, the provider is asked from this time on.

@@ -1,9 +1,4 @@
-"""
-Publish a draft: the content that an author confirmed, once, under the draft's key.
-
-The confirmation names the revision, the content hash, the version and the time. The draft is locked
-while it becomes an edition. Every later confirmation finds that edition.
-"""
+"""Publish a draft as its author confirmed it, once, under the draft's key."""
 
 import uuid
 from dataclasses import dataclass

@@ -1,9 +1,4 @@
-"""
-Drop the deliveries of an old edition that has ended.
-
-Its receipt is made first, from the rows: it is all that remains of who was in the audience. Counts,
-content and the archive page stay.
-"""
+"""Drop the deliveries of an old edition, once its receipt is made. Counts and content stay."""
 
 import logging
 from collections.abc import Iterator
@@ -61,11 +56,7 @@ def drop_refusal(status: DropStatus, state: str) -> str:
 
 
 def drop_copies(edition: Edition) -> Iterator[int]:
-    """
-    Drop the deliveries of an edition for an operator; yield how many went with each piece.
-
-    Continues an interrupted run. Raises `CannotDropError` before anything is dropped.
-    """
+    """Drop an edition's deliveries; yield how many went. Raises `CannotDropError` before that."""
     if not _is_marked(edition):
         _mark_dropped(edition, provider_retention_days(), by_operator=True)
     return drop_deliveries.delete_deliveries(edition.pk)

@@ -1,9 +1,4 @@
-"""
-The text of a receipt in its one canonical form, and the signature under it. Pure.
-
-The text is JSON with sorted names and no blanks, so a receipt that was indented on its way can be
-checked too.
-"""
+"""The text of a receipt as canonical JSON, and the signature under it. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -106,10 +106,7 @@ def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     except NoReceiptError as error:
         return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
     name = f"{edition.issue.slug}-v{edition.version}-receipt.json"
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Cache-Control": "no-store",
-    }
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return HttpResponse(f"{signed.as_json()}\n", content_type="application/json", headers=headers)
 
 
@@ -158,7 +155,6 @@ def _parse_time(text: str | None) -> datetime | None:
 
 
 def _took(first: datetime | None, last: datetime | None) -> str:
-    """Return the time from the first copy to the last; empty if none was sent."""
     if first is None or last is None:
         return ""
     seconds = int((last - first).total_seconds())

@@ -1,9 +1,4 @@
-"""
-Make the receipt of an edition that has ended, from its rows and not from its counters.
-
-So a receipt is also a recount: if rows and counts differ, there is none. A trigger keeps it from
-changing.
-"""
+"""Make the receipt of an edition from its rows: a recount. A trigger keeps it from changing."""
 
 import hashlib
 from collections import Counter
@@ -119,7 +114,6 @@ def _recount_and_compare(edition: Edition, status: EditionStatus) -> Recount:
 
 
 def _read_one_snapshot() -> None:
-    """Let everything that this transaction reads come from one snapshot."""
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
@@ -134,10 +128,7 @@ def _facts(edition: Edition, status: EditionStatus, recount: Recount) -> dict[st
         "state": status.state.value,
         "content_sha256": bytes(edition.content_hash).hex(),
         "audience_sha256": recount.audience.hexdigest(),
-        "counts": {
-            "audience": books.audience,
-            **{name: recount.outcomes[name] for name in ORDER},
-        },
+        "counts": {"audience": books.audience, **{name: recount.outcomes[name] for name in ORDER}},
         "message_ids": recount.message_ids,
         "published_at": _time(edition.published_at),
         "first_copy_at": _time(recount.first),

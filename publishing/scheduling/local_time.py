@@ -1,8 +1,4 @@
-"""
-Parse the moment at which an issue goes out: a local time, a zone, and which of two. Pure.
-
-Twice a year a local time names no moment or two, when the clocks change. Neither is guessed.
-"""
+"""Parse the local time at which an issue goes out; one that comes twice is not guessed. Pure."""
 
 from __future__ import annotations
 
@@ -112,8 +108,7 @@ def _parse_zone(name: str) -> ZoneInfo:
         )
     if name not in known_zones():
         raise InvalidMomentError(
-            "zone",
-            f"“{name[:64]}” is not a time zone; a name such as Europe/Lisbon is expected.",
+            "zone", f"“{name[:64]}” is not a time zone; a name such as Europe/Lisbon is expected."
         )
     return ZoneInfo(name)
 

@@ -64,11 +64,7 @@ class RescheduleForm(forms.Form):
 
 
 class ScheduleForm(RescheduleForm):
-    """
-    Now, or at a time; `moment` is None for now.
-
-    Scripts post no `when`, which means now. A time beside now is an error: now cannot be undone.
-    """
+    """Now, or at a time; `moment` is None for now. Scripts post no `when`, which means now."""
 
     when = forms.ChoiceField(
         required=False,

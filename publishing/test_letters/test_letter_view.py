@@ -1,8 +1,4 @@
-"""
-Send a test letter from either form, and show its state.
-
-A script gets JSON. A browser is redirected to where it came from, or to the test letter's page.
-"""
+"""Send a test letter from either form, and show its state, as a page or as JSON."""
 
 import hashlib
 import uuid
@@ -65,11 +61,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
     return desk_page(
         request,
         "publishing/test_letter.html",
-        {
-            "letter": letter,
-            "draft": _draft_named(request),
-            "again": request.get_full_path(),
-        },
+        {"letter": letter, "draft": _draft_named(request), "again": request.get_full_path()},
     )
 
 
@@ -146,11 +138,7 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 
 
 def _key_of_test(key: str, fingerprint: bytes) -> str:
-    """
-    Return a key made from the form's key and its content.
-
-    The form's own key is for its publication, and one form may send many tests.
-    """
+    """Make a key from the form's, which is for publishing: one form may send many tests."""
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
 
 
@@ -177,7 +165,6 @@ def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
 
 
 def _draft_at(page: str) -> uuid.UUID | None:
-    """Return the draft whose composer has this address."""
     try:
         found = resolve(urlsplit(page).path)
     except Resolver404:

@@ -1,8 +1,4 @@
-"""
-Send the letter in a form as one marked test to any address.
-
-It takes the same path as an issue: content, mail, edition, batch, call.
-"""
+"""Send the letter in a form as one marked test, on the same path as an issue."""
 
 import uuid
 from dataclasses import dataclass
@@ -70,12 +66,7 @@ class SentTest:
 
 
 def send_test(author: uuid.UUID, content: Content, to: str) -> int:
-    """
-    Enqueue `content` as a test to the address `to`; return the number of the test letter.
-
-    Merge fields are those of the reader with that address, if the author may see readers. Raises
-    `TooManyTestsError`.
-    """
+    """Enqueue `content` as a test; return its number. Raises `TooManyTestsError`."""
     with transaction.atomic():
         _check_limit(author)
         edition = Edition.objects.create(

@@ -145,7 +145,6 @@ class Command(VersionedCommand):
 def _remarks(
     published: PublishResult, content: Content, goes_to: str | None, *, unlisted: bool
 ) -> list[str]:
-    """Return what the numbers alone do not say, a sentence each."""
     edition = published.edition
     sentences = []
     if not published.created and not has_content(edition, content):
