@@ -37,7 +37,6 @@ class AtomWithContent(Atom1Feed):
         return {**super().root_attributes(), "xml:lang": self.feed["letters_language"]}
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
-        """Add the usual elements, the summary and the content."""
         super().add_item_elements(handler, {**item, "description": None})
         if item["summary"]:
             handler.addQuickElement("summary", item["summary"], {"type": "text"})
@@ -55,7 +54,6 @@ class LetterFeed(EditionFeed):
         self._render = render
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
-        """Return the newsletter, which names the feed."""
         return Newsletter.objects.the_one()
 
     def title(self, newsletter: Newsletter) -> str:

@@ -229,9 +229,6 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
     )
 
 
-# --- Answers to a save ----------------------------------------------------------------------------
-
-
 def _save(
     request: HttpRequest, draft: uuid.UUID, revision: int, fields: DraftFields
 ) -> HttpResponse:

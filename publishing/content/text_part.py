@@ -146,8 +146,6 @@ class _Writer:
         self._block_ends()
         return "\n".join(self._pages[0].lines).strip("\n")
 
-    # --- words ----------------------------------------------------------------------------------
-
     def take(self, words: str, tag: str, rest: str) -> None:
         """Take some words, and the tag after them."""
         if words and not self._hidden:
@@ -170,8 +168,6 @@ class _Writer:
         filled = [place for place, line in enumerate(lines) if line.strip()]
         if filled:
             self._pages[-1].put(lines[filled[0] : filled[-1] + 1])
-
-    # --- tags -----------------------------------------------------------------------------------
 
     def _tag_begins(self, tag: str, facts: dict[str, str]) -> None:
         if self._hidden or "hidden" in facts or _HIDDEN.search(facts.get("style", "")):

@@ -39,7 +39,6 @@ class ConfirmForm(forms.Form):
         self.when = ScheduleForm(self.data, own_zone=own_zone, now=now)
 
     def clean(self) -> dict[str, Any]:
-        """Add at most one error."""
         posted = {name: str(self.cleaned_data[name] or "") for name in self.fields}
         seen = (
             parse_revision(posted),

@@ -122,9 +122,6 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
             messages.warning(request, warning)
 
 
-# --- Pages ----------------------------------------------------------------------------------------
-
-
 def _confirm_page(
     request: HttpRequest, checked: PreflightResult, when: ScheduleForm
 ) -> HttpResponse:

@@ -66,7 +66,6 @@ class HtmlForm(forms.Form):
         return [self[name] for name in WRITTEN_FIELDS]
 
     def clean(self) -> dict[str, Any]:
-        """Add each problem at its field, without changing the author's words."""
         posted = {name: self.cleaned_data.get(name, "") for name in FIELDS}
         content = Content.from_input(
             posted["title"], posted["html_content"], posted["text_content"], posted["preheader"]

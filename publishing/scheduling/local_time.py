@@ -45,9 +45,6 @@ class InvalidMomentError(ValueError):
         self.choices = tuple(choices)
 
 
-# --- Reading --------------------------------------------------------------------------------------
-
-
 def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None) -> Moment:
     """
     Return the moment of `local`, such as 2026-10-25T07:30, in `zone`.
@@ -157,9 +154,6 @@ def _both(said: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
     return first, second
 
 
-# --- Sentences ------------------------------------------------------------------------------------
-
-
 def _past(said: datetime, zone: str, now: datetime) -> str:
     there = now.astimezone(ZoneInfo(zone))
     return (
@@ -201,9 +195,6 @@ def _comes_twice(said: datetime, zone: str, first: datetime, second: datetime) -
         f"{day_and_time(said)} comes twice in {zone}, because the clocks there go back: first at "
         f"{words[0]} UTC and again at {words[1]} UTC; choose which."
     )
-
-
-# --- Late starts ----------------------------------------------------------------------------------
 
 
 def lateness_words(at: datetime, started: datetime) -> str:
@@ -257,9 +248,6 @@ def _by_clock_before(change: datetime, there: ZoneInfo) -> datetime:
 
 def _offset(at: datetime, there: ZoneInfo) -> timedelta:
     return at.astimezone(there).utcoffset() or timedelta()
-
-
-# --- Zones ----------------------------------------------------------------------------------------
 
 
 @cache

@@ -46,7 +46,6 @@ class RescheduleForm(forms.Form):
                 }
 
     def clean(self) -> dict[str, Any]:
-        """Add one error, at the field that is wrong."""
         found = self.cleaned_data
         try:
             self.moment = read_moment(
@@ -74,7 +73,6 @@ class ScheduleForm(RescheduleForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Add one error, at the field that is wrong."""
         found = self.cleaned_data
         if found.get("when") == "at":
             return super().clean()

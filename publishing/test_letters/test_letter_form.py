@@ -31,7 +31,6 @@ class SendTestForm(forms.Form):
     to: str = ""
 
     def clean(self) -> dict[str, Any]:
-        """Add each problem at its field."""
         posted = {name: self.data.get(name, "") for name in FIELDS}
         from_html_form = is_html_form(self.data)
         kind = HTML if from_html_form else posted["format"] or MARKDOWN

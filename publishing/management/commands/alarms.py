@@ -12,8 +12,6 @@ from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    """Lists the alarms, or marks those of one issue as seen, with a record in the log."""
-
     help = (
         "List the alarms that nobody has looked at yet. With --looked-at ISSUE those of that issue "
         "count as looked at: they stay on its page, and the desk and the alert are quiet."

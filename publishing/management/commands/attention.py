@@ -8,8 +8,6 @@ from publishing.dashboard.needs_attention import attention_lines
 
 
 class Command(BaseCommand):
-    """Lists them; changes nothing."""
-
     help = (
         "List every edition that waits for a person, with its issue and version as `edition` and "
         "`issue_status` take them, and why. Confirmation mails and links to records are among them."

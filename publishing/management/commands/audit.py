@@ -14,8 +14,6 @@ from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    """Prints each violation; exits 1 if there is any."""
-
     help = "Check the books of one issue, or of all, against the rows they stand for."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

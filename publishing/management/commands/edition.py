@@ -14,8 +14,6 @@ from publishing.management.edition_command import EditionCommand
 
 
 class Command(EditionCommand):
-    """Does one action and prints the new state."""
-
     help = (
         "Act on an issue's newest edition, or on a named version: "
         + ", ".join(ACTIONS)

@@ -8,8 +8,6 @@ from publishing.management.edition_command import EditionCommand
 
 
 class Command(EditionCommand):
-    """Prints the status of one edition."""
-
     help = "Print the state and the counts of an issue's newest edition, or of a named version."
 
     def handle(self, *args: Any, **options: Any) -> None:

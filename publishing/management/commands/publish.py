@@ -36,8 +36,6 @@ LARGEST_FILE = 4 * LONGEST_PART
 
 
 class Command(VersionedCommand):
-    """Reads options and files, publishes once, and prints the result."""
-
     help = (
         "Publish an issue to everyone who is confirmed; with --issue and --version, the next "
         "version of one. The last line is JSON."

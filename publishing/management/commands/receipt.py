@@ -9,8 +9,6 @@ from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_rece
 
 
 class Command(EditionCommand):
-    """Prints the receipt of one edition, made now if there is none yet."""
-
     help = "Print the signed receipt of an issue's newest edition, or of a named version, as JSON."
 
     def handle(self, *args: Any, **options: Any) -> None:

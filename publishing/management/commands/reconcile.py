@@ -30,8 +30,6 @@ _RUNNING = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHE
 
 
 class Command(BaseCommand):
-    """Runs once and prints what was found."""
-
     help = (
         "Compare our record with Postmark's: of one issue, or of all that are open, not "
         "reconciled, or were sent within Postmark's memory. What Postmark has is recorded; what it "
