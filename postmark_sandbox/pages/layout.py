@@ -2,16 +2,20 @@
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.template import Context, Engine, Library
+from django.utils.html import format_html
 
 from postmark_sandbox.http.response import HTML, Response
 from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.times import clock_text, day_text
 
-if TYPE_CHECKING:
-    from django.template import Engine
-
+REPOSITORY = Path(__file__).parents[2]
 # Not `static`: the site would collect it beside its own files of the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
+# The symbols of the site. Without the site's files the pages are plain and work.
+GLYPHS = REPOSITORY / "templates" / "desk_glyphs.html"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -22,29 +26,23 @@ NAVIGATION = {
     "Faults": "/faults",
     "Calls": "/calls",
 }
+register = Library()
+register.filter("clock", clock_text)
+register.filter("day", day_text)
 
 
 @cache
-def engine() -> "Engine":
-    """Django's template engine. It needs no settings, and only pages load it."""
-    from django.template import Engine
-
-    return Engine(dirs=[str(PAGE_FILES)], builtins=["postmark_sandbox.pages.tags"])
-
-
-def counted(number: int, nouns: str) -> str:
-    """`1 message`, `41,412 messages`; `nouns` are one or two, with a comma between them."""
-    one, _, many = nouns.partition(",")
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def engine() -> Engine:
+    """Django's template engine, without Django's settings."""
+    return Engine(dirs=[str(PAGE_FILES), str(GLYPHS.parent)], builtins=[__name__])
 
 
 def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **values: Any) -> Response:
     """Render a template; `title` is its part of the navigation."""
-    from django.template import Context
-
     frame = {
         "title": title,
         "navigation": NAVIGATION,
+        "has_glyphs": GLYPHS.exists(),
         "desk_url": sandbox.desk_url,
         "port": sandbox.url.rpartition(":")[2],
     }
@@ -54,6 +52,7 @@ def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **value
 
 
 def html_response(html: str, policy: str, referrer: str, status: int = 200) -> Response:
+    """An HTML page with a security policy and a referrer policy."""
     headers = {
         "Content-Security-Policy": policy,
         "X-Content-Type-Options": "nosniff",
@@ -61,3 +60,30 @@ def html_response(html: str, policy: str, referrer: str, status: int = 200) -> R
         "Cache-Control": "no-store",
     }
     return Response(status, html.encode("utf-8", "replace"), HTML, headers)
+
+
+@register.filter
+def counted(number: int, nouns: str) -> str:
+    """`1 message`, `41,412 messages`; `nouns` are one or two, with a comma between them."""
+    one, _, many = nouns.partition(",")
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+@register.filter
+def comma(number: float) -> str:
+    """A whole number with commas."""
+    return f"{number:,.0f}"
+
+
+@register.simple_tag
+def glyph(name: str, look: str = "") -> str:
+    """A symbol. It stands beside a word, so it is hidden from screen readers."""
+    return format_html(
+        '<svg class="glyph {}" aria-hidden="true"><use href="#{}"/></svg>', look, name
+    )
+
+
+@register.simple_tag
+def state(name: str, look: str, word: object) -> str:
+    """A symbol and the word beside it."""
+    return format_html('<span class="state {}">{}{}</span>', look, glyph(name), word)

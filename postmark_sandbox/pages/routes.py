@@ -2,21 +2,22 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from postmark_sandbox.http.request import Request
 from postmark_sandbox.http.response import Response, plain, see_other
-from postmark_sandbox.pages import calls, faults, message_events, messages, suppressions
-from postmark_sandbox.pages.layout import PAGE_FILES, page
+from postmark_sandbox.pages import faults, message_events, messages, suppressions
+from postmark_sandbox.pages.layout import PAGE_FILES, REPOSITORY, page
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 
+SITE_FILES = REPOSITORY / "static"
 STATIC_FILES = {
-    "/static/homing.css": "text/css; charset=utf-8",
-    "/static/sandbox.css": "text/css; charset=utf-8",
-    "/static/favicon.svg": "image/svg+xml",
+    "/static/homing.css": (SITE_FILES / "homing.css", "text/css; charset=utf-8"),
+    "/static/favicon.svg": (SITE_FILES / "favicon.svg", "image/svg+xml"),
+    "/static/sandbox.css": (PAGE_FILES / "sandbox.css", "text/css; charset=utf-8"),
 }
+SHOWN_CALLS = 200
 OF_MESSAGE = re.compile(r"(/message|/unsubscribe)/([0-9a-f-]{36})/(html|events|one-click|)")
 
 
@@ -40,9 +41,9 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
     if show := PAGES.get((method, request.path)):
         return show(sandbox, request)
     if method == "GET" and request.path in STATIC_FILES:
-        body = (PAGE_FILES / Path(request.path).name).read_bytes()
-        cache = {"Cache-Control": "no-cache"}
-        return Response(200, body, STATIC_FILES[request.path], cache)
+        file, content_type = STATIC_FILES[request.path]
+        if file.exists():
+            return Response(200, file.read_bytes(), content_type, {"Cache-Control": "no-cache"})
     return plain(404, f"There is nothing at {request.path}.")
 
 
@@ -50,6 +51,17 @@ def _from_here(request: Request) -> bool:
     """Whether a form came from one of these pages. Programs that send no Origin are let in."""
     origin = request.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+
+
+def _show_calls(sandbox: Sandbox, request: Request) -> Response:
+    return page(
+        sandbox,
+        "Calls",
+        "calls.html",
+        total=sandbox.calls.count,
+        faulty=sum(sandbox.calls.counts()["by_fault"].values()),
+        calls=sandbox.calls.newest_first(SHOWN_CALLS),
+    )
 
 
 def _ask_to_empty(sandbox: Sandbox, request: Request) -> Response:
@@ -87,7 +99,7 @@ PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
     ("GET", "/"): messages.show,
     ("GET", "/suppressions"): suppressions.show,
     ("GET", "/faults"): faults.show,
-    ("GET", "/calls"): calls.show,
+    ("GET", "/calls"): _show_calls,
     ("GET", "/empty"): _ask_to_empty,
     ("POST", "/suppressions"): suppressions.add,
     ("POST", "/suppressions/lift"): suppressions.lift,
