@@ -50,11 +50,7 @@ def check_webhook_credentials(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
-    """
-    A call may be accepted until its deadline, so an earlier look-up proves nothing.
-
-    tests/small_model shows the second copy.
-    """
+    """A call may be accepted until its deadline, so an earlier look-up proves nothing."""
     last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:
         yield Advice(

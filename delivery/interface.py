@@ -1,10 +1,5 @@
-"""
-What other apps may use of delivery's machinery: the queue, the provider, reconciliation.
-
-Values, models, mail and reports are imported from their folders directly. Everything that changes a
-delivery, a batch or an edition's sending, or that talks to Postmark, is listed here; an import rule
-in pyproject.toml keeps other apps from importing it from anywhere else.
-"""
+"""What other apps may use of the queue, the provider and reconciliation, by an import rule in
+pyproject.toml. Values, models, mail and reports are imported from their folders."""
 
 from delivery.feedback import event_inbox
 from delivery.feedback.provider_suppressions import load_provider_suppressions

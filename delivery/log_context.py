@@ -1,8 +1,5 @@
-"""
-Binds ids to the log lines of a scope. docs/logs.md lists them.
-
-Bind ids only, never a name, an address or a text: a log is kept elsewhere, and for longer.
-"""
+"""Binds ids to the log lines of a scope. Never a name, an address or a text: a log is kept
+elsewhere, and for longer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

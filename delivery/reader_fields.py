@@ -1,22 +1,13 @@
-"""
-The fields of a reader besides the address: the one definition that every part of Homing reads.
-
-Tables, import, forms, merge fields, preview, check sheet, export, personal data and API take their
-fields from here. docs/decisions/0034 says how to add one.
-"""
+"""The fields of a reader besides the address. docs/decisions/0034 says how to add one."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderField:
-    """
-    One field. `name` is its column, merge field, form control, CSV column and API key.
-
-    `example` is the value of the invented reader in a preview. The composer and the check sheet
-    propose `fallback` for readers without a value. An import finds the field under a header of
-    `headers`, separated by commas. `autocomplete` is the HTML attribute of the form control.
-    """
+    """One field. `name` is its column, merge field, form control, CSV column and API key. `example`
+    is for previews, `fallback` for readers without a value; `headers` of an import are separated by
+    commas."""
 
     name: str
     label: str

@@ -1,9 +1,5 @@
-"""
-Records on a delivery what happened after it was accepted: delivered, bounced, complained about.
-
-The earliest reported time is kept and each delivery is counted once, so neither order nor
-repetition matters. The outcome never changes here.
-"""
+"""Records that a delivery arrived, bounced or was complained about. The earliest reported time
+counts, once."""
 
 from datetime import datetime
 from typing import Any
@@ -84,12 +80,8 @@ def _record_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what:
 def find_delivery_by_message(
     cursor: CursorWrapper, issue: UUID, recipient: int, message_id: str
 ) -> DeliveryKey | None:
-    """
-    Find the delivery that the provider knows by this id, for events without our metadata.
-
-    The event may come before the reply that brings the id: then it is the only delivery that has
-    none yet. Provider ids are not indexed; a reader has one row for each version.
-    """
+    """Find the delivery that the provider knows by this id, for events without our metadata. The
+    event may come before the reply that brings the id: then it is the only one without an id."""
     cursor.execute(
         """
         SELECT version, provider_message_id FROM delivery

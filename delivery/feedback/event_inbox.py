@@ -1,10 +1,5 @@
-"""
-Stores the provider's events as they came, then applies them.
-
-Each step is a transaction of its own and can be repeated; every worker picks up events that were
-stored and not applied. What an event says of a delivery is written before what it says of a reader,
-each without holding the other's rows: a sign-up holds its reader's row and waits for a batch's.
-"""
+"""Stores the provider's events as they came, then applies them. What an event says of a delivery
+and of a reader are two transactions: a sign-up holds its reader's row and waits for a batch's."""
 
 import hashlib
 import logging
@@ -64,11 +59,7 @@ MAX_FAILURES = 5
 
 
 def store(body: bytes, trace: str | None = None) -> int | None:
-    """
-    Store an event and return its id; None if its body or `trace` was stored before.
-
-    Raises `django.db.Error` if it could not be stored.
-    """
+    """Store an event; return its id, or None if it was stored before. Raises `django.db.Error`."""
     stored = store_all([body], [trace])
     return stored[0] if stored else None
 
@@ -142,12 +133,8 @@ def is_due() -> bool:
 def apply_pending(
     is_stopping: Callable[[], bool] = lambda: False, *, min_age_s: float = 0.0
 ) -> int:
-    """
-    Apply events that are at least `min_age_s` seconds old, complaints first; return how many.
-
-    Each is tried once. One that fails, or needs a lock that is held, does not hold up the others:
-    only the first lock is waited for long. Raises `OperationalError` if the database is away.
-    """
+    """Apply events at least `min_age_s` seconds old, once each, complaints first; return how many.
+    Only the first lock is waited for long. Raises `OperationalError` if the database is away."""
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
@@ -188,11 +175,8 @@ def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[in
 
 
 def apply(event: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
-    """
-    Apply one event. Return False if it was applied, is being applied elsewhere, or failed.
-
-    Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`.
-    """
+    """Apply one event; return False if it was applied, is being applied elsewhere, or failed.
+    Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`."""
     try:
         return _apply(event, wait_s)
     except OperationalError:
@@ -260,12 +244,8 @@ def _bind_delivery(parsed: WebhookEvent) -> None:
 def _delete_if_erased(
     cursor: CursorWrapper, event: int, key: DeliveryKey, address_key: str, *, exists: bool
 ) -> None:
-    """
-    Delete the event if its reader was erased meanwhile: it would bring the address back.
-
-    Without the delivery's row nobody can say whose it was: then it stays only if a reader has that
-    address. `exists`: the row was just seen.
-    """
+    """Delete the event if its reader was erased meanwhile. Without the delivery's row it stays only
+    if a reader has that address. `exists`: the row was just seen."""
     if not exists and is_dropped(cursor, key):
         if readers.registered().reader_at(address_key) is None:
             cursor.execute("DELETE FROM provider_event WHERE id = %s", [event])

@@ -1,9 +1,5 @@
-"""
-Pauses a newsletter with too many bounces or complaints since it was last resumed.
-
-Confirmation mails are never paused: invented addresses in the sign-up form must not stop them for
-everyone.
-"""
+"""Pauses a newsletter with too many bounces or complaints since it was last resumed. Confirmations
+never pause: invented addresses in the sign-up form must not stop them."""
 
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
@@ -25,11 +21,8 @@ def limits_from_settings() -> Limits:
 
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
-    """
-    Pause the edition and raise an alarm if it has too many bounces or complaints.
-
-    The caller has locked the edition, and has just counted one more. Returns whether it paused.
-    """
+    """Pause the edition and raise an alarm if its rates are too high; return whether it paused. The
+    caller has locked the edition."""
     # Deliveries in flight or unknown have left as well: a bounce may come before the reply.
     cursor.execute(
         """

@@ -1,8 +1,4 @@
-"""
-Polls the provider's bounces and suppression lists, because webhooks get lost.
-
-What it finds is stored and applied like a webhook's event. One worker at a time polls a stream.
-"""
+"""Polls the provider's bounces and suppression lists, because webhooks get lost."""
 
 import logging
 import uuid

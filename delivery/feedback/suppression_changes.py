@@ -1,8 +1,4 @@
-"""
-Queues changes of the provider's suppression list, and records its answers.
-
-Only the latest change of an address is sent. A call without an answer is repeated.
-"""
+"""Queues changes of the provider's suppression list, and records its answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,11 +92,7 @@ def load_pending_streams() -> list[str]:
 
 
 def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
-    """
-    Whether we had asked for this suppression, and had not lifted it since.
-
-    Compares when it happened, so that the order of events does not matter.
-    """
+    """Whether we had asked for this suppression, and had not lifted it before it happened."""
     cursor.execute(
         """
         SELECT EXISTS (
@@ -114,12 +106,7 @@ def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
                   AND lifted.state = 'done'
                   AND lifted.done_at < %(at)s::timestamptz - %(apart)s * interval '1 s'))
         """,
-        {
-            "key": fact.address_key,
-            "stream": fact.stream,
-            "at": fact.at,
-            "apart": MAX_CLOCK_SKEW_S,
-        },
+        {"key": fact.address_key, "stream": fact.stream, "at": fact.at, "apart": MAX_CLOCK_SKEW_S},
     )
     return bool(cursor.fetchone()[0])
 

@@ -1,6 +1,4 @@
-"""
-Sends queued suppression changes to the provider. One worker at a time; calls may be repeated.
-"""
+"""Sends queued suppression changes to the provider, from one worker at a time."""
 
 import uuid
 from collections.abc import Callable, Sequence

@@ -1,9 +1,5 @@
-"""
-The URL of the provider's webhooks.
-
-Postmark gives an event up at any status of 400 and above except 408, 429 and 5xx. So 200 means
-stored, and only a wrong password or a body larger than any event is refused for good.
-"""
+"""The URL of the provider's webhooks. Postmark gives an event up at 4xx except 408 and 429, so only
+a wrong password or a body larger than any event is refused for good."""
 
 import base64
 import binascii
@@ -31,11 +27,7 @@ MAX_DIGITS = 18
 
 @method_decorator(csrf_exempt, name="dispatch")
 class PostmarkWebhook(View):
-    """
-    Stores one event for each POST. Exempt from CSRF, because a password protects it.
-
-    503 makes Postmark try again: without a database, and while no credentials are set.
-    """
+    """Stores one event for each POST. Exempt from CSRF, because a password protects it."""
 
     http_method_names = ["post"]
 

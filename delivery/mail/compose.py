@@ -1,9 +1,4 @@
-"""
-Composes the two parts of a mail from what an author wrote, with merge fields in place.
-
-An edition is composed once, when it is published, and frozen: a later template or postal address
-does not change it.
-"""
+"""Composes the two parts of a mail from what an author wrote, with merge fields in place."""
 
 import re
 from dataclasses import dataclass
@@ -52,12 +47,8 @@ def compose(
     site_url: str,
     preheader: str = "",
 ) -> MailParts:
-    """
-    Compose the mail of an edition. A whole document is kept; a fragment gets frame and styles.
-
-    A part without `{{ unsubscribe_url }}` gets a footer with it. Addresses that begin with a slash
-    become absolute with `site_url`.
-    """
+    """Compose the mail of an edition: a whole document is kept, a fragment gets frame and styles. A
+    part without `{{ unsubscribe_url }}` gets a footer; rooted addresses get `site_url`."""
     html = ""
     if _WHOLE_DOCUMENT.search(html_content):
         html = _with_footer(html_content, newsletter)

@@ -11,12 +11,8 @@ from delivery.models import Edition, Newsletter
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """
-    Where a reader's links lead.
-
-    `unsubscribe_urls` takes recipients; `transactional_url` a kind of mail, a recipient and the
-    version. `handles_unsubscribes` is false where Postmark fills in the unsubscribe links.
-    """
+    """Where a reader's links lead. `unsubscribe_urls` takes recipients; `transactional_url` a kind
+    of mail, a recipient and the version. `handles_unsubscribes` is false where Postmark does."""
 
     unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
     transactional_url: Callable[[str, int, int], str]

@@ -1,8 +1,4 @@
-"""
-Placeholders that protect merge fields from parsers of Markdown, HTML and addresses. Pure.
-
-Parsers leave their letters and digits unchanged and in place.
-"""
+"""Placeholders that protect merge fields from parsers of Markdown, HTML and addresses. Pure."""
 
 import hashlib
 import re

@@ -1,9 +1,5 @@
-"""
-Inlines the style sheet of a letter into its elements, where every mail program applies it.
-
-Gmail drops style sheets when a mail is forwarded, Outlook reads half of one. Only what cannot be
-inlined stays in the head (templates/mail/letter.html): dark colours, and rules for phones.
-"""
+"""Inlines a letter's style sheet: Gmail drops it when a mail is forwarded, Outlook reads half of
+it. Only dark colours and rules for phones stay in the head (templates/mail/letter.html)."""
 
 import re
 from contextlib import suppress
@@ -47,12 +43,8 @@ def inline_styles(fragment: str) -> str:
 
 
 def _estimate_work(html: str) -> int:
-    """
-    The most characters that inlining the style sheets of a normalised letter writes.
-
-    Each rule may match each tag, each declaration is compared with all others of its tag, and
-    `~` tries each tag against all tags before it.
-    """
+    """The most characters that inlining writes: each rule may match each tag, each declaration is
+    compared with all others of its tag, and `~` tries each tag against all before it."""
     tags, longest, declarations, siblings = html.count("<"), dict[str, int](), 0, 0
     for sheet in _STYLE.findall(html):
         siblings += sheet.count("~")

@@ -1,8 +1,4 @@
-"""
-Merge fields such as `{{ name }}` and `{{ name|there }}`. Pure.
-
-Triple braces are Postmark's own placeholders and stay as they are.
-"""
+"""Merge fields such as `{{ name|there }}`. Triple braces are Postmark's own placeholders. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -84,11 +80,8 @@ def uses_field(text: str, name: str) -> bool:
 
 
 class FieldTemplate:
-    """
-    A text split at its fields once, so that filling it for a reader is one join.
-
-    With `html=True` values are escaped; a fallback is the author's own HTML and stays as written.
-    """
+    """A text split at its fields once. With `html=True` values are escaped; fallbacks stay as
+    written."""
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html

@@ -1,9 +1,5 @@
-"""
-Renders each reader's message as Postmark takes it.
-
-A delivery always gives the same message except for the attempt's id: a second try must not be
-another mail.
-"""
+"""Renders each reader's message as Postmark takes it, always the same except for the attempt's
+id."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,12 +53,8 @@ class Recipient(NamedTuple):
 
 
 class Renderer:
-    """
-    Renders the messages of one edition, whose letter is split at its merge fields once.
-
-    `values` are those of the merge fields that are the same for every reader. `own` names the
-    other fields, and which of a reader's values (such as `name`, `link`) each holds.
-    """
+    """Renders the messages of one edition. `values` are the merge fields that are the same for all;
+    `own` maps the other fields to a reader's value (such as `name`, `link`)."""
 
     def __init__(
         self,

@@ -1,9 +1,4 @@
-"""
-A message as JSON, split once at the values that differ between readers.
-
-What is left to do for each reader is to escape a few values and join. The result is byte for byte
-what writing the whole message would give. Pure.
-"""
+"""A message as JSON, split once at the values that differ between readers. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +13,8 @@ import orjson
 
 
 class ValueMarkers:
-    """
-    Markers in place of a reader's values, while the message around them is written.
-
-    JSON, HTML and headers leave their letters and digits unchanged, and none of the edition's
-    `texts` holds them.
-    """
+    """Markers in place of a reader's values. JSON, HTML and headers leave their letters and digits
+    unchanged, and none of the edition's `texts` holds them."""
 
     def __init__(self, *texts: str) -> None:
         # 64 bits of a hash of all texts: nobody can write a text that contains its own.

@@ -1,10 +1,5 @@
-"""
-Normalises HTML so that every parser reads it alike, with every word of it. Pure, linear in time.
-
-What authors paste has cut-off tags, quotes that never end, elements nested without bound. A parser
-drops the rest of the letter over the first two, and crashes or crawls over the last. Here a tag
-that never ends becomes text, and tags beyond a bound that no letter needs are left out.
-"""
+"""Normalises HTML so that every parser reads it alike, with every word of it, in linear time. A tag
+that never ends becomes text; tags nested beyond a bound are left out. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -93,11 +88,8 @@ def normalise(html: str) -> str:
 
 
 def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
-    """
-    Split normalised HTML into texts, each with the name and attributes of the tag after it.
-
-    The name of an end tag begins with a slash. The last text has no tag after it.
-    """
+    """Split normalised HTML into texts, each with the name (`/name` for an end tag) and attributes
+    of the tag after it. The last text has none."""
     position = 0
     for found in _MARKUP.finditer(html):
         words = html[position : found.start()]

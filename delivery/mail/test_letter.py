@@ -1,8 +1,4 @@
-"""
-Test letters: editions of one issue that is the same in every database, numbered by version.
-
-Their one delivery goes to an address and to no reader: no reader has the id 0.
-"""
+"""Test letters: versions of one issue, sent to an address and to no reader (the id 0)."""
 
 from uuid import UUID
 

@@ -1,10 +1,5 @@
-"""
-Transactional mail: a confirmation for each sign-up, a link for each request for one's data. Pure.
-
-Each kind is one issue with an id that is the same in every database; the n-th mail to a reader is
-its version n. The texts hold merge fields for the newsletter's settings, filled in when a mail is
-rendered, because its edition is open for years (docs/decisions/0015-mail-on-request.md).
-"""
+"""Transactional mail. Each kind is one issue with the same id in every database; the n-th mail to a
+reader is its version n (docs/decisions/0015-mail-on-request.md). Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,11 +21,8 @@ KIND_BY_ISSUE: Mapping[UUID, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class TransactionalText:
-    """
-    The text of such a mail, with merge fields: sentences before and after its one link.
-
-    It holds nothing that the reader typed: strangers could use that to write to others.
-    """
+    """The text of such a mail, with merge fields. It holds nothing that the reader typed: strangers
+    could use that to write to others."""
 
     title: str
     before: tuple[str, ...]

@@ -1,9 +1,5 @@
-"""
-Counts in the memory of this process, until `metrics_table.py` adds them to the table.
-
-Counting runs no statement and is safe for any number of threads. Labels take few values, because
-each combination is a row.
-"""
+"""Counts in the memory of this process, safe for any number of threads. Labels take few values,
+because each combination is a row of the table."""
 
 import json
 import threading

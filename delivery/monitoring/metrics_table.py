@@ -9,11 +9,7 @@ from delivery.monitoring.metrics_buffer import MetricsBuffer, metrics_buffer
 
 
 def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
-    """
-    Add the counts to the table, without a statement if there are none.
-
-    Raises `django.db.Error` if that fails; the counts then wait for the next flush.
-    """
+    """Add the counts to the table. After `django.db.Error` they wait for the next flush."""
     counts = buffer.take()
     if not counts:
         return

@@ -32,11 +32,7 @@ def register_worker(worker: uuid.UUID, *, host: str, pid: int, warning: str = ""
 
 
 def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
-    """
-    Record a heartbeat.
-
-    Adds the row again if it is missing: after a day's silence, or a restored backup.
-    """
+    """Record a heartbeat. Adds the row again after a day's silence, or a restored backup."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,8 +1,4 @@
-"""
-Ends calls at their deadlines, with one thread for all calls of a process.
-
-A timer for each call would be a thread for each, which starts slower than a batch is rendered.
-"""
+"""Ends calls at their deadlines, with one thread for all calls of a process."""
 
 import itertools
 import logging
@@ -16,11 +12,8 @@ logger = logging.getLogger(__name__)
 
 
 class Deadlines:
-    """
-    Deadlines by the clock `now_s`, in seconds. Safe for any number of threads.
-
-    Its thread starts with the first deadline. A forked process has its own, and no deadlines.
-    """
+    """Deadlines by the clock `now_s`, in seconds; thread-safe. A forked process begins with
+    none."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s

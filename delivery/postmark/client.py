@@ -1,15 +1,7 @@
-"""
-The Postmark client: one call, one result as a value of `call_results.py`.
+"""The Postmark client: one call, one result as a value of `call_results.py`, without retries.
 
-It uses no database, never retries, and raises no errors of the network or the provider. Three
-things `requests` does not do:
-
-- A deadline for the whole call. Its `timeout` counts each read; a server that sends a byte a
-  minute would hold a batch for ever. At the deadline the socket is shut down (call_deadlines.py).
-- Not starting late. A process that was frozen between its decision and its first byte must not
-  write any more: the deadline is checked again after connecting, just before the first byte.
-- Ignoring the environment: proxies and `.netrc` could carry mail and token elsewhere.
-"""
+Beyond `requests`: a deadline for the whole call (at which the socket is shut down), checked again
+just before the first byte, as the process may have been frozen; and no proxies or `.netrc`."""
 
 import contextlib
 import http.client
@@ -195,11 +187,8 @@ class RawResponse:
 
 
 class Postmark:
-    """
-    A client for one Postmark server (or one that speaks its API). One instance per thread.
-
-    `deadline_s` is the longest that a call may take, from connecting to the last byte.
-    """
+    """A client for one Postmark server, for one thread. `deadline_s` is the longest a call may
+    take."""
 
     def __init__(
         self, base_url: str, token: str, *, deadline_s: float, deadlines: Deadlines = _deadlines
@@ -230,11 +219,8 @@ class Postmark:
         self._session.close()
 
     def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
-        """
-        Send one batch. `body` is the JSON array of the messages to `addresses`, in that order.
-
-        `deadline_at_s` is a reading of `now_s()`: not a byte is written after it.
-        """
+        """Send one batch: `body` is the JSON array of the messages to `addresses`, in that order.
+        `deadline_at_s` is a reading of `now_s()`: not a byte is written after it."""
         answer = self._call("POST", _BATCH, body, deadline_at_s)
         if isinstance(answer, RawResponse):
             return classify_call(answer.status, answer.headers, answer.body, addresses)
@@ -248,12 +234,9 @@ class Postmark:
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
     ) -> LookupResult:
-        """
-        Find everything on `stream` whose metadata `field_name` is `value`, over all pages.
-
-        All pages must be there by `deadline_at_s`, a reading of `now_s()`. A search that names no
-        stream would look at the transactional stream only.
-        """
+        """Find everything on `stream` whose metadata `field_name` is `value`, over all pages, by
+        `deadline_at_s`, a reading of `now_s()`. Without a stream Postmark searches the
+        transactional one only."""
         found: list[Found] = []
         listed = total = 0
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
@@ -284,9 +267,8 @@ class Postmark:
     def page(
         self, filters: Mapping[str, str], *, stream: str, offset: int, deadline_at_s: float
     ) -> Page | NoInformation:
-        """
-        One page of the messages on `stream` under `filters` (`tag`, `fromdate`, …), newest first.
-        """
+        """One page of the messages on `stream` under `filters` (`tag`, `fromdate`, …), newest
+        first."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
         raw = self._get("/messages/outbound", query, deadline_at_s)
         if isinstance(raw, NoInformation):
@@ -311,11 +293,8 @@ class Postmark:
         write: Callable[[bytes], object],
         deadline_at_s: float,
     ) -> NoInformation | None:
-        """
-        Write the whole suppression list of a stream in chunks: Postmark does not page it.
-
-        Unless this returns None, what was written is not the list. Errors of `write` end the call.
-        """
+        """Pass a stream's suppression list to `write` in chunks: Postmark does not page it. Unless
+        this returns None, it is not the list. Errors of `write` end the call."""
         raw = self._get(f"{_suppressions(stream)}/dump", filters, deadline_at_s, write=write)
         if isinstance(raw, NoInformation):
             return raw
@@ -324,11 +303,8 @@ class Postmark:
     def suppress(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
     ) -> Mapping[str, str] | NoInformation:
-        """
-        Suppress at most 50 addresses. Repeating it is harmless.
-
-        Returns for each address, case-folded, why it was refused; empty if it was done.
-        """
+        """Suppress at most 50 addresses. Repeating it is harmless. Returns for each address,
+        case-folded, why it was refused; empty if it was done."""
         return self._change(_suppressions(stream), addresses, deadline_at_s)
 
     def reactivate(
@@ -420,9 +396,7 @@ class Postmark:
             if not call.wrote:
                 return NotSent(
                     Reason.of(
-                        ReasonCode.NO_CONNECTION,
-                        address=self._base_url,
-                        error=type(error).__name__,
+                        ReasonCode.NO_CONNECTION, address=self._base_url, error=type(error).__name__
                     )
                 )
             # The deadline and the socket's timeout end at the same time; either may be first.

@@ -1,10 +1,5 @@
-"""
-What the provider says about addresses, as values. Pure; no input raises an error.
-
-Webhooks, polled bounces and suppression lists become the same values. Types and reasons are read by
-their names: the numbers beside them are wrong in places.
-Source: Postmark's API documentation, “Bounces”, “Suppressions” and “Webhooks”.
-"""
+"""What the provider says about addresses, as values; no input raises an error. Pure. Source:
+Postmark's API documentation, “Bounces”, “Suppressions” and “Webhooks”."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -69,11 +64,8 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventAbout:
-    """
-    Whom an event is about: the address, the delivery if known, and when it happened.
-
-    `at` is by the provider's clock, None if it did not say.
-    """
+    """Whom an event is about, and when it happened by the provider's clock; None if it did not
+    say."""
 
     address: str
     at: datetime | None
@@ -109,11 +101,7 @@ class Bounced(EventAbout):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suppressed(EventAbout):
-    """
-    The provider mails the address no more on this stream, with its reason and origin.
-
-    `is_our_own`: we asked for it, so that it is no news.
-    """
+    """The provider mails the address no more on this stream. `is_our_own`: we asked for it."""
 
     reason: str
     origin: str
@@ -204,9 +192,7 @@ def _bounced(event: Mapping[str, object], record_type: str, about: dict[str, Any
 def _changed(event: Mapping[str, object], about: dict[str, Any]) -> Suppressed | Reactivated | None:
     if event.get("SuppressSending") is True:
         return Suppressed(
-            **about,
-            reason=_word(event.get("SuppressionReason")),
-            origin=_word(event.get("Origin")),
+            **about, reason=_word(event.get("SuppressionReason")), origin=_word(event.get("Origin"))
         )
     if event.get("SuppressSending") is False:
         return Reactivated(address=about["address"], at=about["at"], stream=about["stream"])

@@ -1,10 +1,5 @@
-"""
-What Postmark's answer means. Pure: status, headers and body in, a word of `call_results.py` out.
-
-Postmark's own error code is looked at before the HTTP status, because it says more; the numbers
-of the two only look alike. Source: Postmark's API documentation, “API error codes” and “Email
-API”, and the texts its servers are known to answer with.
-"""
+"""What Postmark's answer means, by its own error code first and by the HTTP status second. Pure.
+Source: Postmark's API documentation, “API error codes” and “Email API”."""
 
 import re
 from collections import Counter
@@ -108,11 +103,7 @@ def _as_text(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """
-    Postmark's time with its up to seven fractional digits, in UTC; None for anything else.
-
-    None also for what no server sent in earnest and no database stores: a year far off.
-    """
+    """Postmark's time in UTC; None for anything else, such as a year that no database stores."""
     if not isinstance(value, str):
         return None
     try:
@@ -175,11 +166,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 def classify_call(
     status: int, headers: Mapping[str, str], body: bytes, addresses: Sequence[str]
 ) -> CallResult:
-    """
-    What the whole answer to `POST /email/batch` says; `addresses` are those of its messages.
-
-    Whatever cannot be read as an answer is `Unanswered`: the mail may have gone.
-    """
+    """What the answer to `POST /email/batch` to `addresses` says. One that cannot be read is
+    `Unanswered`: the mail may have gone."""
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
@@ -261,12 +249,8 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """
-    One page of a search that answered.
-
-    `listed` counts its messages, `total` is how many the whole search has by its own account;
-    `found` are those that bear what was asked for.
-    """
+    """One page of a search: the messages that match, how many it listed, and the search's own
+    total."""
 
     found: Sequence[Found]
     listed: int
@@ -276,13 +260,8 @@ class SearchPage:
 def classify_search(
     status: int, headers: Mapping[str, str], body: bytes, *, field_name: str, value: str
 ) -> SearchPage | NoInformation:
-    """
-    What one page of `GET /messages/outbound` says about messages whose metadata `field_name` is
-    `value`.
-
-    Anything unexpected is no information. How exactly Postmark compares is not documented, so
-    each message is compared here again.
-    """
+    """What one page of `GET /messages/outbound` says about messages whose metadata `field_name` is
+    `value`. How exactly Postmark compares is not documented, so each is compared again."""
     if status != 200:
         return NoInformation(
             Reason.of(ReasonCode.QUERY_STATUS, subject=SEARCH, status=status),
@@ -310,12 +289,8 @@ def classify_search(
 
 
 def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page | NoInformation:
-    """
-    What one page of `GET /messages/outbound` lists, whatever was searched for.
-
-    Anything unexpected is no information: a message that cannot be read must not count as absent.
-    One without our metadata is listed as it is, because others may use the same server.
-    """
+    """What one page of `GET /messages/outbound` lists. A message that cannot be read must not count
+    as absent; one without our metadata is listed, because others may use the same server."""
     if status != 200:
         return NoInformation(
             Reason.of(ReasonCode.QUERY_STATUS, subject=SEARCH, status=status),

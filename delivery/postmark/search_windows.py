@@ -1,10 +1,7 @@
-"""
-Time windows for a search with more results than can be paged through. Pure.
+"""Time windows for a search with more results than can be paged through. Pure.
 
 Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
-documentation, “Messages API”). One hour in autumn happens twice and cannot be named exactly, so
-neighbours share their border, and callers compare what they saw with the search's total.
-"""
+documentation, “Messages API”). One hour in autumn happens twice, so neighbours share a border."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -47,12 +44,8 @@ def span_around(first: datetime, last: datetime) -> Span:
 
 
 def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
-    """
-    The earlier and the later half of a window; None if it is as short as it can be.
-
-    `span` is the assumed end of an open window; the outermost halves stay open. Halves that meet in
-    the hour that happens twice share that whole hour.
-    """
+    """The earlier and the later half of a window; None if it is as short as it can be. `span`
+    bounds an open window. Halves that meet in the hour that happens twice share that whole hour."""
     since = window.since or span.since
     until = window.until or span.until
     if until - since <= MIN_WINDOW:

@@ -8,12 +8,8 @@ EXPECTED = {"own": {"custom", "none"}, "postmark": {"postmark"}}
 
 
 def check_unsubscribe_handling(postmark: Postmark) -> str:
-    """
-    One sentence if the broadcast stream handles unsubscribes in another way than we do.
-
-    Empty if the two agree, or if Postmark does not tell: a worker must start without the network.
-    Source: Postmark's API documentation, “Message streams”.
-    """
+    """A warning if the stream handles unsubscribes otherwise than we do; empty if Postmark gives no
+    answer. Source: Postmark's API documentation, “Message streams”."""
     stream = settings.POSTMARK_BROADCAST_STREAM
     told = postmark.unsubscribe_handling(stream)
     if told is None or told.lower() in EXPECTED[settings.UNSUBSCRIBE_HANDLING]:

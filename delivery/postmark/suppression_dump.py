@@ -1,12 +1,5 @@
-"""
-Reads a stream's whole suppression list, as it came, an entry at a time.
-
-Postmark does not page this list, and a first one may hold a million addresses: some hundred
-megabytes, of which there are never more in memory than a piece. Whoever takes in what was read
-before a fault has lost nothing, because each entry is a fact of its own; only the list's own end
-says that there are no more.
-Source: Postmark's API documentation, “Suppressions”.
-"""
+"""Reads a stream's suppression list entry by entry: Postmark does not page it, and it may have some
+hundred megabytes. Source: Postmark's API documentation, “Suppressions”."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -32,12 +25,8 @@ class Readable(Protocol):
 
 
 def iter_suppressions(dump: Readable, stream: str) -> Iterator[tuple[Suppressed, bytes]]:
-    """
-    What each entry says, and the event that would have told it; one that names no address is
-    passed over.
-
-    Raises `UnreadableError` where it cannot be read on.
-    """
+    """Yield each entry that names an address, and its event as JSON. Raises
+    `UnreadableDumpError`."""
     try:
         for entry in ijson.items(_events(dump), "Suppressions.item"):
             told = _told(entry, stream)
@@ -49,7 +38,7 @@ def iter_suppressions(dump: Readable, stream: str) -> Iterator[tuple[Suppressed,
 
 
 def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
-    """What stands there, sign by sign, with its place; at the end it has to have been a list."""
+    """Yield the parser's events; raise `UnreadableDumpError` at the end if there was no list."""
     is_there = False
     for place, event, value in ijson.parse(_not_too_deep(dump)):
         is_there = is_there or (place, event) == ("Suppressions", "start_array")
@@ -59,7 +48,7 @@ def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
 
 
 def _not_too_deep(dump: Readable) -> Iterator[tuple[str, Any]]:
-    """A place is as long as it is deep, and all of those that are open are in memory."""
+    """Limit the nesting, because the place of every open element is held in memory."""
     depth = 0
     for event, value in ijson.basic_parse(dump, buf_size=PIECE_BYTES, use_float=True):
         depth += event.startswith("start_") - event.startswith("end_")

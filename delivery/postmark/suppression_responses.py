@@ -1,10 +1,5 @@
-"""
-What Postmark answers about bounces, and to a change of suppressions. Pure: status, headers and
-body in.
-
-Anything unexpected is no information: what a list does not show must not count as “nothing there”.
-Source: Postmark's API documentation, “Bounces” and “Suppressions”.
-"""
+"""What Postmark answers about bounces, and to a change of suppressions. Pure. Source: Postmark's
+API documentation, “Bounces” and “Suppressions”."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,10 +55,7 @@ def parse_bounce_page(
 def parse_suppression_results(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> Mapping[str, str] | NoInformation:
-    """
-    What became of each address, case-folded: Postmark's reason for refusing it, empty if done. Who
-    is not named stays to be asked for.
-    """
+    """Postmark's reason for refusing each address, case-folded; empty if done."""
     parsed = _parsed(status, headers, body, SUPPRESSION_CHANGE)
     if isinstance(parsed, NoInformation):
         return parsed
@@ -85,7 +77,7 @@ def parse_suppression_results(
 
 
 def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> NoInformation | None:
-    """Why an answer of this status is not what was asked for, or None if it may be."""
+    """Why an answer of this status cannot be used, or None if it may be."""
     if status == 200:
         return None
     return NoInformation(

@@ -1,8 +1,5 @@
-"""
-A webhook's body as a value. Pure; a body that cannot be understood says nothing and is stored too.
-
-Source of the fields: Postmark's documentation of its webhooks.
-"""
+"""A webhook's body as a value, empty if it cannot be understood. Pure. Source of the fields:
+Postmark's documentation of its webhooks."""
 
 from __future__ import annotations
 
@@ -57,12 +54,8 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEvent:
-    """
-    Its type, empty if unknown, and what it says of a delivery and of an address.
-
-    `issue` is the one that its tag names: polled bounces bear no other mark of ours. `address_key`
-    is also set for events that are not acted on, such as an opened letter.
-    """
+    """Its type, empty if unknown, and what it says of a delivery and of an address. `issue` is that
+    of its tag: polled bounces bear no other mark of ours."""
 
     kind: str
     accepted: Acceptance | None

@@ -1,8 +1,5 @@
-"""
-Decides what the provider's record of an edition means beside our own. Pure.
-
-The reasons: docs/decisions/0012-a-restored-backup.md.
-"""
+"""Decides what the provider's record of an edition means beside our own. Pure. The reasons:
+docs/decisions/0012-a-restored-backup.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +22,8 @@ class RecordedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """
-    A page of the provider's record beside ours.
-
-    `same` are recipients whose delivery is recorded as this message. `news` are messages of which
-    we have no record, or another one. `strangers` name a recipient who has no delivery.
-    """
+    """A page of the provider's record beside ours: recipients recorded with this message, messages
+    that we have not recorded so, and messages to recipients without a delivery."""
 
     same: Sequence[int]
     news: Sequence[tuple[int, Found]]
@@ -60,14 +53,9 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class SearchCoverage:
-    """
-    Which mail the provider's search would show.
-
-    It has forgotten what was accepted before `since`, and may not have indexed what was accepted
-    after `until`. If it does not show the mail accepted last on the stream, at `last_accepted_at`
-    (`shows_later_mail` is false), it lags or belongs to another server: then it covers only what is
-    older than the newest message it did show.
-    """
+    """Which mail the provider's search would show: it has forgotten what was accepted before
+    `since`, and may not have indexed what came after `until`. If it does not show the mail accepted
+    last (`shows_later_mail` is false), it covers only what is older than the newest it did show."""
 
     since: datetime
     until: datetime
@@ -113,12 +101,8 @@ def search_coverage(
 def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
-    """
-    When an edition of a restored database can be called reconciled, at the earliest.
-
-    A call in flight when the restore was noticed ends within its deadline; what it sent is in the
-    provider's index by the last look-up after that, or later than anything waits for.
-    """
+    """When an edition of a restored database can be called reconciled, at the earliest: a call in
+    flight has ended, and what it sent is in the provider's index."""
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 
@@ -160,12 +144,8 @@ def find_obstacle(
     backup_not_before: datetime,
     coverage: SearchCoverage,
 ) -> Obstacle | None:
-    """
-    Find why a walk that began at `walked_at` does not reconcile an edition, if it does not.
-
-    `backup_not_before` is the latest time that the restored record itself proves: whatever it does
-    not know of was accepted after that.
-    """
+    """Find why a walk that began at `walked_at` does not reconcile an edition, if it does not. What
+    the restored record does not know of was accepted after `backup_not_before`."""
     if backup_not_before < coverage.since:
         return Obstacle(ObstacleCode.FORGOTTEN_BY_PROVIDER)
     if walked_at < reconcilable_at:

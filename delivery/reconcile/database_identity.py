@@ -1,9 +1,5 @@
-"""
-Detects a restored database: its stored identity differs from the server's.
-
-While the two differ no batch can be claimed, and the first process that notices stops every open
-edition until it is reconciled (docs/decisions/0012-a-restored-backup.md).
-"""
+"""Detects a restored database: its stored identity differs from the server's. Until it is
+reconciled no batch can be claimed (docs/decisions/0012-a-restored-backup.md)."""
 
 import logging
 from dataclasses import dataclass
@@ -32,12 +28,8 @@ EPOCH_GAP = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IdentityCheck:
-    """
-    The result of a check of the database's identity.
-
-    `is_new`: none was stored. `is_another`: another database's was stored; `stopped` are the
-    editions to reconcile. `untold` names what this server does not reveal.
-    """
+    """`is_new`: none was stored. `is_another`: another database's was stored; `stopped` are the
+    editions to reconcile. `untold` names what this server does not reveal."""
 
     is_new: bool = False
     is_another: bool = False
@@ -46,12 +38,8 @@ class IdentityCheck:
 
 
 def check_identity() -> IdentityCheck:
-    """
-    Compare the database's identity with the stored one, and store it.
-
-    If it differs, every open edition stops in the same transaction, before a worker can claim a
-    batch of it. One statement while nothing has changed.
-    """
+    """Compare the database's identity with the stored one, and store it. If it differs, every open
+    edition stops in the same transaction. One statement while nothing has changed."""
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
         if stored is not None and not stored.is_another and not stored.has_more_to_store:
@@ -73,12 +61,8 @@ def check_identity() -> IdentityCheck:
 
 
 def declare_restored() -> tuple[int, ...]:
-    """
-    Treat the database as restored, because an operator says so; return the editions to reconcile.
-
-    For what cannot be detected: files of the same server, or tables in the same database, that were
-    restored.
-    """
+    """Treat the database as restored, because an operator says so; return the editions to
+    reconcile. For restored files of the same server, or tables in the same database."""
     with short_transaction() as cursor:
         _lock_identity(cursor)
         stopped = _prepare_restored_database(cursor)
@@ -111,11 +95,8 @@ class _StoredIdentity:
 
 
 def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
-    """
-    Lock the identity's row and compare; return whether the row is new, and the comparison.
-
-    Always before any edition, so that a check and a declared restore cannot deadlock.
-    """
+    """Lock the identity's row and compare; return whether it is new, and the comparison. Always
+    before any edition, so that a check and a declared restore cannot deadlock."""
     # Insert a row to lock: two workers may start at once.
     cursor.execute(
         """
@@ -177,11 +158,8 @@ def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
 
 
 def _analyse() -> None:
-    """
-    Gather planner statistics for tables without any, as after a restored dump.
-
-    Tables that are being vacuumed, or that this role does not own, are skipped.
-    """
+    """Gather statistics for tables without any, as after a restored dump. Skips tables that are
+    being vacuumed or that this role does not own."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -196,13 +174,8 @@ def _analyse() -> None:
 
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
-    """
-    Stop every open edition until it is reconciled.
-
-    A running one stops and continues when it is reconciled. A paused, closed or stopped one keeps
-    its state; a cancelled one sends nothing more. A scheduled one may have gone out after the
-    backup.
-    """
+    """Stop every open edition until it is reconciled. A scheduled one may have gone out after the
+    backup; a cancelled one sends nothing more."""
     cursor.execute(
         f"""
         SELECT id, issue_id FROM edition
@@ -221,8 +194,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         skip_epochs(cursor, edition, EPOCH_GAP)
         if control != "cancelled":
             cursor.execute(
-                "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s",
-                [edition],
+                "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s", [edition]
             )
             unreconciled.append(edition)
     return tuple(unreconciled)

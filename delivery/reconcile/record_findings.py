@@ -1,9 +1,5 @@
-"""
-Loads editions to reconcile, and records what the provider shows.
-
-Every acceptance becomes evidence, and deliveries are settled by it. Nothing here sends, or marks a
-delivery as not sent. A leased batch is left to its worker, which finds the evidence.
-"""
+"""Loads editions to reconcile, and records what the provider shows. Nothing here sends, or marks a
+delivery as not sent. A leased batch is left to its worker, which finds the evidence."""
 
 import uuid
 from collections import defaultdict
@@ -34,13 +30,9 @@ READ_AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class EditionRecord:
-    """
-    An edition to reconcile.
-
-    `backup_not_before` is the time of the last call before `unreconciled_since` that this database
-    knows, or else of publishing. One that `has_ended` sends nothing more. One that `is_scheduled`
-    has no deliveries yet; its `published_at` is when it was scheduled.
-    """
+    """An edition to reconcile. `backup_not_before` is the last call before `unreconciled_since`
+    that is known, or publishing. `published_at` of one that `is_scheduled` is when it was
+    scheduled."""
 
     edition: int
     issue: uuid.UUID
@@ -55,10 +47,8 @@ class EditionRecord:
 
 
 def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
-    """
-    Load the editions of an issue; without one, those that are open, unreconciled, or had a call
-    within the provider's retention. Editions whose deliveries are dropped are left out.
-    """
+    """Load the editions of an issue; without one, those that are open, unreconciled, or had a call
+    within the provider's retention."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -146,11 +136,8 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
-    """
-    Record what the provider accepted, and settle by it; return how many were settled.
-
-    A second acceptance raises an alarm and stops the edition.
-    """
+    """Record what the provider accepted; return how many deliveries are settled by it. A second
+    acceptance raises an alarm and stops the edition."""
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
     for recipient, listed in sorted(news, key=_earliest_first):
         by_attempt[_attempt(listed)].append((recipient, Sent(listed.message_id, listed.at)))
@@ -182,11 +169,8 @@ def iter_sent(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
 
 
 def iter_open(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
-    """
-    Yield chunks of recipients whose delivery is waiting or unknown; the times are meaningless.
-
-    Of an edition that has ended also withdrawn ones.
-    """
+    """Yield chunks of recipients that are waiting or unknown (of an ended edition also withdrawn);
+    the times are meaningless."""
     yield from _iter_recipients(record, ["waiting", "unknown", *["withdrawn"] * record.has_ended])
 
 
@@ -223,11 +207,8 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
 
 
 def raise_missing(record: EditionRecord, key: str, recipient: int) -> bool:
-    """
-    Raise an alarm that the provider does not show what is recorded as sent.
-
-    It is not sent again: our record has evidence of its acceptance.
-    """
+    """Raise an alarm that the provider does not show what is recorded as sent. It is not sent
+    again: our record has evidence of its acceptance."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         return raise_alarm(
@@ -240,12 +221,8 @@ def raise_missing(record: EditionRecord, key: str, recipient: int) -> bool:
 
 
 def quarantine_bare_marks(record: EditionRecord) -> int:
-    """
-    Quarantine waiting deliveries with a sent time or provider id; return how many.
-
-    Each raises an alarm, and workers look it up. A leased batch is left to its worker, which does
-    the same before a call.
-    """
+    """Quarantine waiting deliveries with a sent time or provider id, for look-up; return how many.
+    A leased batch is left to its worker, which does the same before a call."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         cursor.execute(
@@ -281,12 +258,9 @@ def count_duplicates(record: EditionRecord) -> int:
 
 
 def end_reconciliation(record: EditionRecord) -> bool:
-    """
-    Mark the edition as reconciled, and resume it if the restore had stopped it.
-
-    One with a second acceptance stays stopped. Returns False if the database was restored again
-    meanwhile, or if the audience of a scheduled edition depends on an unreconciled version.
-    """
+    """Mark the edition as reconciled; resume it if the restore stopped it and no copy went twice.
+    Returns False if the database was restored again meanwhile, or if the audience of a scheduled
+    edition depends on an unreconciled version."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         cursor.execute(

@@ -1,9 +1,5 @@
-"""
-One round of reconciling: compares the provider's record of one issue on one stream with ours.
-
-What the provider has is recorded, what only we have raises an alarm, and nothing is sent again. An
-edition of a restored database continues once the search covers the rest of it.
-"""
+"""One round of reconciling: compares the provider's record of one issue on one stream with ours.
+What it has is recorded, what only we have raises an alarm, and nothing is sent again."""
 
 import logging
 from collections import Counter, defaultdict
@@ -50,13 +46,9 @@ class SearchLimits:
 
 @dataclass(slots=True)
 class RoundReport:
-    """
-    What a round found.
-
-    `obstacles` are by edition; a reconciled one has none. `unknown` counts messages of versions
-    that this database does not know. `too_fresh` counts deliveries that are recorded as sent and
-    not shown yet; a walk from `again_at` on can judge them.
-    """
+    """What a round found. `obstacles` are by edition. `unknown` counts messages of versions that
+    are not in this database; `too_fresh` sent deliveries that a walk from `again_at` on can
+    judge."""
 
     found: int = 0
     recorded: int = 0
@@ -127,11 +119,7 @@ class ReconcileRound:
             self._end(walked, walked.unreconciled_since, walked_at, coverage)
 
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
-        """
-        Do this for an edition; return False if its counts do not balance.
-
-        The tables refuse contradictions. That edition is left out; the others continue.
-        """
+        """Do this for an edition; False leaves it out, because the tables refuse its counts."""
         if walked.edition in self.report.obstacles:
             return False
         log_context.bind(version=walked.version)
@@ -243,11 +231,7 @@ class ReconcileRound:
         self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
 
     def _look_up_open(self, walked: EditionRecord) -> bool:
-        """
-        Look up each open delivery, if the record could not be read whole.
-
-        Returns False if there are too many of them.
-        """
+        """Look up each open delivery; return False if there are too many."""
         for stretch in record_findings.iter_open(walked):
             for recipient, _ in stretch:
                 if self._asked >= MAX_SINGLE_LOOKUPS:

@@ -32,13 +32,8 @@ Group = tuple[uuid.UUID, str]
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """
-    What a run found, and what keeps editions from being reconciled.
-
-    `unknown` are messages of a version that this database does not know: a known edition of the
-    same issue, the version, how many. `again_at`: when a later run can judge what this one could
-    not.
-    """
+    """What a run found, and what keeps editions from being reconciled. `unknown`: an edition of the
+    issue, the unknown version, how many messages. `again_at`: when a later run can judge more."""
 
     editions: int
     reports: Sequence[RoundReport]
@@ -52,12 +47,8 @@ class ReconcileResult:
 def reconcile(
     issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]
 ) -> ReconcileResult:
-    """
-    Reconcile an issue's editions, or all that may differ from the provider's record.
-
-    With `waits`, waits and walks again where that may help. Raises `SearchUnavailableError` if the
-    provider cannot be asked; what was recorded until then stays.
-    """
+    """Reconcile an issue's editions, or all that may differ; with `waits`, walk again where that
+    may help. Raises `SearchUnavailableError`; what was recorded until then stays."""
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)
     to_walk = editions

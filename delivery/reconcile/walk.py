@@ -1,8 +1,4 @@
-"""
-Reads everything that the provider shows under one tag, page by page.
-
-A failed search is retried with backoff, and given up after some tries: nothing follows from it.
-"""
+"""Reads everything that the provider shows under one tag, page by page, with retries."""
 
 import logging
 import time
@@ -88,12 +84,9 @@ class PatientSearch:
 
 
 def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Found], int]]:
-    """
-    Yield every page of messages with the tag, each with the total of the first search.
-
-    More than can be paged through is split into windows of time, the earliest first. Neighbours
-    share their border, so a message can come twice. A second with too many is shown in part.
-    """
+    """Yield every page of messages with the tag, each with the total of the first search. More than
+    can be paged through is split into windows of time, the earliest first; a message can come
+    twice."""
     whole = search.page({"tag": tag}, 0)
     to_do: list[tuple[Window, Page | None]] = [(Window(), whole)]
     while to_do:

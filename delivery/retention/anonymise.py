@@ -1,9 +1,5 @@
-"""
-Removes a reader's address and name from everything that delivery keeps.
-
-Deliveries stay, because they are counted. One that still waits is withdrawn when its call starts,
-because the list has no reader with its id; one in flight is settled by its id.
-"""
+"""Removes a reader's address and name from everything that delivery keeps. Deliveries stay, because
+they are counted; one that still waits is withdrawn when its call starts."""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
@@ -40,11 +36,8 @@ _BLANK_TESTS = f"""
 
 
 def anonymise_recipient(recipient: int, address_key: str) -> None:
-    """
-    Blank address and fields on every copy of this reader. `address_key` is the case-folded address.
-
-    Runs in the caller's transaction. One look into the primary key for each issue there is.
-    """
+    """Blank every copy of this reader, in the caller's transaction. `address_key` is the
+    case-folded address."""
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     _blank({recipient: address_key}, issues, ERASED)
     # Test letters go to an address and to no reader.
@@ -53,12 +46,9 @@ def anonymise_recipient(recipient: int, address_key: str) -> None:
 
 
 def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
-    """
-    Blank the address on the transactional mail of these readers, and delete their provider events.
-
-    `gone` maps recipients to case-folded addresses. They were sent nothing else. Suppressions stay.
-    Runs in the caller's transaction.
-    """
+    """Blank the transactional mail of these readers (id → case-folded address), who were sent
+    nothing else, and delete their provider events, in the caller's transaction. Suppressions
+    stay."""
     _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
     provider_event_details.forget(gone.values())
 

@@ -1,9 +1,5 @@
-"""
-Deletes old rows in short transactions, which never hold up a call that starts or settles.
-
-Each reads a bounded range along an index, skips locked rows, and waits for no lock long. Two that
-delete at once share the work; one that was killed is begun anew.
-"""
+"""Deletes old rows in short transactions along an index, which never hold up a call that starts or
+settles. Two that delete at once share the work."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,11 +17,8 @@ MAX_LOCK_WAIT_S = 1
 
 @contextmanager
 def short_delete() -> Iterator[CursorWrapper]:
-    """
-    Open one short transaction. Raises `OperationalError` if a lock was not free in time.
-
-    Its commit does not wait for the disk: rows that a server crash brings back are deleted again.
-    """
+    """Open one short transaction that does not wait for the disk. Raises `OperationalError` if a
+    lock was not free in time."""
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
@@ -38,13 +31,9 @@ def short_delete() -> Iterator[CursorWrapper]:
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """
-    The rows of a table that are older than `days` and may be deleted.
-
-    `along` are the unique columns of the index to read along; they grow with `age`, the column of a
-    row's time. `may_go` is a further condition. For tables without an index by age, `in_order` is
-    false: the table is read to its end along its primary key.
-    """
+    """Rows older than `days` by `age` that `may_go`. `along` are the unique columns of the index to
+    read along, which grow with `age`; if they do not, `in_order` is false, and the table is read to
+    its end."""
 
     table: str
     along: Sequence[str]

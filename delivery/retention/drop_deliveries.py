@@ -1,10 +1,6 @@
-"""
-Drops the deliveries of an edition that has ended and is old.
-
-First the edition is marked (`copies_dropped_at`), in a transaction of its own; from then on nothing
-shows or counts its rows. Then they are deleted, a few batches at a time. A process that is killed
-in between leaves no wrong numbers, and the next one continues. Batches keep their counts.
-"""
+"""Drops the deliveries of an edition that has ended and is old. First it is marked
+(`copies_dropped_at`), and nothing shows or counts its rows; then they are deleted, a few batches at
+a time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,14 +23,9 @@ DELIVERIES_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """
-    Whether an edition's deliveries may be dropped. Times are the database's.
-
-    `is_over`: every delivery is settled, or the edition was ended. `last_moved_at`: the last
-    recorded change. `is_newest`: no issue published later has reached anybody. `is_asked_for`: a
-    version is scheduled whose audience depends on this one. `is_told_of`: a provider event about
-    its issue is not applied yet.
-    """
+    """Whether an edition's deliveries may be dropped. `is_newest`: no issue published later has
+    reached anybody. `is_asked_for`: a scheduled version depends on it. `is_told_of`: a provider
+    event about its issue is not applied yet."""
 
     edition: int
     is_newsletter: bool
@@ -147,12 +138,8 @@ class MarkResult(Enum):
 
 
 def mark_dropped(edition: int, *, days: float) -> MarkResult:
-    """
-    Mark the deliveries of an edition as dropped, unless they must stay.
-
-    Publishing waits meanwhile: a version whose audience depends on this one has either read it, or
-    finds that it is no longer known.
-    """
+    """Mark the deliveries of an edition as dropped, unless they must stay. Publishing waits
+    meanwhile, because an audience may depend on them."""
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
@@ -168,11 +155,8 @@ def mark_dropped(edition: int, *, days: float) -> MarkResult:
 
 
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
-    """
-    Load the earlier versions that reached somebody and whose deliveries are dropped, since when.
-
-    In a transaction that enqueues deliveries this stays true until its end.
-    """
+    """Load the earlier versions that reached somebody and whose deliveries are dropped, since when.
+    In a transaction that enqueues deliveries this stays true until its end."""
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
             cursor.execute(LOCK_ENQUEUE)
@@ -231,12 +215,8 @@ def count_deliveries(editions: Sequence[int]) -> int:
 
 
 def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
-    """
-    Delete the deliveries of an edition that are marked as dropped; yield how many each time.
-
-    Batch by batch, so that deleted rows which a snapshot keeps are not read again. Locked rows are
-    left to the next run.
-    """
+    """Delete the dropped deliveries of an edition batch by batch; yield how many each time. Locked
+    rows are left to the next run."""
     after = edition * BATCHES_PER_EDITION - 1
     while True:
         with short_delete() as cursor:

@@ -1,9 +1,4 @@
-"""
-Deletes old attempts, test letters and workers.
-
-What is unknown, open, or younger than the provider's retention stays. What must outlast an attempt
-is on deliveries and batches.
-"""
+"""Deletes old attempts, test letters and workers, except what is unknown or open."""
 
 from collections.abc import Iterator
 
@@ -65,11 +60,8 @@ def count_test_letters(days: float) -> int:
 
 
 def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
-    """
-    Delete test letters older than `days`, with address and attempts; yield how many each time.
-
-    A sequence gives their numbers, so that no number is given twice.
-    """
+    """Delete test letters older than `days`, with address and attempts; yield how many each
+    time."""
     while True:
         with short_delete() as cursor:
             # Along the key of editions: an issue and a version.

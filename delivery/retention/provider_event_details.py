@@ -27,11 +27,8 @@ def load_events_about(address: str) -> list[dict[str, Any]]:
 
 
 def forget(addresses: Iterable[str]) -> None:
-    """
-    Delete the events about these addresses, applied or not.
-
-    An event that is being applied is skipped: its process finds the reader gone, and deletes it.
-    """
+    """Delete the events about these addresses. One that is being applied is skipped: its process
+    finds the reader gone, and deletes it."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

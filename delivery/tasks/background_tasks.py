@@ -1,8 +1,4 @@
-"""
-Work that workers do beside sending: due publications, imports, polling.
-
-`newsletter_site/wiring.py` registers it. Every task may run in several workers at once.
-"""
+"""Work that workers do beside sending. Every task may run in several workers at once."""
 
 import logging
 from collections.abc import Callable
@@ -15,12 +11,9 @@ ShortTask = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTask:
-    """
-    Work that takes long and has a thread of its own in every worker.
-
-    `work(is_stopping)` does what is due next and returns whether anything was; it returns soon
-    after `is_stopping()` is true. `is_due()` says whether more is due, here or elsewhere.
-    """
+    """Work with a thread of its own in every worker. `work(is_stopping)` does what is due next and
+    returns whether anything was, soon after `is_stopping()` is true; `is_due()` says whether more
+    is."""
 
     name: str
     work: Callable[[Callable[[], bool]], bool]
@@ -32,11 +25,8 @@ _background_tasks: dict[str, BackgroundTask] = {}
 
 
 def register_task(name: str, task: ShortTask, is_due: Callable[[], bool] = lambda: False) -> None:
-    """
-    Have every worker run `task` every few seconds. The same name again replaces it.
-
-    A worker that drains the queue continues while `is_due()` is true.
-    """
+    """Have every worker run `task` every few seconds, and a worker that drains continue while
+    `is_due()`."""
     _short_tasks[name] = task, is_due
 
 

@@ -69,11 +69,8 @@ def load_all() -> list[TaskStatus]:
 def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:
-    """
-    Lease a task if it is due and no other worker runs it; return None otherwise.
-
-    `after_publications`: it is also due once after every publication of a newsletter.
-    """
+    """Lease a task if it is due and no other worker runs it; `after_publications`: also once after
+    each publication."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -144,11 +141,8 @@ def release(lease: Lease) -> None:
 def running(
     lease: Lease, *, again_in_s: float, retry_base_s: float, retry_cap_s: float
 ) -> Iterator[None]:
-    """
-    Record how a run ends. One that succeeds is due again in `again_in_s` seconds.
-
-    One that fails is due again after `retry_base_s`, then twice as long, up to `retry_cap_s`.
-    """
+    """Record how a run ends: it is due again in `again_in_s` seconds, after a failure in
+    `retry_base_s`, then twice as long, up to `retry_cap_s`."""
     policy = retries.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(retry_base_s / 2, retries.delay_after(lease.failures + 1, 1.0, policy))
     try:

@@ -1,9 +1,5 @@
-"""
-What the log may say of an error: its type and where it was raised, never its message.
-
-A message may repeat an address or a link. The type, the server's code, the name of a constraint and
-the lines of code are enough to find the cause.
-"""
+"""What the log may say of an error: its type and where it was raised, never its message, which may
+repeat an address or a link."""
 
 import traceback
 from collections.abc import Iterator

@@ -1,9 +1,4 @@
-"""
-The format of a log line, JSON or text, whoever logged it. docs/logs.md lists the fields.
-
-A line has the bound ids (`delivery/log_context.py`), routes instead of paths, and neither messages
-of exceptions nor what `redact.py` finds.
-"""
+"""The format of a log line, JSON or text, whoever logged it. docs/logs.md lists the fields."""
 
 import json
 import logging
@@ -31,11 +26,8 @@ HOST = socket.gethostname()
 
 
 class LineFormatter(logging.Formatter):
-    """
-    Formats a record as one line. `shape` is `json` or `lines`; `secrets` are redacted.
-
-    With `words`, for development, exceptions keep their messages and tracebacks, redacted.
-    """
+    """Formats a record as one line. `shape` is `json` or `lines`; `secrets` are redacted. With
+    `words`, for development, exceptions keep their messages and tracebacks, redacted."""
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
         super().__init__()
@@ -94,11 +86,8 @@ def _as_text(line: Mapping[str, Any]) -> str:
 
 
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """
-    Writes lines to stderr. If a line cannot be formatted, it writes where that happened.
-
-    `logging` itself would print the message with its arguments as they are.
-    """
+    """Writes lines to stderr. If one cannot be formatted, `logging` would print the message and its
+    arguments as they are; this writes where that happened."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
         """Write which line failed, and the type of the error."""

@@ -1,8 +1,5 @@
-"""
-Redacts secrets, addresses, links, quotations and tokens from log lines.
-
-Our own code logs none of them; a library's might. Names and texts are not recognised.
-"""
+"""Redacts secrets, addresses, links, quotations and tokens from log lines, which libraries may
+log."""
 
 import base64
 import re
@@ -60,12 +57,8 @@ def basic_credentials(user: str, password: str) -> str:
 
 
 def looks_random(text: str) -> bool:
-    """
-    Whether a long run of letters and digits is a token and not a name or an id.
-
-    Ids of 32 hexadecimal digits are what a log is searched for. A token has digits among letters of
-    both cases, or digits among letters without the breaks that names have.
-    """
+    """Whether a long run of letters and digits is a token and not a name or an id. A token has
+    digits among letters of both cases, or among letters without the breaks that names have."""
     if _ID.fullmatch(text):
         return False
     digits = any(letter.isdigit() for letter in text)

@@ -1,8 +1,5 @@
-"""
-One log line for each request, and the ids on all of its lines.
-
-It names the route, never the path or the client's address (docs/logs.md says why).
-"""
+"""One log line for each request, and the ids on all of its lines. It names the route, never the
+path or the client's address (docs/logs.md says why)."""
 
 import logging
 import re
@@ -44,11 +41,7 @@ _in_progress: ContextVar[_RequestInProgress | None] = ContextVar("_in_progress",
 
 
 class RequestLogging:
-    """
-    Middleware, the outermost: binds the id of a request, and logs it once it is answered.
-
-    The ids are bound until the response is sent, because Django logs after the last middleware.
-    """
+    """Middleware, the outermost: binds the id of a request, and logs it once it is answered."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

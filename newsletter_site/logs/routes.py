@@ -1,6 +1,4 @@
-"""
-Routes in place of paths on log lines: the path of a reader's page is a permission.
-"""
+"""Routes in place of paths on log lines: the path of a reader's page is a permission."""
 
 import logging
 from typing import Any

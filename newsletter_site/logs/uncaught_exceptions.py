@@ -1,6 +1,4 @@
-"""
-Logs uncaught exceptions, outside debug without their messages, which Python would print.
-"""
+"""Logs uncaught exceptions, outside debug without their messages, which Python would print."""
 
 from __future__ import annotations
 

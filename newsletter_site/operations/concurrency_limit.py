@@ -1,10 +1,5 @@
-"""
-Keeps threads of a web process free for probes.
-
-A page holds its thread while the database hangs, so fewer pages run at once than there are threads
-(deploy/gunicorn.conf.py). A request waits for a free slot. Once one has waited in vain, requests
-that find no slot are refused at once, until a page finishes in time again.
-"""
+"""Keeps threads of a web process free for probes: fewer pages run at once than there are threads
+(deploy/gunicorn.conf.py)."""
 
 import logging
 import threading
@@ -74,9 +69,7 @@ class LimitConcurrency:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not self._slots.acquire():
             return service_unavailable(
-                request,
-                why="This site has more to do than it can do just now.",
-                was_begun=False,
+                request, why="This site has more to do than it can do just now.", was_begun=False
             )
         started_s = time.monotonic()
 

@@ -1,9 +1,5 @@
-"""
-Answers operators' machines before any other middleware looks at the request.
-
-A load balancer asks by an address, without TLS or a cookie. Nothing in these answers depends on
-`Host`, so they are given whatever it says. All other addresses keep all their checks.
-"""
+"""Answers operators' machines before any other middleware: a load balancer asks by an address,
+without TLS or a cookie. Nothing in these answers depends on `Host`."""
 
 from collections.abc import Callable
 

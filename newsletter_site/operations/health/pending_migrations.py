@@ -17,11 +17,7 @@ def _known() -> dict[MigrationName, tuple[MigrationName, ...]]:
 
 
 def find_pending(cursor: CursorWrapper) -> tuple[str, ...]:
-    """
-    Return the migrations that the database lacks, as `app.name`, in order.
-
-    What it has beyond them does not count: an old process continues on new tables.
-    """
+    """Return the migrations that the database lacks, as `app.name`, in order. It may have more."""
     try:
         with transaction.atomic():
             cursor.execute("SELECT app, name FROM django_migrations")

@@ -1,9 +1,5 @@
-"""
-Runs a query with a time limit, also on a database that hangs without an error.
-
-The query runs in a thread of its own, on a connection of its own. Callers that come meanwhile
-share its answer, so strangers who ask often cost one connection.
-"""
+"""Runs a query with a time limit, also on a database that hangs without an error: in a thread, on a
+connection of its own. Callers that come meanwhile share its answer."""
 
 import threading
 import time
@@ -25,11 +21,8 @@ class NoAnswerError(Exception):
 
 
 class BoundedQuery(Generic[Answer]):
-    """
-    A query with a time limit in seconds.
-
-    `query` gets a cursor in a transaction of its own. The server ends its statements at the limit.
-    """
+    """A query with a limit in seconds, which the server enforces too, in a transaction of its
+    own."""
 
     def __init__(
         self, query: Callable[[CursorWrapper], Answer], *, timeout_s: float = TIMEOUT_S

@@ -1,6 +1,4 @@
-"""
-PostgreSQL's own statistics: long transactions and dead rows, which slow sending down.
-"""
+"""PostgreSQL's own statistics: long transactions and dead rows, which slow sending down."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +14,8 @@ HOT_TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStats:
-    """
-    Ages in seconds, 0 where there is none; rows by table.
-
-    Sessions of other roles are seen only with `pg_read_all_stats`.
-    """
+    """Ages in seconds, 0 where there is none; rows by table. Sessions of other roles are seen only
+    with `pg_read_all_stats`."""
 
     version: str
     oldest_transaction_s: float

@@ -1,8 +1,5 @@
-"""
-Adds what a process has counted to the table: a web process every few seconds, a command at its end.
-
-A web process has a small thread for it, which sleeps without a connection while nothing is counted.
-"""
+"""Adds what a process has counted to the table: a web process every few seconds in a small thread,
+a command at its end."""
 
 import logging
 import os

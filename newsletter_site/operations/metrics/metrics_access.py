@@ -26,13 +26,9 @@ class MetricsAccess(Enum):
 
 
 def check_access(meta: Mapping[str, object], token: str) -> MetricsAccess:
-    """
-    Check a request by its WSGI variables.
-
-    With a token only that counts. Without one the client must be a program on this machine that
-    asked for a loopback name: a proxy beside the site passes strangers on from here, and a web page
-    can have a browser ask `127.0.0.1` under the page's own name.
-    """
+    """Check a request by its WSGI variables. Without a token the client must be a program on this
+    machine that asked for a loopback name: a proxy passes strangers on from here, and a web page
+    can have a browser ask `127.0.0.1` under the page's own name."""
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
         is_right = _equal(given, f"Bearer {token}")

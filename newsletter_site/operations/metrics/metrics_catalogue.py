@@ -1,9 +1,5 @@
-"""
-Every metric of /metrics: its name, type, labels, meaning, and for a gauge where it is read. Pure.
-
-Labels take few values. Those that are known in advance are named, so that a series is there before
-its first event: Prometheus would not see an increase from nothing to one.
-"""
+"""Every metric of /metrics. Label values known in advance are named, so that a series exists before
+its first event: Prometheus would not see an increase from nothing to one. Pure."""
 
 import platform
 from collections import Counter
@@ -52,12 +48,9 @@ Reading = float | Mapping[str, float] | Mapping[tuple[str, ...], float] | None
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """
-    One metric. `labels` are the names of its labels with their values, empty if unknown in advance.
-
-    `bounds_s` are a histogram's buckets. `beside`, a label and its value, is a series at 0 beside
-    each series that was counted. `read` reads a gauge.
-    """
+    """One metric. `labels` have their values, empty if unknown in advance. `bounds_s` are a
+    histogram's buckets. `beside` is a label's value whose series is at 0 beside each counted
+    series."""
 
     name: str
     kind: MetricType

@@ -4,11 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
@@ -29,11 +25,7 @@ DATABASE = "database"
 
 
 def exposition(counters: Mapping[str, Labelled], scrape: Scrape | None, *, database: str) -> bytes:
-    """
-    Write the whole answer. Counters that are not in the catalogue are left out.
-
-    `database` names the database that the counters are stored in.
-    """
+    """Write the whole answer. `database` names the database that the counters are stored in."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(counters, scrape, database))
     return generate_latest(registry)
