@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 
 from postmark_sandbox.events.one_click import MULTIPART
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import PostmarkError, Response, error, ok
+from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message

@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from postmark_sandbox import control_api
-from postmark_sandbox.http.request import Request, read_target
-from postmark_sandbox.http.response import PostmarkError, Response, Transfer, plain
+from postmark_sandbox.http import PostmarkError, Request, Response, Transfer, plain, read_target
 from postmark_sandbox.pages import routes as page_routes
 from postmark_sandbox.postmark_api import routes as api_routes
 from postmark_sandbox.postmark_api.call import ApiCall

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from threading import Timer
 from urllib.parse import SplitResult, urlsplit
 
-from postmark_sandbox.http.post import connect, path_of, read_url
+from postmark_sandbox.http import connect, path_of, read_url
 
 # RFC 8058, section 3.1: the one value, and the body of a POST.
 VALUE = "List-Unsubscribe=One-Click"

@@ -19,7 +19,7 @@ import orjson
 
 from postmark_sandbox.faults.fault_rules import FaultRules
 from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
-from postmark_sandbox.http.post import TIMEOUT_S, Poster
+from postmark_sandbox.http import POST_TIMEOUT_S, Poster
 from postmark_sandbox.state.webhooks import CATCH_ALL_ID, Webhook, WebhookList
 
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
@@ -156,7 +156,7 @@ class WebhookQueue:
             self._stopped = True
             self._changed.notify_all()
         if self._thread is not None:
-            self._thread.join(TIMEOUT_S)
+            self._thread.join(POST_TIMEOUT_S)
 
     def _run(self) -> None:
         while (post := self._next()) is not None:

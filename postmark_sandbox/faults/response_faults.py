@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 
 from postmark_sandbox.faults.fault_rules import FaultRule
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import HTML, Response, Transfer, error, plain
+from postmark_sandbox.http import HTML, Request, Response, Transfer, error, plain
 from postmark_sandbox.rules.validation import ACCOUNT_REFUSALS, sender_text
 
 DELAYED = "Message accepted, but delivery may be delayed."

@@ -9,8 +9,7 @@ from postmark_sandbox.faults.fault_rules import (
     FaultPoint,
     FaultRule,
 )
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Response, see_other
+from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages.layout import counted, page
 from postmark_sandbox.sandbox import Sandbox
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.template import Context, Engine, Library
 from django.utils.html import format_html
 
-from postmark_sandbox.http.response import HTML, Response
+from postmark_sandbox.http import HTML, Response
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import clock_text, day_text
 

@@ -1,16 +1,17 @@
 """The page of messages: the list, one message in its parts, and its HTML."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from postmark_sandbox.events.message_events import MessageEvent
+from postmark_sandbox.events.one_click import ENCODINGS
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Response
+from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import counted
-from postmark_sandbox.pages.message_events import event_state, events_context
-from postmark_sandbox.rules.magic_addresses import EventType
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, EventType
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.outbox_search import TextFilter, find_page
@@ -36,6 +37,24 @@ DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
 LINKS_OPEN_OUTSIDE = '<base target="_blank">'
 # These do not change the state that the list shows.
 NO_CHANGE = (EventType.DELIVERED, EventType.ONE_CLICK)
+
+BUTTONS = {
+    "delivered": "Delivered",
+    "hard_bounce": "Hard bounce",
+    "soft_bounce": "Soft bounce",
+    "complaint": "Complaint",
+    "unsubscribe": "Unsubscribe by Postmark's link",
+    "reactivate": "Reactivate",
+}
+LOOKS = {
+    EventType.DELIVERED: ("sent", "sent"),
+    EventType.REACTIVATED: ("sent", "sent"),
+    EventType.DROPPED: ("withdrawn", "calm"),
+    EventType.UNSUBSCRIBED: ("withdrawn", "calm"),
+    EventType.ONE_CLICK: ("withdrawn", "calm"),
+    EventType.BOUNCED: ("failed", "fault"),
+    EventType.COMPLAINED: ("failed", "fault"),
+}
 
 
 def show(sandbox: Sandbox, request: Request) -> Response:
@@ -75,6 +94,34 @@ def show_html(sandbox: Sandbox, request: Request, message: Message) -> Response:
     start = doctype.end() if doctype else 0
     html = html[:start] + LINKS_OPEN_OUTSIDE + html[start:]
     return layout.html_response(html, MAIL_POLICY, "no-referrer")
+
+
+def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
+    """`POST /message/{id}/events`: back to the message, or a sentence that says why not."""
+    form, events = request.form(), sandbox.events
+    event, address = form.get("event", ""), form.get("address", message.recipients[0])
+    if event not in BUTTONS or address not in message.recipients:
+        raise ValueError(
+            f"Expected 'event' as one of {', '.join(BUTTONS)} and 'address' as one that the "
+            "message went to."
+        )
+    actions: dict[str, Callable[[Message, str], None]] = {
+        "delivered": events.delivered,
+        "complaint": events.complain,
+        "unsubscribe": events.unsubscribe,
+        "reactivate": events.reactivate,
+    }
+    if event in actions:
+        actions[event](message, address)
+    else:
+        events.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
+    return see_other(f"/?message={message.id}&part=events")
+
+
+def one_click(sandbox: Sandbox, request: Request, message: Message) -> Response:
+    """`POST /message/{id}/one-click`: post to the sender's link, then back to the message."""
+    sandbox.unsubscribe_by_one_click(message, request.form().get("encoding", ""))
+    return see_other(f"/?message={message.id}&part=events")
 
 
 def _counts(sandbox: Sandbox) -> dict[str, Any]:
@@ -118,7 +165,7 @@ def _row(
 def _state(sandbox: Sandbox, number: int, reply: str) -> tuple[str, str, str]:
     events = [e for e in sandbox.events.of(number) if e.outcome not in NO_CHANGE]
     if events:
-        return event_state(events[-1])
+        return _event_state(events[-1])
     if reply:
         return "unknown", "doubt", _unreported(reply)
     return "sent", "sent", "Delivered"
@@ -162,7 +209,7 @@ def _message(
         case "source":
             values["raw"] = source(message, unsubscribe_url)
         case "events":
-            values["events"] = events_context(sandbox, message)
+            values["events"] = _events(sandbox, message)
     return values
 
 
@@ -183,3 +230,29 @@ def _unsubscribe(sandbox: Sandbox, message: Message) -> dict[str, object]:
 def _link(state: dict[str, str], **more: str) -> str:
     query = urlencode({name: value for name, value in (state | more).items() if value})
     return f"/?{query}" if query else "/"
+
+
+def _events(sandbox: Sandbox, message: Message) -> dict[str, Any]:
+    listed = sandbox.suppressions.of(message.stream)
+    held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
+    can_return = any(entry.reason != "SpamComplaint" for entry in held)
+    log = [(message.at_ns, ("waiting", "calm", "Accepted"), f"for {message.stream}")]
+    delivered = sandbox.events.delivered_to(message)
+    log += [(message.at_ns, ("sent", "sent", "Delivered"), address) for address in delivered]
+    log += [
+        (event.at_ns, _event_state(event), event.detail or event.address)
+        for event in sandbox.events.of(message.number)
+    ]
+    return {
+        "log": log,
+        "buttons": {
+            name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return
+        },
+        "link": sandbox.read_one_click_link(message),
+        "is_broadcast": sandbox.streams.is_broadcast(message.stream),
+        "encodings": list(ENCODINGS),
+    }
+
+
+def _event_state(event: MessageEvent) -> tuple[str, str, str]:
+    return (*LOOKS[event.outcome], event.label)

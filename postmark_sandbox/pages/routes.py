@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Response, plain, see_other
-from postmark_sandbox.pages import faults, message_events, messages, suppressions
+from postmark_sandbox.http import Request, Response, plain, see_other
+from postmark_sandbox.pages import faults, messages, suppressions
 from postmark_sandbox.pages.layout import PAGE_FILES, REPOSITORY, page
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
@@ -111,8 +110,8 @@ PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
 }
 ON_MESSAGE: dict[tuple[str, str, str], Callable[[Sandbox, Request, Message], Response]] = {
     ("GET", "/message", "html"): messages.show_html,
-    ("POST", "/message", "events"): message_events.add_event,
-    ("POST", "/message", "one-click"): message_events.one_click,
+    ("POST", "/message", "events"): messages.add_event,
+    ("POST", "/message", "one-click"): messages.one_click,
     ("GET", "/unsubscribe", ""): _ask_to_unsubscribe,
     ("POST", "/unsubscribe", ""): _unsubscribe,
 }

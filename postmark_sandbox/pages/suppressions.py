@@ -3,8 +3,7 @@
 from itertools import islice
 from typing import Any
 
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import Response, see_other
+from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages.layout import page
 from postmark_sandbox.rules.addresses import address_error
 from postmark_sandbox.sandbox import Sandbox

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
 
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from postmark_sandbox.faults.fault_rules import FaultRule
-from postmark_sandbox.http.request import Request
-from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.http import PostmarkError, Request
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.state.outbox import StoredRequest

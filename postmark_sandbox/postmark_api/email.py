@@ -3,8 +3,8 @@
 from typing import Any
 from uuid import uuid4
 
-from postmark_sandbox.faults.response_faults import text_of
-from postmark_sandbox.http.response import PostmarkError, Response, hung_up, ok, plain
+from postmark_sandbox.faults.response_faults import TEXTS, text_of
+from postmark_sandbox.http import PostmarkError, Response, Transfer, ok, plain
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.validation import (
     BODY_BYTES,
@@ -20,6 +20,7 @@ from postmark_sandbox.times import utc_text
 # Postmark publishes this token: it is no secret.
 TEST_TOKEN = "POSTMARK_API_TEST"  # noqa: S105
 TOKEN_HEADER = "x-postmark-server-token"  # noqa: S105
+HUNG_UP = Response(0, b"", transfer=Transfer.CLOSED)
 
 
 def send_one(call: ApiCall) -> Response:
@@ -40,9 +41,7 @@ def send_batch(call: ApiCall) -> Response:
     if not isinstance(items, list):
         raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
     if len(items) > MAX_MESSAGES:
-        raise PostmarkError(
-            410, f"You may only send up to {MAX_MESSAGES} messages in a single batched request."
-        )
+        raise PostmarkError(410, TEXTS[410])
     return _send(call, items, batched=True)
 
 
@@ -65,7 +64,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
         results.append(result)
 
     if _hold(call, "before_accept") == "close":
-        return hung_up()
+        return HUNG_UP
     if (fault := call.fault_of_kind("accept_first_k_then_close")) is not None:
         accepted = dict(list(accepted.items())[: fault.settings["k"]])
     for position, result in _accept(call, accepted, whole=len(accepted) == len(items)).items():
@@ -73,7 +72,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
     if _hold(call, "after_accept") == "close":
         if call.stored is not None:
             call.sandbox.outbox.mark_unreported(call.stored, "hold")
-        return hung_up()
+        return HUNG_UP
     return ok(results if batched else results[0])
 
 
@@ -108,20 +107,14 @@ def _result(message: CheckedMessage, message_id: str, at: str, text: str) -> dic
             f"{', '.join(message.inactive)}. {INACTIVE}"
         )
     result: dict[str, Any] = {"To": message.to} if message.to else {}
-    return result | {
-        "SubmittedAt": at,
-        "MessageID": message_id,
-        "ErrorCode": 0,
-        "Message": text,
-    }
+    return result | {"SubmittedAt": at, "MessageID": message_id, "ErrorCode": 0, "Message": text}
 
 
 def _refuse_on_request(call: ApiCall, message: CheckedMessage, position: int) -> None:
     fault = call.fault_of_kind("item_error")
     if fault is None:
         return
-    code, first = fault.settings["code"], fault.settings["k"]
-    named = fault.settings["recipients"]
+    code, first, named = (fault.settings[name] for name in ("code", "k", "recipients"))
     hit = not named or any(address.lower() in named for address in message.recipients)
     if hit and (first is None or position < first):
         raise PostmarkError(code, fault.settings["text"] or text_of(code, message.sender))
@@ -129,6 +122,5 @@ def _refuse_on_request(call: ApiCall, message: CheckedMessage, position: int) ->
 
 def _hold(call: ApiCall, moment: str) -> str:
     fault = call.fault_of_kind("hold")
-    if fault is None or fault.settings["moment"] != moment:
-        return "answer"
-    return call.sandbox.gate.hold()
+    held = fault is not None and fault.settings["moment"] == moment
+    return call.sandbox.gate.hold() if held else "answer"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
 from postmark_sandbox.rules.addresses import read_list
 from postmark_sandbox.state.outbox import Message

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultPoint
 from postmark_sandbox.faults.response_faults import alter_response, refusal
-from postmark_sandbox.http.response import PostmarkError, Response, plain
+from postmark_sandbox.http import PostmarkError, Response, plain
 from postmark_sandbox.postmark_api import bounces, email, messages, suppressions, webhooks
 from postmark_sandbox.postmark_api.call import ApiCall
 

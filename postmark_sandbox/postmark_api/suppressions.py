@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates
 from postmark_sandbox.rules.addresses import address_error
 from postmark_sandbox.rules.streams import TYPES

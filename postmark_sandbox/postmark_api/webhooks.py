@@ -8,8 +8,7 @@ import orjson
 
 from postmark_sandbox.events.message_events import bounce_webhook, subscription_webhook
 from postmark_sandbox.faults.webhook_faults import delivery_fields
-from postmark_sandbox.http.post import Poster, PostResult
-from postmark_sandbox.http.response import PostmarkError, Response, ok
+from postmark_sandbox.http import Poster, PostmarkError, PostResult, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
 from postmark_sandbox.rules.streams import SERVER_ID

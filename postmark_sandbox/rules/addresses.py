@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.http import PostmarkError
 
 MAILBOX = re.compile(r"[a-z0-9.!#$%&'`*+\-/=^_{}|~]+", re.IGNORECASE | re.ASCII)
 DOMAIN = re.compile(r"(?:\.?[a-zA-Z0-9-])+", re.ASCII)

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.http import PostmarkError
 from postmark_sandbox.rules.addresses import (
     CONTROL,
     PLAIN,

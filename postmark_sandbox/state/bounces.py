@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.http import PostmarkError
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, BounceType
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.times import eastern_text

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.http import PostmarkError
 from postmark_sandbox.times import eastern_text
 
 REASONS = ("HardBounce", "SpamComplaint", "ManualSuppression")

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from postmark_sandbox.http.post import read_url
-from postmark_sandbox.http.response import PostmarkError
+from postmark_sandbox.http import PostmarkError, read_url
 from postmark_sandbox.rules.addresses import CONTROL
 
 TRIGGERS = ("Open", "Click", "Delivery", "Bounce", "SpamComplaint", "SubscriptionChange")

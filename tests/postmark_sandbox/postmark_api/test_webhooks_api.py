@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http.post import Poster
+from postmark_sandbox.http import Poster
 from tests.postmark_sandbox.caller import Caller, Reply, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
