@@ -47,7 +47,6 @@ def _is_utf8(argument: bytes) -> bool:
 
 
 def _count() -> None:
-    """Have what the command counted added to what was counted before."""
     from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 
     flush_at_exit()

@@ -35,7 +35,6 @@ class StrictParser(Parser):
     """Read bodies as above, and queries of one line in which no name occurs twice."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        """Read the body. Raises `ProblemError`."""
         if request.content_type != "application/json":
             raise ProblemError(
                 ProblemType.NOT_A_MEDIA_TYPE,

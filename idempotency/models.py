@@ -22,7 +22,6 @@ class HeaderPairsField(Field):
     """A response's headers in order, each a name and raw bytes; see saved_response.py."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        """Name the type that the first migration creates."""
         return "header_pair[]"
 
 

@@ -79,12 +79,10 @@ class AuthorAdmin(_UserAdmin):
 
     @admin.display(description="groups")
     def group_names(self, author: User) -> str:
-        """The names of the author's groups."""
         return ", ".join(sorted(group.name for group in author.groups.all()))
 
     @admin.display(description="two-step sign-in", boolean=True)
     def has_two_step(self, author: User) -> bool:
-        """Whether the author signs in with a code too."""
         return author.two_step_since is not None
 
     def formfield_for_dbfield(
@@ -107,7 +105,6 @@ class LogEntryAdmin(_LogAdmin):
 
     @admin.display(description="what was done")
     def change(self, entry: LogEntry) -> str:
-        """The change as a sentence."""
         return str(sentence_of(entry))
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -46,14 +46,12 @@ class Environment:
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """A yes or no."""
         word = self.text(name, "on" if default else "off").lower()
         if word not in TRUE_WORDS | FALSE_WORDS:
             stop(name, repr(self.text(name)), "one of 1, true, yes, on, 0, false, no, off")
         return word in TRUE_WORDS
 
     def whole(self, name: str, default: int, *, least: int, most: int) -> int:
-        """A whole number from `least` to `most`."""
         expected = f"a whole number from {least} to {most}"
         found = self.matching(name, str(default), r"[0-9]{1,9}", expected)
         if not least <= int(found) <= most:
@@ -83,7 +81,6 @@ class Environment:
         return times
 
     def percent(self, name: str, default: float) -> float:
-        """A number above 0 and at most 100."""
         expected = "per cent, above 0 and at most 100, such as 4 or 0.1"
         found = self.matching(name, str(default), NUMBER, expected)
         if not 0 < float(found) <= 100:
@@ -101,7 +98,6 @@ class Environment:
         return float(found)
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
-        """One of `choices`."""
         return self.matching(name, default, choices.__contains__, " or ".join(choices))
 
     def matching(

@@ -118,7 +118,7 @@ MIDDLEWARE = [
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "newsletter_site.middleware.form_errors.FormErrors",
+    "newsletter_site.middleware.error_pages.FormErrors",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "newsletter_site.logs.requests.BindAuthor",
@@ -127,9 +127,9 @@ MIDDLEWARE = [
     "newsletter_site.sign_in.enforce_two_step.EnforceTwoStep",
     # Answers 429 where django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
-    "newsletter_site.middleware.not_found.NotFoundPage",
+    "newsletter_site.middleware.error_pages.NotFoundPage",
     # The innermost: a view that fails without the database gets a 503.
-    "newsletter_site.middleware.database_unavailable.DatabaseUnavailable",
+    "newsletter_site.middleware.error_pages.DatabaseUnavailable",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"
@@ -382,7 +382,7 @@ LOGGING = {
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         # newsletter_site/logs/requests.py logs refused requests.
         "django.request": {"level": "ERROR", "filters": ["has_exception"]},
-        # newsletter_site/middleware/unknown_host.py logs requests for other host names.
+        # newsletter_site/middleware/error_pages.py logs requests for other host names.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         # newsletter_site/sign_in/throttle.py logs sign-ins.
         "axes": {"level": "ERROR"},

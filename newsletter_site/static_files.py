@@ -10,7 +10,6 @@ class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
 
     def stored_name(self, name: str) -> str:
-        """The name in a page."""
         try:
             return super().stored_name(name)
         except ValueError:
@@ -18,5 +17,4 @@ class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
 
     @property
     def is_collected(self) -> bool:
-        """Whether files were collected."""
         return bool(self.hashed_files)

@@ -15,8 +15,8 @@ from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.front_page_view import home
 from publishing.images.images_view import serve_image
 
-handler400 = "newsletter_site.middleware.unknown_host.bad_request"
-handler500 = "newsletter_site.middleware.database_unavailable.server_error"
+handler400 = "newsletter_site.middleware.error_pages.bad_request"
+handler500 = "newsletter_site.middleware.error_pages.server_error"
 
 # Browsers ask for it by this name, whatever a page says.
 favicon = cache_control(public=True, max_age=86_400)(

@@ -104,7 +104,6 @@ class _Unreader(SocketUnreader):
     arrival: _Arrival
 
     def chunk(self, size_hint: int | None = None) -> bytes:
-        """Return the next bytes. Raises `ConnectionResetError` if they come too slowly."""
         left_s = self.arrival.time_left_s(time.monotonic()) if self.arrival.has_reader else 0.0
         try:
             self.sock.settimeout(max(left_s, 0.0))
@@ -123,7 +122,6 @@ class _Socket(socket.socket):
     slow_takers = threading.BoundedSemaphore(SLOW_TAKERS)
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
-        """Send everything. Raises `ConnectionResetError` if the client does not take it."""
         rest = memoryview(data)
         end_s = time.monotonic() + TAKEN_AT_ONCE_S
         try:
@@ -241,7 +239,6 @@ class BufferingWorker(ThreadWorker):
             raise ValueError("A certificate was given to gunicorn. Give it to the proxy in front.")
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a new connection, and wait for its request."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -263,12 +260,10 @@ class BufferingWorker(ThreadWorker):
         self._wait_for(conn)
 
     def handle(self, conn: _Connection) -> bool:
-        """Answer one request, in a thread. Return whether the connection may be kept."""
         conn.hand_to_parser()
         return bool(super().handle(conn))
 
     def finish_request(self, conn: _Connection, fs: Future[bool]) -> None:
-        """Keep the connection for its next request, or close it."""
         if conn.arrival.has_reader:
             conn.arrival.has_reader = False
             self._readers -= 1

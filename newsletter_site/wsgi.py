@@ -7,9 +7,11 @@ from django.core.wsgi import get_wsgi_application
 from idempotency.isolation import refuse_wrong_isolation
 from newsletter_site.logs.process_name import name_this_process
 from newsletter_site.logs.uncaught_exceptions import install_exception_hooks
-from newsletter_site.middleware.head_requests import drop_head_bodies
-from newsletter_site.middleware.truncated_bodies import refuse_truncated_bodies
-from newsletter_site.middleware.utf8_forms import ignore_charset
+from newsletter_site.middleware.wsgi_wrappers import (
+    drop_head_bodies,
+    ignore_charset,
+    refuse_truncated_bodies,
+)
 from newsletter_site.operations.metrics import flush_metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")

@@ -65,7 +65,6 @@ def _as_get(request: HttpRequest) -> Iterator[None]:
 
 
 def _lacks_length(request: HttpRequest) -> bool:
-    """Whether there is a body of which Django would read nothing."""
     length = request.META.get("CONTENT_LENGTH") or ""
     return "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal()
 

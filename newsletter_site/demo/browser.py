@@ -35,7 +35,6 @@ class Browser:
         return window
 
     def open(self, path: str) -> requests.Response:
-        """GET a page."""
         return self._session.get(self._site_url + path, timeout=TIMEOUT_S, allow_redirects=False)
 
     def hidden_fields(self, path: str) -> dict[str, str]:
@@ -43,7 +42,6 @@ class Browser:
         return dict(_HIDDEN.findall(self.open(path).text))
 
     def send(self, path: str, fields: dict[str, str]) -> requests.Response:
-        """POST a form."""
         url = self._site_url + path
         return self._session.post(url, fields, timeout=TIMEOUT_S, allow_redirects=False)
 

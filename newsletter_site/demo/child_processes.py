@@ -64,7 +64,6 @@ class Children:
             return
 
     def check(self) -> None:
-        """Raise `DemoError` if a child has ended."""
         for name, process in self._running.items():
             if process.poll() is not None:
                 log = self._log(name)

@@ -21,15 +21,12 @@ class Console:
         return time.monotonic() - self._began_at
 
     def step(self, text: str) -> None:
-        """Write a finished step."""
         self.show(f"{self.seconds:5.1f} s  {text}")
 
     def progress(self, text: str) -> None:
-        """Write how far the current step is."""
         self._progress.show(f"{self.seconds:5.1f} s  {text}")
 
     def show(self, text: str) -> None:
-        """Write one line or several."""
         self._progress.clear()
         self._output.write(text)
         self._output.flush()

@@ -132,6 +132,5 @@ def _author() -> User:
 
 
 def _password() -> str:
-    """Three groups of four characters, new for every run."""
     characters = [secrets.choice(PASSWORD_ALPHABET) for _ in range(12)]
     return "-".join("".join(characters[start : start + 4]) for start in (0, 4, 8))

@@ -19,7 +19,6 @@ class StopSignals:
         self.asked_twice = False
 
     def listen(self) -> None:
-        """Note signals from now on."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # nohup ignores SIGHUP, and that stays.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:

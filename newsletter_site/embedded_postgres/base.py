@@ -29,7 +29,6 @@ class DatabaseClient(client.DatabaseClient):
     """`manage.py dbshell`, with the server's own psql if the system has none."""
 
     def runshell(self, parameters: Iterable[str]) -> None:
-        """Join the server and run psql until it ends."""
         cluster = join_cluster(self.connection.settings_dict)
         self.connection.settings_dict.update(
             HOST=str(cluster.socket_dir), PORT=str(address.PORT), USER=address.SUPERUSER
@@ -45,7 +44,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     client_class = DatabaseClient
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Add the parameters of the server."""
         params = super().get_connection_params()
         cluster = join_cluster(self.settings_dict)
         return address.parameters(cluster.socket_dir, params["dbname"]) | params

@@ -13,7 +13,6 @@ class RejectUploads(FileUploadHandler):
     """Skips every file; the other fields of the form are read as usual."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        """Skip the file that begins."""
         raise SkipFile
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from newsletter_site.middleware.service_unavailable import service_unavailable
+from newsletter_site.middleware.error_pages import service_unavailable
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ class ChangePassword(PasswordChangeView):
     success_url = reverse_lazy("admin:password_change_done")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Check the old password, unless there were too many failures."""
         name = request.user.get_username()
         if not may_try(request, name):
             return HttpResponse(status=429)

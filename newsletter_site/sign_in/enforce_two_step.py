@@ -19,7 +19,6 @@ class EnforceTwoStep(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *_: Any
     ) -> HttpResponse | None:
-        """Redirect to the set-up page, or refuse a posted form."""
         match = request.resolver_match
         if (
             not settings.REQUIRE_SECOND_FACTOR

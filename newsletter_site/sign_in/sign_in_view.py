@@ -43,13 +43,11 @@ class SignIn(LoginView):
     authentication_form = AdminAuthenticationForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Redirect an author who is signed in, as the admin does."""
         if request.method == "GET" and admin.site.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Ask for the password; or for the code if the password was right."""
         if "again" in request.GET:
             request.session.pop(_WAITS_FOR_CODE, None)
         if _author_waiting_for_code(request):
@@ -57,7 +55,6 @@ class SignIn(LoginView):
         return super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Check a password or a code."""
         if "code" not in request.POST:
             return super().post(request, *args, **kwargs)
         author = _author_waiting_for_code(request)
@@ -73,7 +70,6 @@ class SignIn(LoginView):
         }
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """The password was right: sign in, or ask for the code."""
         author = form.get_user()
         if not two_step_devices.is_on(author):
             return self._sign_in(author)

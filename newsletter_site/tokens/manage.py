@@ -1,10 +1,10 @@
-"""Make and revoke tokens, and record both in the activity log in the same transaction."""
+"""Make and revoke tokens, and say which scopes there are and what state a token is in."""
 
 import secrets
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django.contrib.admin.models import ADDITION
@@ -12,10 +12,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from newsletter_site.models.api_token import LONGEST_NAME, ApiToken
-from newsletter_site.tokens.scopes import NAMES, scopes_allowed_for
+from api.bearer import Scope
+from newsletter_site.models import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.secret import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
+from publishing.api import scopes as issue_scopes
+from subscribers.api import scopes as reader_scopes
 from subscribers.record_activity import record_activity
+
+# In the order in which they are offered.
+SCOPES: tuple[Scope, ...] = (*issue_scopes.SCOPES, *reader_scopes.SCOPES)
+NAMES = tuple(scope.name for scope in SCOPES)
 
 LONGEST_DAYS = 3650
 POSTED_BEFORE = (
@@ -38,6 +44,11 @@ class NewToken:
 
     row: ApiToken
     token: str
+
+
+def scopes_allowed_for(user: Any) -> list[Scope]:
+    """Return the scopes of which the user has a permission."""
+    return [scope for scope in SCOPES if scope.is_allowed_for(user)]
 
 
 def create_token(
@@ -112,6 +123,26 @@ def visible_tokens(user: Any) -> QuerySet[ApiToken]:
     """Return the tokens that a user sees and may revoke: their own, or all for a superuser."""
     tokens = ApiToken.objects.select_related("user").order_by("-pk")
     return tokens if user.is_superuser else tokens.filter(user=user)
+
+
+def is_accepted(token: ApiToken, now: datetime) -> bool:
+    """Whether calls with the token are accepted at `now`, the database's time."""
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
+
+
+def describe_state(token: ApiToken, now: datetime) -> str:
+    """Return such as `used 9 Oct 2026, until 1 Jan 2027`. Days are in UTC."""
+    if token.revoked_at is not None:
+        return f"revoked {_day(token.revoked_at)}"
+    if token.expires_at is not None and token.expires_at <= now:
+        return f"expired {_day(token.expires_at)}"
+    used = f"used {_day(token.last_used_at)}" if token.last_used_at else "never used"
+    until = f"until {_day(token.expires_at)}" if token.expires_at else "without an end"
+    return f"{used}, {until}"
+
+
+def _day(at: datetime) -> str:
+    return f"{at.day} {at:%b %Y}"
 
 
 def _check(user: Any, name: str, scopes: set[str], expires_days: int | None) -> None:

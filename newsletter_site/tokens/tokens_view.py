@@ -21,12 +21,13 @@ from newsletter_site.tokens.manage import (
     NewToken,
     TokenRefusedError,
     create_token,
+    describe_state,
+    is_accepted,
     refuse_second_post,
     revoke,
+    scopes_allowed_for,
     visible_tokens,
 )
-from newsletter_site.tokens.scopes import scopes_allowed_for
-from newsletter_site.tokens.token_state import describe_state, is_accepted
 from subscribers.desk_access import desk_page, operator_of
 from subscribers.links.see_other import see_other
 

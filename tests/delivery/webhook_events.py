@@ -14,7 +14,7 @@ from django.test import Client
 
 from delivery.models import Edition
 from delivery.rules.delivery_key import DeliveryKey
-from newsletter_site.middleware.truncated_bodies import refuse_truncated_bodies
+from newsletter_site.middleware.wsgi_wrappers import refuse_truncated_bodies
 
 USER, PASSWORD = "postmark", "long: and random"
 PATH = "/webhooks/postmark/"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from newsletter_site.middleware.head_requests import drop_head_bodies
+from newsletter_site.middleware.wsgi_wrappers import drop_head_bodies
 from tests.deployment.served_site import served_site
 
 

@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from idempotency.models import PostedForm
-from newsletter_site.middleware.service_unavailable import RETRY_AFTER_S
+from newsletter_site.middleware.error_pages import RETRY_AFTER_S
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.operations.health import checks
 from newsletter_site.operations.health.query_timeout import TIMEOUT_S

@@ -23,7 +23,7 @@ from delivery.retention.batched_delete import OldRows, short_delete
 from delivery.retention.expire_details import old_attempts
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
-from newsletter_site.models.api_token import ApiToken
+from newsletter_site.models import ApiToken
 from newsletter_site.retention import count_prunable, prune, retention_rules
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content

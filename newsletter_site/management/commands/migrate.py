@@ -11,8 +11,7 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.migrations import Migration
 
-from newsletter_site.migrating.lock_waits import watch_locks
-from newsletter_site.migrating.single_run import limit_lock_wait, single_run
+from newsletter_site.migration_locks import limit_lock_wait, single_run, watch_locks
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 

@@ -43,7 +43,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Exit 1 if something was left for another time."""
         # Django prints stderr as errors; this is progress.
         self.stderr.style_func = str
         self._progress = ProgressLine(self.stderr)

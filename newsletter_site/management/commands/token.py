@@ -8,10 +8,14 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery.interface import database_time
-from newsletter_site.models.api_token import ApiToken
-from newsletter_site.tokens.manage import TokenRefusedError, create_token, revoke
-from newsletter_site.tokens.scopes import NAMES
-from newsletter_site.tokens.token_state import describe_state
+from newsletter_site.models import ApiToken
+from newsletter_site.tokens.manage import (
+    NAMES,
+    TokenRefusedError,
+    create_token,
+    describe_state,
+    revoke,
+)
 
 
 class Command(BaseCommand):

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.middleware.database_unavailable import is_unavailable
+from newsletter_site.middleware.error_pages import is_unavailable
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from tests.faults.wait_until import PATIENCE_S, eventually
 from tests.publishing.second_connection import at_once, beside

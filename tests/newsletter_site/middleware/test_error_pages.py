@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 from django.views import defaults
 
 from api.problem import MEDIA_TYPE
-from newsletter_site.middleware.unknown_host import bad_request
+from newsletter_site.middleware.error_pages import bad_request
 from tests.capture_log import log_lines
 
 

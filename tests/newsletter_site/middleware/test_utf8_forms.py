@@ -12,7 +12,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections
 
-from newsletter_site.middleware.utf8_forms import ignore_charset
+from newsletter_site.middleware.wsgi_wrappers import ignore_charset
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
 from tests.subscribers.factories import SubscriberFactory

@@ -45,7 +45,7 @@ a body that breaks off is not taken for a shorter one
     test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key
     test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key
 a form that broke off is not taken for an empty one
-    FormErrors.process_view: return «bad_request(request, error) → None» return
+    FormErrors.process_view: return «defaults.bad_request(request, error) → None» return
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
 nobody saves a draft while it becomes an edition
     publish_draft: Draft.objects.«select_for_update(of=("self",)).»filter(pk=draft)
