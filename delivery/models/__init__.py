@@ -1,4 +1,4 @@
-"""The tables of delivery, one idea a file. Only `queue/` changes batches and deliveries."""
+"""The tables of delivery. Only `queue/` changes batches and deliveries."""
 
 from delivery.models.alarm import Alarm
 from delivery.models.attempt import Attempt

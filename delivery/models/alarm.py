@@ -1,4 +1,4 @@
-"""Alarms: what must not happen and did, for an author or operator to see."""
+"""Alarms: what must not happen and did."""
 
 from django.conf import settings
 from django.db import models
@@ -10,15 +10,12 @@ from delivery.models.columns import ReasonField
 
 class Alarm(models.Model):
     """
-    Raised once for what it is about, kept for good, and shown on the edition's page.
+    Raised once, kept for good and shown on the edition's page.
 
-    `about` makes it unique within its kind: a provider's id for a second message, a delivery's key
-    for a mark without evidence.
+    `about` makes it unique within its kind: a message id, or a delivery's key.
     """
 
     class Kind(models.TextChoices):
-        """What happened."""
-
         ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"
         MARKED_UNSETTLED = "marked_unsettled", "marked as sent without being settled"
         NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"

@@ -9,14 +9,10 @@ from delivery.models.columns import ReasonField
 
 class Attempt(models.Model):
     """
-    Written and committed before the call; its id travels in every message of the call.
-
-    That is what makes an unknown end answerable: the provider is asked for this id.
+    Committed before the call; its id travels in every message, so the provider can be asked for it.
     """
 
     class Result(models.TextChoices):
-        """How the call ended, as far as is known."""
-
         ANSWERED = "answered", "the provider answered for every message"
         REFUSED = "refused", "the provider refused the whole call"
         NOT_SENT = "not_sent", "the call surely never reached the provider"

@@ -18,8 +18,7 @@ class Batch(models.Model):
     """
     What a worker claims. Every write to it repeats its state and its epoch (docs/states.md).
 
-    The counts are written in the transaction that changes the deliveries they count; an edition's
-    books are the sum over its batches, so a progress page never counts a million rows.
+    The counts change in the transaction that changes the deliveries; an edition's are their sum.
     """
 
     class State(models.TextChoices):

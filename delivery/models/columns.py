@@ -1,4 +1,4 @@
-"""Columns that several tables have: those of a reader's fields, and reasons."""
+"""Columns that several tables have: a reader's fields, and reasons."""
 
 from __future__ import annotations
 
@@ -39,23 +39,19 @@ else:
 
 
 class ReasonField(_TextField):
-    """A reason, or none: NULL where the column allows it, the empty text otherwise."""
+    """A reason or none: NULL if the column allows it, the empty text otherwise."""
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Reason | None:
-        """The reason of a row."""
         return Reason.loads(value)
 
     def to_python(self, value: Any) -> Any:
-        """The reason of a fixture or a form."""
         return Reason.loads(value) if isinstance(value, str) else value
 
     def get_prep_value(self, value: Any) -> Any:
-        """The text of a reason."""
         if value is None:
             return None if self.null else ""
         return value.dumps() if isinstance(value, Reason) else value
 
     def deconstruct(self) -> Any:
-        """To the database it is a text."""
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.TextField", args, kwargs

@@ -1,4 +1,4 @@
-"""Which database this is: by it a worker notices that it is at work on a restored backup."""
+"""Which database this is: a worker notices by it that a backup was restored."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,10 +7,9 @@ from django.db.models.functions import Now
 
 class DatabaseIdentity(models.Model):
     """
-    One row, written when workers first saw this database. None: nobody has looked yet.
+    One row, written when workers first saw this database.
 
-    A backup brings an old row into a database whose own facts are others: another cluster, another
-    timeline, or another database of the same cluster.
+    A restored backup brings it into another cluster, timeline or database.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)

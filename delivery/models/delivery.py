@@ -1,4 +1,4 @@
-"""A delivery: one reader's copy of one edition. The ledger."""
+"""A delivery: one reader's copy of one edition."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,7 +7,7 @@ from delivery.models.columns import ReaderColumns, ReasonField
 
 
 class Outcome(models.TextChoices):
-    """What became of a copy. Explained for readers of the code in docs/states.md."""
+    """What became of a copy (docs/states.md)."""
 
     WAITING = "waiting"
     SENT = "sent", "accepted by the provider"
@@ -21,10 +21,10 @@ class Delivery(ReaderColumns):
     """
     One reader's copy of one edition; its key is (issue, recipient, version).
 
-    Inserted once and updated once in the normal case. Only the key and the batch are indexed, so
-    that the update stays within the page (docs/decisions/0005). Address and fields are those at the
-    time of publishing, so that a second try is the same mail. `sent` needs the provider's id; a
-    time without an id stays representable, because it has to be found and asked about.
+    Only the key and the batch are indexed, so that its one update stays within the page
+    (docs/decisions/0005). Address and fields are those at the time of publishing, so that a second
+    try is the same mail. A time without a provider id stays representable, because it has to be
+    looked up.
     """
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")
@@ -73,9 +73,7 @@ class Delivery(ReaderColumns):
                 name="sent_only_with_a_provider_id_a_time_and_evidence",
                 condition=~Q(outcome="sent")
                 | Q(
-                    provider_message_id__isnull=False,
-                    sent_at__isnull=False,
-                    evidence__isnull=False,
+                    provider_message_id__isnull=False, sent_at__isnull=False, evidence__isnull=False
                 ),
             ),
             models.CheckConstraint(

@@ -1,4 +1,4 @@
-"""An edition: what was published of an issue, frozen, and how its sending stands."""
+"""An edition: what was published of an issue, frozen, and what holds it back."""
 
 from django.conf import settings
 from django.db import models
@@ -10,13 +10,10 @@ from delivery.models.columns import ReasonField
 
 class Edition(models.Model):
     """
-    One version of one issue: what every copy is made from, and who may send it now.
+    One version of one issue: what every copy is made from, and what holds it back (`control`).
 
-    The content never changes after publishing; a trigger of the first migration refuses it.
-    Whether an edition is held, sending or succeeded is not stored:
-    `delivery/rules/edition_state.py`
-    reads it off the batches, so it cannot disagree with them. Stored is only what a person or a
-    fault decided (`control`).
+    A trigger of the first migration refuses changes of the content. Its state is derived from its
+    batches (`delivery/rules/edition_state.py`).
     """
 
     class Kind(models.TextChoices):
@@ -26,7 +23,7 @@ class Edition(models.Model):
         TEST = "test", "shows its author a letter that is not published yet"
 
     class Control(models.TextChoices):
-        """Who holds the edition back, if anyone."""
+        """What holds the edition back, if anything."""
 
         SCHEDULED = "scheduled", "waits for its time; before it nobody is in its audience"
         RUNNING = "running"
@@ -36,7 +33,7 @@ class Edition(models.Model):
         CLOSED = "closed", "closed by a person who accepted what is left"
 
     class GoesTo(models.TextChoices):
-        """Who is in the audience."""
+        """Its audience."""
 
         EVERYONE = "everyone", "everyone confirmed when it was published"
         REACHED = "reached", "of those, whoever was sent an earlier version"
@@ -116,8 +113,7 @@ class Edition(models.Model):
         default=False, help_text="Resumed after a fault: one batch goes first, the rest waits."
     )
     unreconciled_since = models.DateTimeField(
-        null=True,
-        help_text="The database was found restored: not resumed before it is reconciled.",
+        null=True, help_text="The database was found restored: not resumed before it is reconciled."
     )
 
     copies_dropped_at = models.DateTimeField(
@@ -142,8 +138,7 @@ class Edition(models.Model):
             ),
             models.CheckConstraint(name="versions_count_from_one", condition=Q(version__gte=1)),
             models.CheckConstraint(
-                name="an_edition_has_text_or_html",
-                condition=~Q(html_mail="") | ~Q(text_mail=""),
+                name="an_edition_has_text_or_html", condition=~Q(html_mail="") | ~Q(text_mail="")
             ),
             models.CheckConstraint(
                 name="an_edition_is_not_held_before_it_is_published",
@@ -161,14 +156,7 @@ class Edition(models.Model):
             models.CheckConstraint(
                 name="edition_control_is_known",
                 condition=Q(
-                    control__in=[
-                        "scheduled",
-                        "running",
-                        "paused",
-                        "stopped",
-                        "cancelled",
-                        "closed",
-                    ]
+                    control__in=["scheduled", "running", "paused", "stopped", "cancelled", "closed"]
                 ),
             ),
             models.CheckConstraint(

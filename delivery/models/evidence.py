@@ -1,4 +1,4 @@
-"""Evidence that does not stand on the delivery itself: acceptances that came late or twice."""
+"""Evidence: acceptances that came late or twice."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -8,9 +8,7 @@ class Evidence(models.Model):
     """
     A fact from the provider that a delivery was accepted. Only ever added to.
 
-    The first acceptance stands on the delivery's own row; a row here for each would more than
-    double what the database writes. Here stand those that came after a worker had lost its claim,
-    and every second one.
+    The first acceptance is on the delivery's own row: a row here for each would double the writes.
     """
 
     class Source(models.TextChoices):

@@ -7,8 +7,7 @@ class MetricValue(models.Model):
     """
     One row for each name and its labels. Values are only ever added.
 
-    For graphs and alerts only: a killed process loses its last seconds, and one whose commit was
-    not confirmed may count them twice.
+    A killed process loses its last seconds; one with an unconfirmed commit may count them twice.
     """
 
     pk = models.CompositePrimaryKey("name", "labels")

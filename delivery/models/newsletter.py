@@ -32,16 +32,13 @@ class NewsletterManager(models.Manager["Newsletter"]):
     """Reads the one row."""
 
     def the_one(self) -> Newsletter:
-        """The newsletter. A migration seeded it; whoever deleted it gets the defaults back."""
+        """The newsletter. A deleted row gets the defaults back."""
         return self.get_or_create(pk=1)[0]
 
 
 class Newsletter(models.Model):
     """
-    Name, tagline, postal address, time zone, language and reply-to of the newsletter.
-
-    There is exactly one row, seeded by migration. It stands in this app and not with the author's
-    pages, because every mail is composed from it and readers' pages show it.
+    Name, tagline, postal address, time zone, language and reply-to of the newsletter; one row.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)

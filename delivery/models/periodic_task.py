@@ -7,9 +7,7 @@ from django.db.models.functions import Now
 
 class PeriodicTask(models.Model):
     """
-    One row for each task. The worker that runs it holds its lease.
-
-    `last_success_at` is when the last run that succeeded began.
+    One task, leased by the worker that runs it. `last_success_at`: when the last such run began.
     """
 
     name = models.CharField(primary_key=True, max_length=120)

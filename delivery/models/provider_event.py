@@ -1,4 +1,4 @@
-"""A provider's event: what a webhook said, kept as it came before anything is made of it."""
+"""A provider's event: a webhook's body, stored before it is applied."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -6,12 +6,9 @@ from django.db.models.functions import Now
 
 class ProviderEvent(models.Model):
     """
-    Stored first, applied second. The same body again is the same event, and so is another under
-    the same trace: Postmark's tries of one event share it.
+    One event: the same body, or another under the same trace, is a retry of it.
 
-    `applied_at` stays null until its effects are committed, so that a process killed in between
-    leaves something to go on with. One that cannot be applied stays as it is; `failures` set to 0
-    has it tried again.
+    `applied_at` stays null until its effects are committed. `failures` set to 0 has it tried again.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -46,9 +43,7 @@ class ProviderEvent(models.Model):
         ]
         indexes = [
             models.Index(
-                name="event_to_apply",
-                fields=["id"],
-                condition=models.Q(applied_at__isnull=True),
+                name="event_to_apply", fields=["id"], condition=models.Q(applied_at__isnull=True)
             ),
             models.Index(
                 name="event_about", fields=["address_key"], condition=~models.Q(address_key="")

@@ -7,10 +7,9 @@ from django.db.models.functions import Now
 
 class ProviderSuppression(models.Model):
     """
-    The last that was told of one address on one stream, by the provider's clock.
+    The provider's last word on one address and stream, by its clock.
 
-    It decides nothing: whom we mail is decided by our own list. It tells a person why the provider
-    refuses an address, or that it no longer does.
+    It decides nothing: it tells an operator why the provider refuses an address.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -35,21 +34,17 @@ class ProviderSuppression(models.Model):
 
 class SuppressionChange(models.Model):
     """
-    Put down in the transaction of whatever it follows from, sent afterwards, kept for good.
+    A change that we ask for; written in the transaction that caused it, sent afterwards.
 
-    Kept, because the provider tells us of it like of any other change, and only here is to be seen
-    that it was our own wish. Of the changes of one address only the last is worth sending.
+    Kept for good, because the provider reports it back like any other. Only the last change of an
+    address is sent.
     """
 
     class Change(models.TextChoices):
-        """Which of the two."""
-
         SUPPRESS = "suppress", "mail this address no more"
         REACTIVATE = "reactivate", "mail this address again"
 
     class State(models.TextChoices):
-        """How far it is."""
-
         WAITING = "waiting"
         DONE = "done"
         REFUSED = "refused", "the provider will not do it"

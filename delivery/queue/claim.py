@@ -31,10 +31,9 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     """
     Claim the next batch that is due; None if none is.
 
-    The lease of `lease_s` seconds covers the time until the call starts. `rate_per_s` limits the
-    deliveries per second of all workers: with a limit, and while a 429 slows the workers down, a
-    claim waits for its turn. Otherwise claiming is one statement. In a restored database nothing is
-    claimed before the restore was noticed (database_identity.py).
+    The lease of `lease_s` seconds covers the time until the call starts. With `rate_per_s`, the
+    limit on all workers' deliveries per second, or after a 429, a claim waits for its turn. Nothing
+    is claimed before a restore of the database was noticed.
     """
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
@@ -121,7 +120,7 @@ def release(claim: Claim) -> bool:
 
 
 def next_due_at() -> datetime | None:
-    """When the next batch is due for a try or a look-up, or a lease ends; None if nothing will."""
+    """When the next batch is due or a lease ends; None if nothing will."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,9 +1,8 @@
 """
-Pauses, resumes, ends and resends editions, as people and faults decide.
+Pauses, resumes, ends and resends editions, under the edition's lock.
 
-Everything here changes batches' rows under the edition's lock. The statement that starts a call is
-guarded by the batch's state, so no call begins after the commit of a pause or an end. Calls in
-flight finish.
+The statement that starts a call is guarded by the batch's state, so no call begins after the commit
+of a pause or an end. Calls in flight finish.
 """
 
 from django.db.backends.utils import CursorWrapper
@@ -27,8 +26,7 @@ def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
     """
     Stop an edition after a fault that every other delivery would meet.
 
-    Runs in the caller's transaction, which has locked the edition. A cancelled or closed edition
-    stays so.
+    The caller has locked the edition. A cancelled or closed edition stays so.
     """
     cursor.execute(
         """
@@ -62,11 +60,7 @@ def pause(edition: int) -> bool:
 
 
 def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
-    """
-    Pause an edition that was sent before the database was restored; a person resumes it.
-
-    Runs in the caller's transaction, which has locked the edition.
-    """
+    """Pause an edition that was sent before the database was restored. The caller has locked it."""
     cursor.execute(
         "UPDATE edition SET control_reason = %s WHERE id = %s",
         [Reason.of(ReasonCode.SENT_BEFORE_RESTORE).dumps(), edition],
@@ -75,11 +69,7 @@ def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
 
 
 def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
-    """
-    Pause a running edition until a person has looked at it.
-
-    Runs in the caller's transaction, which has locked the edition.
-    """
+    """Pause a running edition until an operator has looked at it. The caller has locked it."""
     cursor.execute(
         """
         UPDATE edition SET control = 'paused', control_reason = %s, control_at = clock_timestamp()
@@ -98,8 +88,7 @@ def resume(edition: int) -> bool:
     """
     Resume a stopped or paused edition; False if it was neither, or is not reconciled yet.
 
-    After a fault one batch goes first, as a probe. The rest follows once the provider has judged
-    it, so that a fault that is still there costs one call.
+    After a fault one batch goes first, as a probe; the rest follows once the provider judged it.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
@@ -143,11 +132,7 @@ def _run(cursor: CursorWrapper, edition: int, *, probing: bool) -> None:
 
 
 def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
-    """
-    Send the next batch as the probe, because the provider has not judged the one before it.
-
-    Does nothing while another batch of the edition is active. The caller has locked the edition.
-    """
+    """Send the next batch as the probe if no batch is active. The caller has locked the edition."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'ready', due_at = clock_timestamp()
@@ -165,7 +150,7 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
 
 
 def end_probe(cursor: CursorWrapper, edition: int) -> None:
-    """The provider judged the probe: make the rest ready. The caller has locked the edition."""
+    """Make the rest ready: the provider judged the probe. The caller has locked the edition."""
     cursor.execute(
         """
         UPDATE edition SET probing = false WHERE id = %s AND probing
@@ -210,8 +195,7 @@ def send_now(edition: int) -> bool:
 # --- Ending ---------------------------------------------------------------------------------------
 
 
-class _TooLateError(Exception):
-    """Something has started: undo the transaction."""
+class _TooLateError(Exception): ...
 
 
 def call_back(edition: int) -> int | None:
@@ -261,8 +245,8 @@ def cancel(edition: int) -> int | None:
     """
     End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
 
-    Calls in flight finish, and unknown deliveries are still looked up. Those that were surely not
-    accepted are withdrawn then (`settle.py`).
+    Calls in flight finish and unknown deliveries are still looked up; `settle.py` withdraws what
+    was not accepted.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -295,7 +279,7 @@ def close(edition: int) -> bool:
     Accept what is left: failures, and unknown deliveries that wait for a decision.
 
     False if the edition has ended, is not reconciled, or anything in it still waits or is looked
-    up. Unknown deliveries stay counted as unknown; late evidence still settles them.
+    up. Late evidence still settles unknown deliveries.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
@@ -317,7 +301,6 @@ def close(edition: int) -> bool:
 
 
 def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
-    """Whether the edition has not ended and is reconciled."""
     cursor.execute(
         """
         SELECT control IN ('running', 'paused', 'stopped') AND unreconciled_since IS NULL
@@ -333,8 +316,7 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
     Retry the deliveries that failed because their tries were used up or they were parked.
 
     Return how many; None if the edition has ended or is not reconciled. They wait in new batches of
-    at most `most`, with all their tries. The statement leaves out every delivery that was sent, has
-    a mark of it, or whose address was refused. A second run finds none.
+    at most `most`, with all their tries.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)

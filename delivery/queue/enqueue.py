@@ -1,4 +1,4 @@
-"""Fills the queue: one delivery for each reader of an edition, cut into batches."""
+"""Enqueues one delivery for each reader of an edition, in batches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,10 +27,7 @@ CURRENT_POS = """
 
 
 def batch_size_for(edition: Edition, most: int) -> int:
-    """
-    Messages per batch: `most`, or fewer where the content is so long that a call with them would
-    be estimated at over 20 MB. JSON writes some characters as two; that is counted in.
-    """
+    """Messages per batch: `most`, or fewer if a call would be estimated at over 20 MB of JSON."""
     content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
     message = MESSAGE_OVERHEAD_BYTES + content + content // 8
     return max(1, min(most, LARGEST_BATCH_BYTES // message))
@@ -39,11 +36,10 @@ def batch_size_for(edition: Edition, most: int) -> int:
 @contextmanager
 def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
     """
-    Plan the statements of this block without nested loops.
+    Plan the statements of this block without nested loops. It needs the caller's transaction.
 
-    It needs the caller's transaction. PostgreSQL expects few rows in a table that was never
-    analysed, as after a restored dump. A nested loop over readers and suppressions then takes
-    minutes, and a hash join takes a second.
+    PostgreSQL expects few rows in a table that was never analysed, as after a restored dump. A
+    nested loop over readers and suppressions then takes minutes.
     """
     cursor.execute("SET LOCAL enable_nestloop = off")
     yield
@@ -55,8 +51,8 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int
     Enqueue one delivery for each row of `audience`; return how many there are.
 
     `audience` is a query of exactly (recipient id, address, *reader fields), `most` the largest
-    batch wanted. Runs inside the caller's transaction: all of it is there after commit, or nothing.
-    The edition must be new. Raises `LookupError` if the audience needs more batches than fit.
+    batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the audience
+    needs more batches than fit.
     """
     size = batch_size_for(edition, most)
     rows, parameters = audience.order_by().query.sql_with_params()

@@ -1,4 +1,4 @@
-"""Puts a test letter into the queue, and keeps what is known of those that were sent."""
+"""Enqueues a test letter, and loads those that were sent."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ RANDOM_SKIPS = 1_000
 
 
 class TestLetter(NamedTuple):
-    """How the one copy of a test letter stands, as the rows have it."""
+    """The one copy of a test letter, as the rows have it."""
 
     number: int
     address: str
@@ -43,14 +43,14 @@ class TestLetter(NamedTuple):
 
 
 def next_number() -> int:
-    """The number of the next test letter; nobody gets it a second time."""
+    """The number of the next test letter; each is given once."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval('test_letter_number')")
         return int(cursor.fetchone()[0])
 
 
 def skip_numbers() -> None:
-    """Have the numbers jump: a restored backup does not know which it gave out since."""
+    """Skip numbers that a restored database may have given out since its backup."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -64,10 +64,10 @@ def skip_numbers() -> None:
 
 def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
     """
-    Have the one copy of a test letter sent to `address`, before every newsletter.
+    Send the one copy of a test letter to `address`, before every newsletter.
 
-    `edition` is new and of the kind `test`, `fields` are the values of `READER_FIELDS`. Must be
-    called inside the transaction that makes the edition.
+    `fields` are the values of `READER_FIELDS`. Must be called inside the transaction that creates
+    the edition.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
@@ -92,7 +92,7 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
 
 
 def load_test_letter(number: int) -> TestLetter | None:
-    """How the test letter of this number stands; None if there is none."""
+    """The test letter of this number; None if there is none."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -120,7 +120,7 @@ def load_test_letter(number: int) -> TestLetter | None:
 
 
 def test_letters_to(address_key: str) -> list[int]:
-    """The numbers of the test letters that went to this case-folded address, or are to go."""
+    """The numbers of the test letters to this case-folded address."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,8 +1,4 @@
-"""
-Puts mail on request into the queue, in the transaction of whatever it was requested by.
-
-So the request and its mail are both there after the commit, or neither.
-"""
+"""Enqueues transactional mail in the transaction of the request for it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,13 +21,12 @@ def request_mail(
     kind: str, version: int, recipients: Sequence[tuple[int, str]], *, ahead: bool
 ) -> None:
     """
-    Have a mail of this kind sent to each of `recipients`: (recipient id, address).
+    Send a mail of this kind to each of `recipients`: (recipient id, address).
 
     It is the `version`-th of its kind for each of them. With `ahead` it goes before every
-    newsletter; without, it is queued as a newsletter is. Must be called inside a
-    transaction, and locks nothing that another request would wait for, but for the very first of a
-    version. Raises `IntegrityError` if one of them has a mail of this kind and version already, and
-    `LookupError` if the edition has no room for another batch.
+    newsletter. Must be called inside a transaction; only the first of a version makes others wait.
+    Raises `IntegrityError` if a recipient has this kind and version already, and `LookupError` if
+    the edition has no room for another batch.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
@@ -63,7 +58,7 @@ def request_mail(
 
 
 def _edition(kind: Edition.Kind, version: int) -> Edition:
-    """The edition that all share whose `version`-th mail of this kind it is; made if need be."""
+    """The edition of everyone's `version`-th mail of this kind; created if it is missing."""
     editions = Edition.objects.filter(issue_id=ISSUE_BY_KIND[kind], version=version)
     edition = editions.first()
     if edition is None:
@@ -99,8 +94,7 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
     """
     Insert a batch under the next free number; return its id.
 
-    It is ready even if the edition is held back, which cannot be known without the edition's lock.
-    Such a batch is paused when its call would start (`start.py`).
+    It is ready even if the edition is held back; `start.py` pauses it then.
     """
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):

@@ -1,4 +1,4 @@
-"""The lock between making deliveries and erasing a person: one never happens during the other."""
+"""The lock that keeps enqueueing deliveries and erasing readers apart."""
 
 from django.db import connection
 
@@ -12,11 +12,9 @@ FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
 
 def wait_for_enqueues() -> None:
     """
-    Have no edition be published and no piece of a list imported until the caller's transaction
-    ends, and wait for those that are.
+    Wait for enqueues and imports in progress, and hold off new ones until the transaction ends.
 
-    What is being published now has its audience already, and is not to be seen yet: it would bring
-    the address back. So would a piece that has asked already who was erased.
+    They may have read the address already, and would bring it back.
     """
     with connection.cursor() as cursor:
         cursor.execute(FORGET)

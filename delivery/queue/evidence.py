@@ -1,15 +1,12 @@
 """
 Records acceptances by the provider, and updates outcomes and counts by them.
 
-The first acceptance of a delivery is on its own row, written when it is settled. Every other one is
-evidence: a webhook before the reply, a reply after the claim was lost, a second copy. Evidence is
-only added, and its order does not matter.
+A settled delivery holds its first acceptance itself. Every other one is evidence: a webhook before
+the reply, a reply after the claim was lost, a second copy. Its order does not matter.
 
-The batch is locked, because a settling worker holds its batch and not the edition. The second of
-two then sees what the first wrote, so two acceptances never miss one another.
-
-Deliveries are found by their whole key in sub-queries of their own, because all of this happens
-under the edition's lock. In a join, a planner that takes the table for empty may scan an index.
+A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
+are found by their whole key in sub-queries: in a join, a planner that takes the table for empty may
+scan an index.
 """
 
 import logging
@@ -67,10 +64,8 @@ def record_acceptances(
     """
     Keep acceptances of an edition, as pairs of recipient and acceptance; return how many are new.
 
-    One that stands on its settled delivery already needs no row. A delivery that has two of them
-    now raises an alarm and stops the edition, once. What names no delivery of the edition is
-    logged and left. Of an edition whose copies are dropped nothing is kept. The caller has locked
-    the edition and no batch.
+    A delivery with a second one raises an alarm and stops the edition, once. One that names no
+    delivery of the edition is logged. The caller has locked the edition and no batch.
     """
     if not acceptances:
         return 0
@@ -106,7 +101,6 @@ _FACTS = """unnest(%(messages)s::text[], %(recipients)s::bigint[], %(times)s::ti
 
 
 def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
-    """Batches change their deliveries only under their edition's lock, which the caller holds."""
     cursor.execute(
         f"""
         SELECT FROM batch
@@ -118,12 +112,7 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
 
 
 def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, Any]) -> None:
-    """
-    A provider's id belongs to one message, and only deliveries of an edition are in its mail.
-
-    What contradicts that came from nowhere this program can act on: it is said, never raised, so
-    that it does not stand in the way of what can be kept.
-    """
+    """Log acceptances that contradict the record: they must not keep the others from being kept."""
     cursor.execute(
         f"""
         SELECT message_id, recipient
@@ -167,9 +156,8 @@ def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequenc
     """
     Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
 
-    A delivery of which n copies were accepted has n - 1 alarms, whichever of them was seen first,
-    so that seeing them again raises nothing and does not stop what a person resumed. Returns how
-    many are new. The caller has locked the edition.
+    A delivery with n accepted copies has n - 1 alarms, so seeing them again raises nothing. Returns
+    how many are new. The caller has locked the edition.
     """
     cursor.execute(
         f"""
@@ -216,10 +204,10 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
 
 def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
     """
-    The recipients in a batch whose evidence says something that their delivery's row does not.
+    The recipients in a batch whose evidence their deliveries do not show yet.
 
-    Empty in the ordinary case. Asked by whoever gives up a lease, in the same transaction: what
-    came meanwhile was left to the holder.
+    Read by whoever gives up a lease, in the same transaction: later evidence was left to the
+    holder.
     """
     cursor.execute(
         f"""
@@ -232,7 +220,7 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
 
 
 def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
-    """Have what `unapplied_evidence` found take effect. The caller has locked the edition."""
+    """Apply what `unapplied_evidence` found. The caller has locked the edition."""
     raise_second_copies(cursor, edition, recipients)
     settle_by_evidence(cursor, edition, recipients)
 
@@ -241,9 +229,8 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
     """
     Settle as sent every one of these deliveries that has evidence of it; return how many.
 
-    Whatever their outcome was: an accepted delivery must not be looked up or sent again. A batch
-    under a lease is left to its holder, which reads `unapplied_evidence` when it settles. The
-    caller has locked the edition.
+    A batch under a lease is left to its holder, which reads `unapplied_evidence`. The caller has
+    locked the edition.
     """
     cursor.execute(
         f"""

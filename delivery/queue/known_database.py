@@ -1,4 +1,4 @@
-"""Conditions in SQL: is this the database that the workers knew (database_identity.py)?"""
+"""SQL conditions: is this the database that the workers knew (database_identity.py)?"""
 
 # What a server does not tell is empty, and says nothing either way.
 DIFFERS = """(

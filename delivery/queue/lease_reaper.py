@@ -1,8 +1,8 @@
 """
 Recovers the batches of crashed workers. Every worker sweeps; none is a leader.
 
-Only an expired lease counts, by the database's clock. Every statement repeats the state, the epoch
-and the lease it saw, so a worker that settles in between wins.
+Every statement repeats the state, the epoch and the lease it saw, so a worker that settles in
+between wins.
 """
 
 import logging
@@ -43,17 +43,15 @@ class _ExpiredLease:
     version: int | None
 
 
-class _EditionLockedError(Exception):
-    """Another transaction holds the edition's row for longer than a sweep waits."""
+class _EditionLockedError(Exception): ...
 
 
 def sweep(*, first_lookup_after_s: float) -> int:
     """
     Recover up to `MAX_BATCHES` batches whose lease has expired; return how many.
 
-    Claimed ones wait again: nothing left. Those in a call become unknown and are looked up
-    `first_lookup_after_s` after the call's deadline. Look-ups are done again. A locked edition
-    costs one wait; its other batches are left to the next sweep.
+    Claimed ones wait again. Those in a call become unknown and are looked up `first_lookup_after_s`
+    after the call's deadline. The batches of a locked edition are left to the next sweep.
     """
     recovered = 0
     tried: list[int] = []
@@ -77,7 +75,6 @@ def sweep(*, first_lookup_after_s: float) -> int:
 
 
 def _load_expired(at_most: int, tried: Sequence[int], locked: Sequence[int]) -> list[_ExpiredLease]:
-    """The leases that expired first, without the batches `tried` and the editions `locked`."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -97,7 +94,7 @@ def _load_expired(at_most: int, tried: Sequence[int], locked: Sequence[int]) -> 
 
 
 def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
-    """Whether it was recovered. One batch that fails must not keep the others."""
+    """Return whether it was recovered. One batch that fails must not keep the others."""
     try:
         recovered = _recover(lease, first_lookup_after_s)
     except DatabaseError:
@@ -174,7 +171,6 @@ def _park(cursor: CursorWrapper, batch: int, crashes: int) -> None:
 def _recover_sending(
     cursor: CursorWrapper, lease: _ExpiredLease, first_lookup_after_s: float
 ) -> bool:
-    """The call may have reached the provider: all of it is unknown until the provider is asked."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,

@@ -2,8 +2,7 @@
 Quarantines waiting deliveries that may have been sent: each is looked up before anything else.
 
 The order is always send, then mark. A mark without a settled delivery breaks it, and so does an
-acceptance that came after the claim was lost (docs/decisions/0006). Only the first raises an alarm,
-because our code never leaves such a mark.
+acceptance that came after the claim was lost (docs/decisions/0006). Only the first raises an alarm.
 """
 
 import logging
@@ -38,8 +37,8 @@ def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence
     """
     Put each of these waiting deliveries of `batch` into an unknown batch of its own.
 
-    Each is looked up by its own key, so one result never depends on another. Where no acceptance is
-    recorded, an alarm is raised once. The caller has locked the edition and holds the batch.
+    An alarm is raised once where no acceptance is recorded. The caller has locked the edition and
+    holds the batch.
     """
     logger.critical(
         "%d deliveries of batch %d bear a mark of having been sent without being settled; "
@@ -82,9 +81,9 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
     """
-    Quarantine every marked delivery in an edition's paused batches, or in one batch; how many.
+    Quarantine every marked delivery in an edition's paused batches, or in one batch.
 
-    To be called before waiting deliveries are withdrawn. The caller has locked the edition.
+    Call it before waiting deliveries are withdrawn. The caller has locked the edition.
     """
     cursor.execute(
         f"""

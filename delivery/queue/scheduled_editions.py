@@ -1,9 +1,8 @@
 """
-Scheduled editions: which are due, how they start, move and are called off.
+Starts, moves and cancels scheduled editions.
 
-One statement makes a scheduled edition run, guarded by that it still is one. It belongs to a
-transaction in which its audience is enqueued: who comes second finds it running, and who is killed
-in between leaves it scheduled.
+One guarded statement makes an edition run, in the transaction that enqueues its audience: the
+second to try finds it running, and a crash in between leaves it scheduled.
 """
 
 from dataclasses import dataclass
@@ -38,11 +37,10 @@ class StartedEdition:
 
 def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> StartedEdition | None:
     """
-    Make a scheduled edition run, because its time has come or a person will have it `at_once`.
+    Run a scheduled edition that is due, or `at_once`; its audience is enqueued in this transaction.
 
-    None if it is not one any more, its time has not come, or the database was restored and does
-    not know whether it went out already. Runs in the caller's transaction, which enqueues its
-    audience. There is no hold: the time until now was one.
+    None if it is not scheduled any more, not due, or the database was restored and does not know
+    whether it went out already.
     """
     return _begin(
         cursor,
@@ -56,10 +54,9 @@ def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Star
 
 def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
     """
-    Make a scheduled edition one that waits for a person, because the provider has copies of it.
+    Pause a scheduled edition of which the provider has copies; it stays unreconciled.
 
-    The database was restored from a backup of before its time. Runs in the caller's transaction,
-    which enqueues its audience and pauses it; it stays unreconciled.
+    The database was restored from a backup of before its time. The caller enqueues its audience.
     """
     return _begin(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
@@ -85,7 +82,7 @@ def move(edition: int, at: Moment, *, before: datetime) -> bool:
     """
     Give a scheduled edition another time; return False if `before` is not its time.
 
-    Both times have to lie ahead: a worker may be starting an edition that is due.
+    Both times must lie ahead: a worker may be starting an edition that is due.
     """
     with short_transaction() as cursor:
         cursor.execute(
@@ -112,8 +109,7 @@ def cancel(edition: int, *, called_back: bool) -> bool:
     """
     End a scheduled edition before its time; False if it is not one any more.
 
-    It reached nobody: nobody was in its audience. Not where the database was restored and does not
-    know whether it went out.
+    Also False if the database was restored and does not know whether it went out.
     """
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     with short_transaction() as cursor:

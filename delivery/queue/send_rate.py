@@ -1,8 +1,7 @@
 """
 The rate that all workers share: takes a turn at it, and slows it down after a 429.
 
-One row holds it. Whoever finds the row locked passes on, so nobody waits for a worker that froze
-in its turn; what to write there is decided in `delivery/rules/send_rate.py`.
+One row holds it. A worker that finds it locked does not wait.
 """
 
 import logging
@@ -33,13 +32,13 @@ SLOWDOWN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to claim one batch now. `rate_per_s` is None if nothing limits it any more."""
+    """The right to claim one batch now. `rate_per_s` is None if nothing limits it."""
 
     rate_per_s: float | None
 
 
 def slowdown_from(cells: Sequence[float | None]) -> Slowdown | None:
-    """The slowdown that the columns `SLOWDOWN_COLUMNS` hold, if any."""
+    """The slowdown in the columns `SLOWDOWN_COLUMNS`, if any."""
     too_fast, to, for_s = cells
     return None if too_fast is None or to is None else Slowdown(too_fast, to, for_s or 0.0)
 
@@ -53,7 +52,7 @@ def is_slowed() -> bool:
 
 def ensure_row() -> None:
     """
-    See to it that the one row is there, which a restored or emptied table may lack.
+    Insert the one row if a restored or emptied table lacks it.
 
     Outside any transaction: while one that inserts it is open, every other insert would wait.
     """
@@ -66,9 +65,9 @@ def ensure_row() -> None:
 
 def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | None:
     """
-    The turn of whoever asks first once it is due; None if it is not, or another is taking it.
+    Take the turn if it is due; None if it is not, or another is taking it.
 
-    The row stays locked until the caller's transaction ends. A slowdown that is over is forgotten.
+    The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
     """
     cursor.execute(
         f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
@@ -90,7 +89,7 @@ def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
     """
     Put the next turn off by as long as `copies` take at the rate of this one.
 
-    A second that nobody used may be made up for, so that a short sleep costs nothing; no more.
+    At most one unused second is made up for.
     """
     if turn.rate_per_s is None:
         return
@@ -109,9 +108,7 @@ def slow_down(
     """
     Halve the rate because the call of `attempt` was refused as too fast; True if that was done.
 
-    Calls that were in the air together halve it once: an attempt that started before the quiet
-    after the last halving was over says nothing about the rate since. Either way nobody claims
-    before `retry_after_s`.
+    Calls in flight together halve it once. Either way no worker claims before `retry_after_s`.
     """
     ensure_row()
     with short_transaction() as cursor:
@@ -151,12 +148,7 @@ def slow_down(
 
 
 def _accepted_per_s(cursor: CursorWrapper) -> float:
-    """
-    What all workers had accepted per second lately, whatever edition it was of.
-
-    Measured from the start of the first of those calls, so that a worker that has only just begun
-    is not taken for a slow one.
-    """
+    """Copies accepted per second lately, measured from the start of the first of those calls."""
     cursor.execute(
         """
         SELECT coalesce(sum(accepted), 0)::float8

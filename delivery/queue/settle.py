@@ -1,7 +1,7 @@
 """
 Settles a batch: writes the outcomes in one transaction, guarded by the claim's epoch.
 
-A worker that lost its claim meanwhile changes nothing here; what it learned is kept as evidence.
+A worker that lost its claim changes nothing here; what it learned is kept as evidence.
 """
 
 import logging
@@ -42,8 +42,7 @@ def settle_call(
     claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
 ) -> bool:
     """
-    Write how the call of `attempt` ended. False if the claim was lost: then every acceptance in it
-    is kept as evidence, and the counts follow it.
+    Write how the call of `attempt` ended. If the claim was lost, keep acceptances; return False.
     """
 
     def end_attempt(cursor: CursorWrapper) -> None:
@@ -53,12 +52,7 @@ def settle_call(
                    accepted = %s
             WHERE id = %s
             """,
-            [
-                result,
-                dumps(settlement.reason),
-                sum(1 for _ in _acceptances(settlement)),
-                attempt,
-            ],
+            [result, dumps(settlement.reason), sum(1 for _ in _acceptances(settlement)), attempt],
         )
 
     if _settle(claim, settlement, was="sending", and_then=end_attempt):
@@ -101,9 +95,8 @@ def _settle(
     """
     Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
 
-    Whether evidence came meanwhile, and whether the edition is probing by now, is read once the
-    batch's row is changed and thereby held, so that neither is missed. If so, everything is done
-    again under the edition's lock.
+    Later evidence and probing are read once the batch's row is held, so that neither is missed. If
+    there is either, everything is done again under the edition's lock.
     """
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
@@ -141,8 +134,7 @@ def _change_batch(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
 ) -> bool | None:
     """
-    Make the guarded transition. None if the guard did not hold; otherwise whether the edition is
-    probing now, which may differ from the time of the claim.
+    Make the guarded transition. None if the guard failed; otherwise whether the edition is probing.
     """
     looked_up = was == "looking_up"
     looks_up = settlement.next is Next.LOOK_UP
@@ -237,7 +229,6 @@ def _change_deliveries(
 
 
 def _split_off_waiting(cursor: CursorWrapper, claim: Claim) -> None:
-    """Deliveries that were surely not accepted do not wait for a decision beside unknown ones."""
     cursor.execute(
         "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
         [claim.batch],
@@ -250,7 +241,6 @@ def _split_off_waiting(cursor: CursorWrapper, claim: Claim) -> None:
 def _change_edition(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, probing: bool
 ) -> None:
-    """Stop the edition, or let the batches after a probe go."""
     if settlement.stop_edition is not None:
         logger.error("edition %d stops: %s", claim.edition, settlement.stop_edition)
         stop(cursor, claim.edition, settlement.stop_edition)
@@ -261,18 +251,14 @@ def _change_edition(
 
 
 def _was_judged(settlement: Settlement) -> bool:
-    """
-    Whether the provider judged deliveries of this call, so that after a fault the rest may go.
-
-    Only an answer counts: what a look-up finds may have been accepted before the fault.
-    """
+    """Whether the provider judged deliveries of this call. A look-up may find older acceptances."""
     return any(
         isinstance(outcome, Sent | Suppressed | Failed) for outcome in settlement.outcomes.values()
     )
 
 
 def attempt_result(result: CallResult) -> Attempt.Result:
-    """How the attempt's record names the result of its call."""
+    """The attempt's result for the result of its call."""
     match result:
         case Answered():
             return Attempt.Result.ANSWERED

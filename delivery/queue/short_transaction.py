@@ -1,4 +1,4 @@
-"""The transactions of the queue: outermost, and short whatever happens to the worker."""
+"""The transactions of the queue: outermost and short."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +16,7 @@ _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
 
 @contextmanager
 def short_transaction() -> Iterator[CursorWrapper]:
-    """
-    A cursor in a transaction of its own, committed at the end; or in that of `together`.
-
-    Set for this transaction only, so that it holds behind a pooler and leaves nothing behind.
-    """
+    """A cursor in a transaction of its own, or in that of `together` or `join_transaction`."""
     with transaction.atomic(durable=not _is_joined.get()), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_SILENCE_S}s'")
         yield cursor
@@ -29,8 +25,7 @@ def short_transaction() -> Iterator[CursorWrapper]:
 @contextmanager
 def together() -> Iterator[None]:
     """
-    What the queue does in here, and what is written beside it, is there after the commit, or none
-    of it: an action of a person, for one, and its line in the audit trail.
+    Commit what the queue does in here with what is written beside it, such as the audit trail.
     """
     is_outermost = not _is_joined.get()
     with transaction.atomic(durable=is_outermost):
@@ -43,10 +38,7 @@ def together() -> Iterator[None]:
 
 @contextmanager
 def join_transaction() -> Iterator[None]:
-    """
-    What the queue does in here belongs to the transaction that is open already: for work whose
-    answer is saved with it. Whoever opened it bounds how long it may be silent.
-    """
+    """Make the queue use the transaction that is open already, which bounds its silence itself."""
     if not connection.in_atomic_block:
         raise RuntimeError("There is no transaction to join.")
     before = _is_joined.set(True)

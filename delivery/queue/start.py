@@ -1,8 +1,7 @@
 """
-Starts the call for a claimed batch: the attempt is recorded and committed before a byte leaves.
+Starts the call for a claimed batch: the attempt is committed before a byte leaves.
 
-This is also the last check of every delivery: who left meanwhile, who may not be mailed, and which
-row says that it was sent already.
+This is also the last check of every delivery: may it be mailed, and was it sent already?
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +42,7 @@ class NotStarted(Enum):
 
 
 def load_recipients(claim: Claim) -> list[Recipient]:
-    """The waiting deliveries of a claimed batch, to be rendered before the call starts."""
+    """The waiting deliveries of a claimed batch."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -61,8 +60,7 @@ def start(
     """
     Record the attempt, and hold the batch for the call's deadline and the lease after it.
 
-    Guarded by the claim's epoch and lease, so a worker that was away too long starts nothing; and
-    by the edition's control, so a batch of an edition that is held back starts nothing either.
+    Guarded by the claim's epoch and lease, and by the edition's control.
     """
 
     def start_in(cursor: CursorWrapper, control: str | None) -> Started | NotStarted:
@@ -135,8 +133,7 @@ def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list
     """
     The waiting recipients of the batch, without and with a mark of having been sent.
 
-    No statement of ours puts an unknown delivery into a batch that is to be sent. Where somebody
-    else did, it counts as marked. The caller holds the batch.
+    An unknown delivery in a batch to be sent was put there by hand; it counts as marked.
     """
     cursor.execute(
         f"""
@@ -166,10 +163,7 @@ def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list
 
 def _pause(cursor: CursorWrapper, claim: Claim) -> None:
     """
-    Pause the batch with the others of its edition.
-
-    Transactional mail is enqueued without the edition's lock, so past whoever held the edition
-    back. The caller has locked the edition, so that it cannot be resumed in between.
+    Pause a batch that was enqueued without the edition's lock while the edition was held back.
     """
     cursor.execute(
         """
@@ -183,7 +177,6 @@ def _pause(cursor: CursorWrapper, claim: Claim) -> None:
 def _still_to_send(
     cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int], kind: str
 ) -> list[int]:
-    """The recipients that may still be mailed. The others get their outcome."""
     gone = (
         _unmailable_tests(cursor, claim)
         if kind == Edition.Kind.TEST
@@ -206,9 +199,9 @@ def _still_to_send(
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
     """
-    Whether a test letter may not go, by its recipient, as `no_longer_mailable` says it of readers.
+    Whether a test letter may not go, as `no_longer_mailable` says it of readers.
 
-    Only its address counts, whoever it belongs to: it may have been suppressed or erased.
+    Only its address counts: it may have been suppressed or erased.
     """
     cursor.execute(
         "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",

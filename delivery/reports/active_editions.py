@@ -1,8 +1,4 @@
-"""
-Loads open editions: those with waiting, unknown or missed deliveries.
-
-Found by an index of open batches, at the same cost however many readers they had.
-"""
+"""Loads open editions by an index of open batches, however many readers they had."""
 
 from django.db import connection
 
@@ -23,10 +19,8 @@ _IS_DUE_OR_UNRECONCILED = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_
 
 def load_open_newsletters() -> list[int]:
     """
-    Load the ids of open newsletters, oldest first.
-
-    A scheduled one is open once it is due, or if a restored database does not know whether it went
-    out.
+    Load the ids of open newsletters, oldest first, with scheduled ones that are due or
+    unreconciled.
     """
     return _ids(
         "kind = 'newsletter' "

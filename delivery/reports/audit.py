@@ -1,8 +1,4 @@
-"""
-The audit: each rule is a query that must find nothing.
-
-It counts the rows themselves, so its cost grows with them; pages never run it.
-"""
+"""The audit: each rule is a query that must find nothing. It reads all rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""
-Loads the counts of editions, which are sums over their batches.
-
-The deliveries themselves are never counted, so the cost does not grow with them.
-"""
+"""Loads the counts of editions, which are sums over their batches."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -104,7 +100,7 @@ def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts |
 
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
     """
-    Load the counts of all versions of an issue, the newest first, in one query.
+    Load the counts of all versions of an issue, the newest first.
 
     Transactional mail has many versions, so only `version` of it is read.
     """
@@ -145,16 +141,11 @@ def load_all_counts(
 
 
 def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
-    """
-    Load the counts of the editions `among` from their open batches alone.
-
-    They are right for `state_of`, at the same cost however much was sent; sent counts are partial.
-    """
+    """Load counts from open batches alone: right for `state_of`, partial for what was sent."""
     return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {IS_OPEN}")
 
 
 def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:
-    """The counts of the editions that the clauses `which` select."""
     with connection.cursor() as cursor:
         cursor.execute(f"{_select(of_batches)} {which}", values)
         names = [column.name for column in cursor.description]

@@ -1,9 +1,4 @@
-"""
-How sending does: workers, Postmark, unknown deliveries, webhooks, bounces.
-
-Read in two statements, at the same cost however much was ever sent. `health_lines.py` has the
-words.
-"""
+"""How sending does, read in two statements, at the same cost however much was ever sent."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -84,9 +79,8 @@ class Health:
     """
     How sending does, at `now` by the database's clock.
 
-    `workers` are active, `calls` are in flight, `work` is waiting or under way. The last call and
-    failure are those of the last day; `response_s` is the median of the last calls. `polled_at`
-    is when bounces were last polled, `poll_failures` how often that failed since.
+    The last call and failure are those of the last day; `response_s` is the median of the last
+    calls. `poll_failures` counts the failures since `polled_at`.
     """
 
     now: datetime

@@ -1,4 +1,4 @@
-"""The words for how sending does, line by line. Pure. What is unknown is called unknown."""
+"""The words for how sending does, line by line. Pure."""
 
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo

@@ -1,9 +1,4 @@
-"""
-A snapshot of the queue for /metrics, at the same cost however much was ever sent.
-
-Each statement reads a few rows, or an index of what is open. All batches are summed up only for a
-few open newsletters.
-"""
+"""A snapshot of the queue for /metrics, at the same cost however much was ever sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,9 +88,9 @@ class QueueSnapshot:
     """
     What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
 
-    `batches` counts open batches by state. `editions` are the counts of at most `MAX_EDITIONS` open
-    editions, read from their open batches: enough for their state. `newest` are the whole counts
-    of the newest `MAX_NAMED` newsletters among them. `tasks` are failures by periodic task.
+    `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches:
+    enough for their state. `newest` are the whole counts of the newest `MAX_NAMED` newsletters
+    among them. `tasks` are failures by periodic task.
     """
 
     batches: Mapping[str, int]

@@ -15,11 +15,7 @@ Params = Mapping[str, Any]
 
 
 def reason_sentence(reason: Reason | None, zone: tzinfo = UTC) -> str:
-    """
-    The reason in one or a few sentences; empty for None.
-
-    Its times are in `zone`: scripts read UTC, a page the zone of all its times.
-    """
+    """The reason in one or a few sentences with times in `zone`; empty for None."""
     if reason is None:
         return ""
     try:

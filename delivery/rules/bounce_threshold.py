@@ -1,9 +1,7 @@
 """
 Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
 
-A bought or old list shows itself in its first thousand deliveries; every further one costs the
-sender's reputation. Postmark's limits: bounces under 10 %. Gmail and Yahoo: complaints under 0.3 %,
-better 0.1 %.
+Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %.
 """
 
 from dataclasses import dataclass
@@ -13,10 +11,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """
-    A rate counts from so many per cent of the copies, and from so many in number: three bounces
-    of the first twenty copies say nothing yet.
-    """
+    """A rate counts from a percentage and a number: three bounces of twenty copies say nothing."""
 
     bounces_percent: float
     bounces_least: int
@@ -27,8 +22,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Counts:
     """
-    Of one edition, since it was last resumed: copies that left, and what came back. `waiting` are
-    the copies that a pause would hold back.
+    An edition's copies since it was last resumed; `waiting` are those that a pause holds back.
     """
 
     left: int
@@ -38,7 +32,7 @@ class Counts:
 
 
 def find_exceeded_rate(counts: Counts, limits: Limits) -> Reason | None:
-    """The rate that pauses the edition, or None. Complaints weigh more and come first."""
+    """The rate that pauses the edition, or None. Complaints come first."""
     if not counts.waiting or not counts.left:
         return None
     for code, count, limit, least in (

@@ -1,9 +1,4 @@
-"""
-What the provider's answer to a call or a look-up means, as values. Pure.
-
-They say what must be done next, not which code came back. `postmark/responses.py` turns answers
-into them, `retries.py` decides from them.
-"""
+"""What the provider's answer to a call or a look-up means, as values. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,11 +25,7 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """
-    The account, a setting or the content is refused: every other message would be refused as well.
-
-    The reason quotes the provider and names the remedy.
-    """
+    """The account, a setting or the content is refused, so every other message would be as well."""
 
     reason: Reason
 
@@ -60,10 +51,7 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class PutOff:
-    """
-    The provider refused the call as a whole for the moment: because calls came too fast (429), or
-    because it is under maintenance, which says nothing about the rate.
-    """
+    """The provider refused the whole call for the moment: too fast (429), or under maintenance."""
 
     reason: Reason
     retry_after_s: float | None = None
@@ -106,7 +94,7 @@ class Found:
     """
     A message that the provider has: evidence that it was accepted.
 
-    `delivery` and `attempt` are what its metadata names, empty if it names none.
+    `delivery` and `attempt` are what its metadata names, or empty.
     """
 
     delivery: str

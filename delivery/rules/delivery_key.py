@@ -1,9 +1,4 @@
-"""
-The key of a delivery as text: `<issue hex>.<version>.<recipient id>`.
-
-It travels in the mail's metadata and can be read back, so that the provider's record finds the
-row without an index on the provider's ids.
-"""
+"""The key of a delivery as text, in the mail's metadata: `<issue hex>.<version>.<recipient id>`."""
 
 import re
 import uuid
@@ -14,7 +9,7 @@ _TEXT = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,17})")
 
 @dataclass(frozen=True, slots=True)
 class DeliveryKey:
-    """Which copy: of which issue and version, for which recipient; 0 is nobody on the list."""
+    """One copy: its issue, version and recipient; recipient 0 is not on the list."""
 
     issue: uuid.UUID
     version: int
@@ -25,7 +20,7 @@ class DeliveryKey:
 
 
 def key_prefix(issue: uuid.UUID, version: int) -> str:
-    """What the keys of all copies of an edition begin with; the recipient follows."""
+    """The start of the keys of an edition's copies; the recipient follows."""
     return f"{issue.hex}.{version}."
 
 

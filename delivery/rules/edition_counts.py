@@ -1,8 +1,4 @@
-"""
-The counts of an edition, which always add up to its audience. Pure.
-
-`reports/edition_counts.py` loads them.
-"""
+"""The counts of an edition, which always add up to its audience. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,21 +24,15 @@ _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_
 @dataclass(frozen=True, slots=True)
 class EditionCounts:
     """
-    The counts of one edition, all from one reading.
+    The counts of one edition, all from one reading at `now`, the database's time.
 
-    `missed` are those of the failed that a person must decide on. The `batches_*` say where the
-    work stands; `next_try_at` and `next_lookup_at` are when the next batch is due, `unknown_since`
-    when the oldest doubt began, `now` the database's time of the reading. `unreconciled`: the
-    database was restored from a backup, and the provider is still to be asked what it has.
-    `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
-    Of mail on request the `audience` is whoever has asked so far. `bounced` and `complained` are
-    copies that the provider has told of since, most of them among the sent: no outcomes of their
-    own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
-    there after that. `goes_to` is everyone confirmed (`everyone`), those of them who were sent an
-    earlier version (`reached`) or whom none has reached (`unreached`), or `nobody`.
-    `copies_dropped_at` is since when its copies are not kept any more: then these counts are all
-    that is known of them. `being_sent` counts the waiting copies that are in a call, or whose
-    worker may start one. `awaiting_decision` counts the unknown copies that wait for a decision.
+    `missed` are those of the failed that a person must decide on. `bounced` and `complained` are no
+    outcomes of their own: most are among the sent. `being_sent` counts the waiting copies that a
+    worker holds, `awaiting_decision` the unknown ones that wait for a decision. `unreconciled`: the
+    database was restored, and the provider is still to be asked what it has. `slowed_to_per_s` is
+    the rate of all workers after a 429. The `audience` of transactional mail is everyone who has
+    asked so far. `scheduled` stays after publication. `goes_to` is a key of `AUDIENCE_WORDS`. After
+    `copies_dropped_at` only these counts are kept.
     """
 
     edition: int
@@ -92,26 +82,26 @@ class EditionCounts:
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it is no newsletter, but mail that its readers asked for one by one."""
+        """Whether it is mail that its readers asked for one by one."""
         return self.kind != "newsletter"
 
     @property
     def whom(self) -> str:
-        """Whom it goes to, in words."""
+        """Its audience in words."""
         return AUDIENCE_WORDS[self.goes_to]
 
     @property
     def has_started(self) -> bool:
-        """Whether it was ever published: not while it waits for its time, nor called off then."""
+        """Whether it was ever published."""
         never_began = self.control == "cancelled" and self.scheduled is not None
         return self.control != "scheduled" and not (never_began and not self.audience)
 
     @property
     def is_called_back(self) -> bool:
         """
-        Whether it was called back: cancelled before anything had left, by who changed their mind.
+        Whether it was called back: cancelled before anything had left.
 
-        Should proof come that a copy had left all the same, it is cancelled like any other.
+        If a copy proves to have left all the same, it is cancelled like any other.
         """
         nobody_reached = not (self.sent or self.unknown or self.waiting)
         return (
@@ -123,7 +113,7 @@ class EditionCounts:
 
     @property
     def is_due(self) -> bool:
-        """Whether it waits for its time, which has come."""
+        """Whether its scheduled time has come."""
         waits = self.control == "scheduled" and not self.unreconciled
         return waits and self.scheduled is not None and self.scheduled.utc <= self.now
 

@@ -1,8 +1,4 @@
-"""
-The state of an edition and what it waits for, decided from its counts. Pure.
-
-Nothing stores this state, so it cannot disagree with the rows it is about.
-"""
+"""The state of an edition and what it waits for, derived from its counts and never stored. Pure."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +9,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 
 class EditionState(StrEnum):
-    """The life of an edition. Shown with spaces on pages."""
+    """The life of an edition."""
 
     SCHEDULED = "scheduled"
     HELD = "held"
@@ -35,12 +31,7 @@ AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
 
 
 def state_of(counts: EditionCounts) -> EditionState:
-    """
-    The state of an edition.
-
-    `succeeded` only when nothing is waiting or unknown and nobody was missed. While anything still
-    moves by itself an edition is `sending`, even if something else in it waits for a person.
-    """
+    """The state of an edition: `sending` while anything in it still moves automatically."""
     if counts.control == "cancelled":
         return EditionState.CANCELLED
     if counts.control == "closed":
@@ -137,7 +128,6 @@ def _why_it_is_not_done(counts: EditionCounts) -> Reason:
 
 
 def _what_an_ended_edition_waits_for(counts: EditionCounts) -> Reason | None:
-    """After its end, only what had left before matters."""
     if counts.waiting:
         return Reason.of(ReasonCode.ENDED_IN_CALL, waiting=counts.waiting)
     if not counts.unknown:
@@ -145,14 +135,11 @@ def _what_an_ended_edition_waits_for(counts: EditionCounts) -> Reason | None:
     if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
         return Reason.of(ReasonCode.ENDED_UNPROVED, unknown=counts.unknown)
     return Reason.of(
-        ReasonCode.ENDED_LOOKING_UP,
-        unknown=counts.unknown,
-        next_lookup_at=_next_lookup_at(counts),
+        ReasonCode.ENDED_LOOKING_UP, unknown=counts.unknown, next_lookup_at=_next_lookup_at(counts)
     )
 
 
 def _next_lookup_at(counts: EditionCounts) -> datetime | None:
-    """When the next look-up is due, if that lies ahead."""
     at = counts.next_lookup_at
     return at if at is not None and at > counts.now else None
 

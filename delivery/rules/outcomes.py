@@ -1,8 +1,4 @@
-"""
-The outcome of each delivery, and everything that settling a batch writes, as values. Pure.
-
-`retries.py` decides on them, `queue/` writes them.
-"""
+"""The outcome of each delivery, and everything that settling a batch writes, as values. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +10,7 @@ from delivery.rules.reason import Reason
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The provider accepted it; `at` is the provider's time, None where it named none."""
+    """The provider accepted it; `at` is the provider's time, None if it named none."""
 
     message_id: str
     at: datetime | None
@@ -22,7 +18,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """It may not be mailed: it is on our suppression list, or inactive at the provider (406)."""
+    """It may not be mailed: suppressed by us, or inactive at the provider (406)."""
 
     reason: Reason
 
@@ -70,12 +66,12 @@ class Settlement:
     """
     Everything that settling writes.
 
-    `outcomes` holds the deliveries whose outcome changes, by recipient; the others stay as they
-    are. The next step is due `delay_s` from now and, for a scheduled look-up, not before
-    `lookup_after_s` from when the attempt became unknown. `counts_as_try`: the deliveries that
-    still wait have used up one try. `said_absent`: a look-up answered “not there”.
-    `new_setbacks` counts put-offs of any kind in a row, `new_blocked` refusals before the provider.
-    `duplicates` holds further acceptances of deliveries that are in `outcomes` already.
+    `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due
+    `delay_s` from now and, for a scheduled look-up, not before `lookup_after_s` from when the
+    attempt became unknown. `counts_as_try`: the waiting deliveries have used up one try.
+    `said_absent`: a look-up answered “not there”. `new_setbacks` counts put-offs in a row,
+    `new_blocked` refusals before the provider. `duplicates` holds further acceptances of deliveries
+    in `outcomes`.
     """
 
     outcomes: Mapping[int, Outcome]

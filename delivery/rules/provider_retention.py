@@ -1,9 +1,4 @@
-"""
-How long the provider remembers, and how long we therefore keep what we may have to ask it about.
-
-While Postmark shows a message, its search can answer a doubt about it; until then and a while after
-nothing of ours goes that such an answer needs.
-"""
+"""How long the provider remembers, and how long we keep what a look-up may need."""
 
 from django.conf import settings
 
@@ -12,7 +7,7 @@ MARGIN_DAYS = 7
 
 
 def provider_retention_days() -> int:
-    """Days after which surely nothing can be asked of the provider any more."""
+    """Days after which the provider surely cannot be asked any more."""
     return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
 
 

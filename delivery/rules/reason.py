@@ -1,8 +1,4 @@
-"""
-Why a batch waits, a delivery failed or an edition stopped: a code and its parameters. Pure.
-
-The tables store this value as JSON text. `reports/reason_sentences.py` renders it in words.
-"""
+"""Why a batch waits, a delivery failed or an edition stopped: a code and its parameters. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """
-What happens to a batch after a call, a look-up or a crashed worker.
+Decides what happens to a batch after a call, a look-up or a crashed worker. Pure.
 
-Pure decisions: values in, values out. The caller brings the random number (`jitter`, from 0 to 1)
-and the database brings the clock. `queue/` writes what is decided here.
+The caller brings the random number (`jitter`, from 0 to 1), the database brings the clock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +23,7 @@ from delivery.rules.call_results import (
     TooLarge,
     Unanswered,
 )
-from delivery.rules.outcomes import (
-    Failed,
-    Next,
-    Outcome,
-    Sent,
-    Settlement,
-    Unknown,
-    Waiting,
-)
+from delivery.rules.outcomes import Failed, Next, Outcome, Sent, Settlement, Unknown, Waiting
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 # A firewall in front of the provider sometimes refuses a call or two and lets the next one pass.
@@ -64,8 +55,7 @@ class Policy:
 @dataclass(frozen=True, slots=True)
 class History:
     """
-    What a batch has behind it: tries that counted, put-offs in a row, refusals in a row before the
-    provider, workers that crashed with it, and look-ups that said “not there”.
+    A batch's tries that counted, put-offs and blocked calls in a row, crashes, empty look-ups.
     """
 
     tries: int = 0
@@ -77,8 +67,8 @@ class History:
 
 def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
     """
-    Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
-    And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first.
+    Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff And
+    Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first.
     """
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(setbacks, 30))
     return max(SHORTEST_PAUSE_S, jitter * span)
@@ -124,11 +114,7 @@ def after_call(
 
 
 def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
-    """
-    The settlement for a test letter, about which nobody decides: what would wait fails at once.
-
-    The author sees the reason, corrects it and sends another test.
-    """
+    """The settlement for a test letter, which awaits no decision: what would wait fails at once."""
     if settlement.next is not Next.WAIT_FOR_DECISION:
         return settlement
     reason = settlement.stop_edition or settlement.reason or Reason.of(ReasonCode.NOT_FOUND_HELD)
@@ -222,10 +208,9 @@ def after_lookup(
     """
     Decide what a look-up leads to.
 
-    `unknown` maps each delivery's key to its recipient. `convincing` is false while the search does
-    not list something that was accepted later: then it lags, and its silence says nothing. With
-    `forgotten` the call is so old that the provider may not remember it: its silence never says
-    anything again.
+    `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
+    lags: it does not list something that was accepted later. With `forgotten` the provider may not
+    remember the call. In both cases its silence says nothing.
     """
     retry = _look_up_again(history, jitter, policy)
     if isinstance(result, NoInformation):
@@ -276,7 +261,6 @@ def _wait_for_decision(code: ReasonCode) -> Settlement:
 def _found(
     found: Sequence[Found], unknown: Mapping[str, int]
 ) -> tuple[dict[int, Outcome], dict[int, list[Sent]]]:
-    """The first acceptance of each unknown delivery, and further acceptances of the same ones."""
     outcomes: dict[int, Outcome] = {}
     duplicates: dict[int, list[Sent]] = {}
     for message in found:
@@ -294,7 +278,6 @@ def _found(
 def _after_absence(
     absent: Sequence[int], alone: bool, history: History, policy: Policy
 ) -> Settlement:
-    """The provider surely does not have these: they wait again, and a try is used up."""
     suspected = history.crashes >= CRASHES_BEFORE_SUSPICION
     if history.tries + 1 >= policy.max_tries:
         failed = _tries_used_up(policy, Reason.of(ReasonCode.NOT_FOUND))

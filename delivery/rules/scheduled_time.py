@@ -1,9 +1,4 @@
-"""
-A moment, and how somebody said it: a local time in a named zone. Pure.
-
-The moment itself is the time in UTC, and stays what it was when it was said, whatever becomes of
-the zone's rules meanwhile.
-"""
+"""A moment as its author gave it: a local time in a named zone. Pure."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +8,9 @@ LOCAL = "%Y-%m-%dT%H:%M"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """`utc`, and the words it was given in: `local`, such as 2026-10-25T07:30, in `zone`."""
+    """
+    `utc`, given as `local`, such as 2026-10-25T07:30, in `zone`. Later zone rules do not move it.
+    """
 
     utc: datetime
     local: str

@@ -1,8 +1,5 @@
 """
-How fast copies may go: the ceiling, and the slower rate after the provider said “too fast”.
-
-Pure: the database brings the seconds, `queue/send_rate.py` writes down what is decided here. The
-numbers and their reasons are in docs/decisions/0009.
+How fast copies may go: the ceiling, and the slower rate after a 429 (docs/decisions/0009). Pure.
 """
 
 import math
@@ -38,9 +35,8 @@ class Slowdown:
     """
     What the last 429 led to. Rates in copies per second over all workers, time in seconds.
 
-    `too_fast_per_s` is the fastest rate that was refused since the workers were last free of any
-    slowdown, `to_per_s` the rate that the last refusal led to, `for_s` the time since then. It is
-    below zero if the database's clock was set back; then nothing has grown yet.
+    `too_fast_per_s` is the fastest refused rate since the last slowdown ended, `to_per_s` the rate
+    that the last refusal led to, `for_s` the time since then, below zero if the clock was set back.
     """
 
     too_fast_per_s: float
@@ -55,21 +51,23 @@ def _grown(slowdown: Slowdown) -> float:
 
 
 def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
-    """Whether a slowdown has grown past the ceiling, or well past what was too fast without one."""
+    """
+    Whether a slowdown has grown past the ceiling or, without one, well past what was too fast.
+    """
     if ceiling_per_s is not None:
         return _grown(slowdown) >= ceiling_per_s
     return _grown(slowdown) >= FORGOTTEN_AT * slowdown.too_fast_per_s
 
 
 def slowed_to(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
-    """Deliveries per second that a slowdown leaves now; None if there is none, or it has ended."""
+    """Copies per second that a slowdown leaves now; None if there is none, or it has ended."""
     if slowdown is None or has_ended(slowdown, ceiling_per_s):
         return None
     return _grown(slowdown)
 
 
 def rate_of(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
-    """Copies per second that may go at this moment; None if nothing limits them."""
+    """Copies per second that may go now; None if nothing limits them."""
     return slowed_to(slowdown, ceiling_per_s) or ceiling_per_s
 
 
@@ -79,8 +77,7 @@ def after_too_fast(
     """
     What a 429 leads to: half the rate of the moment, but not below the floor.
 
-    `measured_per_s` is what was really accepted lately; it stands for the rate where there is
-    neither a ceiling nor a slowdown. Right after a start it is nothing, which says nothing.
+    `measured_per_s`, what was accepted lately, counts if there is neither a ceiling nor a slowdown.
     """
     slowed = slowed_to(slowdown, ceiling_per_s)
     rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)

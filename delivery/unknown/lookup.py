@@ -20,11 +20,7 @@ Search = Callable[[str, str], LookupResult]
 
 
 def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter: float) -> None:
-    """
-    Ask the provider about the unknown deliveries of a batch claimed for it, and settle them.
-
-    No transaction is open while the provider is asked.
-    """
+    """Ask the provider about the unknown deliveries of a batch claimed for it, and settle them."""
     context = load_lookup_context(claim)
     # All searches of a look-up share the time of one call, which is what its lease is made for.
     deadline_at_s = now_s() + postmark.deadline_s
@@ -84,7 +80,6 @@ def _search(attempt: UUID | None, context: LookupContext, search: Search) -> Loo
 
 
 def _metric_name(result: LookupResult) -> str:
-    """How the metric names the result."""
     match result:
         case LookedUp(found):
             return "found" if found else "absent"
@@ -93,6 +88,5 @@ def _metric_name(result: LookupResult) -> str:
 
 
 def _merge(found: Sequence[Found], kept: Sequence[Found]) -> LookedUp:
-    """The messages that the search found or evidence names, each once."""
     by_id = {fact.message_id: fact for fact in (*kept, *found)}
     return LookedUp(tuple(by_id.values()))

@@ -19,10 +19,9 @@ class LookupContext:
 
     `unknown` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
     stream after the unknown call's deadline: while the search does not show it, its silence says
-    nothing. `kept` is evidence that came after the claim was lost. `has_provider_id`: deliveries
-    bear a provider id, so they must never be sent again unasked. `is_forgotten`: the call is so old
-    that the provider may not remember it. `is_cancelled`: nothing of the edition goes any more.
-    `is_test`: it is a test letter, about which nobody decides.
+    nothing. `kept` is evidence that came after the claim was lost. With `has_provider_id` the
+    deliveries must never be sent again unasked. `is_forgotten`: the provider may not remember the
+    call.
     """
 
     stream: str
@@ -36,7 +35,7 @@ class LookupContext:
 
 
 def load_lookup_context(claim: Claim) -> LookupContext:
-    """The context of a batch that was claimed for a look-up."""
+    """Load the context of a batch that was claimed for a look-up."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

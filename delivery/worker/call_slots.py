@@ -1,13 +1,9 @@
 """
 Limits how many calls one worker makes at the same time.
 
-There are more threads than calls. While every slot is taken by a call that waits for its answer,
-other threads claim and render the next batches and settle the finished ones, so the provider never
-waits for this work.
-
-That pays off only where calls are quick. Beside a call of seconds the time between two calls is
-negligible. A batch claimed that early would be kept from other workers, and would go before batches
-that become due meanwhile. So where calls are slow or hang, a batch is claimed only for a free slot.
+There are more threads than calls: while every call waits for its answer, other threads prepare and
+settle batches. That pays off only while calls are quick. A batch claimed ahead of a slow call would
+be kept from other workers, so then it is claimed only for a free slot.
 """
 
 from __future__ import annotations
@@ -25,10 +21,10 @@ STOP_CHECK_S = 0.2
 
 def threads_for(calls: int) -> int:
     """
-    How many threads keep so many calls in flight: half as many again, one for one.
+    How many threads keep this many calls in flight: half as many again, one for one.
 
-    With 8 calls of 200 ms that brought a worker from 72 to 88 % of what the calls allow
-    (`make bench ROWS=through_200_ms`).
+    With 8 calls of 200 ms that brought a worker from 72 to 88 % of what the calls allow (`make
+    bench ROWS=through_200_ms`).
     """
     return calls + calls // 2
 
@@ -48,8 +44,8 @@ class CallSlots:
         """
         Let a thread claim a batch; None if it may not. Free the slot afterwards.
 
-        Where calls are quick, every thread may. Otherwise the slot is held from now on; a free one
-        is waited for, at most `QUICK_S`.
+        While calls are quick, every thread may. Otherwise a free slot is waited for, at most
+        `QUICK_S`, and held from now on.
         """
         slot = Slot(self)
         with self._lock:
@@ -66,7 +62,7 @@ class CallSlots:
         return slot
 
     def record_call(self, seconds: float) -> None:
-        """A call ended after so long, whatever its result."""
+        """Record how many seconds a call took, whatever its result."""
         with self._lock:
             was_quick, self._is_quick = self._is_quick, seconds <= QUICK_S
             if self._is_quick and not was_quick:
@@ -117,10 +113,10 @@ class Slot:
 
     def wait(self, *, until_s: float, is_stopping: Callable[[], bool]) -> bool:
         """
-        Hold the slot for a call that may begin now; False if no call may begin.
+        Hold the slot for a call that may begin now.
 
-        So it is if no slot came free by `until_s`, a reading of `now_s()`, or within `QUICK_S`, and
-        if the worker is stopping.
+        False if no slot came free by `until_s`, a reading of `now_s()`, or within `QUICK_S`, or if
+        the worker is stopping.
         """
         return self._slots.wait(self, until_s, is_stopping)
 

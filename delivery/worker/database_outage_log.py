@@ -1,9 +1,7 @@
 """
 Logs a database outage once when it begins and once when it ends.
 
-Every thread of a worker fails again and again meanwhile; dozens of errors a minute would hide that
-they are one. If only a connection was cut and the database accepts the next, it is no outage, and
-the failure is logged as it is.
+Dozens of errors a minute from every thread would hide that they are one.
 """
 
 import logging
@@ -28,8 +26,8 @@ class OutageLog:
         """
         Whether something failed because the database is away. Logs an outage that just began.
 
-        Call it from within the `except`, with no transaction open. It asks the database on a new
-        connection, so it may take as long as connecting may.
+        Call it within the `except`, with no transaction open. It may take as long as connecting
+        may. An error on a connection that was merely cut is no outage.
         """
         if not isinstance(error, Error) or not is_transient(error):
             return False

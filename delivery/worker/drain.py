@@ -96,11 +96,7 @@ class Drain:
         self._last_line_at = -LINE_EVERY_S
 
     def is_drained(self) -> bool:
-        """
-        Whether no batch and no task waits anywhere. Shows progress.
-
-        A batch may wait for its time, a worker or an answer.
-        """
+        """Whether no batch and no task waits anywhere. Shows progress."""
         self._show_progress()
         # In this order: an import's last piece brings mail that is due from then on.
         return not background_tasks.is_any_due() and next_due_at() is None

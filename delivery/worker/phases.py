@@ -1,9 +1,4 @@
-"""
-What the time of a step goes into: its phases, in their order, each with its own share.
-
-Two times are told of each: what passed, and what of it this thread was at work itself. Where they
-differ it waited: for the provider, for PostgreSQL, for another thread of its process.
-"""
+"""The phases of a step and what they take: elapsed time, and this thread's own share of it."""
 
 import time
 from enum import StrEnum
@@ -13,11 +8,9 @@ from delivery.monitoring import delivery_metrics
 
 class Phase(StrEnum):
     """
-    The parts of a step, as they follow one another. `wait` is for a place among the calls in
-    flight: where it is long, the provider's time is what limits the worker.
+    The parts of a step in order. `wait` is for a free call slot.
 
-    A claim that finds nothing is not counted, nor is the part in which a step failed. A batch that
-    is given back has been claimed, rendered and has waited, and no more.
+    A claim that finds nothing is not counted, nor is the part in which a step failed.
     """
 
     CLAIM = "claim"
@@ -42,5 +35,5 @@ class Phases:
 
 
 def _now() -> tuple[float, float]:
-    """Seconds that pass, and seconds that this thread was at work."""
+    """Seconds that pass, and seconds of this thread's work."""
     return time.perf_counter(), time.thread_time()

@@ -1,8 +1,7 @@
 """
 The worker: several threads that repeat one step, and one that runs the periodic duties.
 
-Any number of workers share one database; none is a leader. A worker holds everything under a
-lease, so losing a worker at any instruction loses nothing else.
+Any number of workers share one database; none is a leader.
 """
 
 import logging
@@ -69,9 +68,8 @@ class Worker:
         """
         Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second.
 
-        The signals are blocked and awaited by a thread. A handler would run in the middle of the
-        main thread's waiting, and could wait for a lock that this thread holds. Call this before
-        any other thread starts, because threads inherit which signals are blocked.
+        A thread awaits the signals: a handler could wait for a lock that the main thread holds.
+        Call this before any other thread starts, because threads inherit which signals are blocked.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
         threading.Thread(target=self._await_signals, name="signals", daemon=True).start()
@@ -86,9 +84,7 @@ class Worker:
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
         """
-        Work until stopped, or until `until()` is true.
-
-        Returns when every call in flight has been settled.
+        Work until stopped or `until()` is true. Returns when every call in flight has been settled.
         """
         log_context.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.

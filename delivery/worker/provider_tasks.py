@@ -1,7 +1,5 @@
 """
-What a worker asks of the provider beside its calls: its lists read, and ours told to it.
-
-In a thread of its own, because a provider may take long to answer; one worker at a time.
+The worker's polling of the provider, and its suppressions pushed to it, in a thread of its own.
 """
 
 import threading
@@ -25,12 +23,7 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
 
 
 def _is_due() -> bool:
-    """
-    Whether this worker runs one of these tasks: it finishes what it began.
-
-    It does not wait for the tasks of other workers. If the provider does not answer, the deadline
-    of the call ends the task.
-    """
+    """Whether this worker runs one of these tasks: it finishes what it began."""
     return _is_busy.is_set()
 
 

@@ -1,9 +1,7 @@
 """
-Writes down what only this worker knows, again and again for as long as its claim lasts.
+Retries a write of what only this worker knows, for as long as its claim lasts.
 
-PostgreSQL may be away at the very moment when an answer is there. Until the lease is over nobody
-else touches the batch, and every write repeats the claim's epoch, so trying again can do no harm;
-not trying costs a look-up of a quarter of an hour.
+Every write repeats the claim's epoch, so trying again can do no harm; not trying costs a look-up.
 """
 
 import logging
@@ -30,10 +28,10 @@ def is_transient(error: Error) -> bool:
     """
     Whether the database itself is in trouble: a cut line, a restart, a deadlock, no room left.
 
-    An error about data is none: the same batch would meet it again. Class 25 belongs here although
-    the driver calls it an internal error: a session that was ended because it was silent for too
-    long (25P03), a database that takes no writes for now (25006); PostgreSQL, appendix A. An
-    internal error without a code is psycopg's own: the line was cut and there was no reply.
+    An error about data is none: the same batch would meet it again. Class 25, which the driver
+    calls an internal error, belongs here: a session that was idle in a transaction for too long
+    (25P03), a database that takes no writes (25006); PostgreSQL, appendix A. An internal error
+    without a code is psycopg's own: the line was cut.
     """
     if isinstance(error, OperationalError | InterfaceError):
         return True
@@ -46,7 +44,7 @@ def is_transient(error: Error) -> bool:
 
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
     """
-    Seconds to wait after so many failures in a row, or None to give up.
+    Seconds to wait after this many failures in a row, or None to give up.
 
     The second try comes at once and always, since a cut line needs no more; the others come with
     full jitter over a doubling span, within the `left_s` seconds that are left.
@@ -70,8 +68,8 @@ def retry_write(
     """
     Do `write`, and do it again while the database is in trouble; return what it returns.
 
-    `until_s` is a reading of `now_s()` after which it is given up, and the last error raised; a
-    worker that is stopping gives up sooner. `what` names it in the log.
+    At `until_s`, a reading of `now_s()`, the last error is raised; sooner if the worker is
+    stopping. `what` names the write in the log.
     """
     failures = 0
     while True:
@@ -94,5 +92,4 @@ def retry_write(
 
 
 def _no_news() -> bool:
-    """That the worker is stopping was taken into account already."""
     return False

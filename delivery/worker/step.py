@@ -70,8 +70,7 @@ class Dispatcher:
         slots: CallSlots | None = None,
     ) -> None:
         """
-        `jitter` gives numbers from 0 to 1. The worker's threads share `lookup_lock`, so that one
-        of them looks up at a time, and the `slots` of its calls.
+        `jitter` gives numbers from 0 to 1. The worker's threads share `lookup_lock` and `slots`.
         """
         self._worker = worker
         self._postmark = postmark
@@ -87,9 +86,8 @@ class Dispatcher:
         """
         Do one look-up or one call. Return False if nothing was due.
 
-        If all calls are in flight, wait for one and return without polling the queue. Look-ups and
-        calls take turns, and one thread of a worker looks up at a time: a search that hangs must
-        not delay mail, and a long edition must not delay look-ups.
+        Look-ups and calls take turns, and one thread of a worker looks up at a time: a search that
+        hangs must not delay mail, and a long edition must not delay look-ups.
         """
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first:
@@ -217,11 +215,7 @@ class Dispatcher:
 
     @contextmanager
     def _put_back_on_trouble(
-        self,
-        claimed: Claim,
-        attempt: uuid.UUID,
-        until_s: float,
-        is_stopping: Callable[[], bool],
+        self, claimed: Claim, attempt: uuid.UUID, until_s: float, is_stopping: Callable[[], bool]
     ) -> Iterator[None]:
         """Give the batch back if the database fails before its call."""
         try:
@@ -242,8 +236,7 @@ class Dispatcher:
         """
         Give back a batch of which surely nothing has left, whether or not its attempt is recorded.
 
-        It must not look as if it had crashed its worker. If the attempt was committed and only the
-        reply was lost, nobody else could know that no call followed.
+        It must not look as if it had crashed its worker.
         """
         if release(claimed):
             return
@@ -258,9 +251,7 @@ def _take_body(rendered: Rendered, recipients: Sequence[int]) -> tuple[bytes, li
     """
     Take the messages of these recipients out of `rendered`: one JSON array, and their addresses.
 
-    `rendered` is emptied: a call may take minutes, and its messages are as large as its body. The
-    array is joined in one go. It may be 20 MB, and each further copy of it is memory to be found
-    and cleared, which took longer than the rest of a step.
+    `rendered` is emptied and the array is joined in one go, because it may be 20 MB.
     """
     messages = rendered.messages
     pieces = [b","] * (2 * len(recipients) + 1)

@@ -1,9 +1,5 @@
 """
-Which ids the batches of an edition have: the only place that numbers them.
-
-A newsletter's are counted from the first of its range, by whoever holds the edition's lock. Mail on
-request begins new batches without that lock, many at a time. It draws its numbers from a sequence,
-and what is split off or sent again is numbered above all that the sequence gives
+The ids of an edition's batches: a range of its own for each
 (docs/decisions/0015-mail-on-request.md).
 """
 
@@ -23,5 +19,5 @@ NEXT_BATCH_ID = f"""(
 
 
 def first_batch_id(edition_id: int) -> int:
-    """The id of the first batch of an edition."""
+    """The id of an edition's first batch."""
     return edition_id * BATCHES_PER_EDITION

@@ -55,10 +55,9 @@ def count_feedback(
     cursor: CursorWrapper, what: str, delivery: str, unless: str, values: dict[str, Any]
 ) -> bool:
     """
-    Note on a delivery that it bounced or was complained about, and count it in its batch.
+    Mark a delivery as `bounced` or `complained` (`what`), and count it in its batch.
 
-    `what` is `bounced` or `complained`. `delivery` and `unless` are conditions in SQL: which
-    delivery, and when nothing is counted. False if it was counted before, or must not be.
+    `delivery` and `unless` are SQL conditions. False if it was counted before, or must not be.
     """
     cursor.execute(
         f"""

@@ -1,9 +1,4 @@
-"""
-The lock on an edition's row.
-
-Code that makes batches ready, stops an edition or numbers a new batch takes it before any batch's
-row, so that the three never miss one another.
-"""
+"""The lock on an edition's row, taken before any batch's row."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -19,8 +14,7 @@ def lock_edition(cursor: CursorWrapper, edition: int) -> str:
     """
     Lock the edition's row and return its control.
 
-    `NO KEY`, because a transaction that starts a call holds a batch and then refers to the edition
-    by its key: the two must not wait for each other.
+    `NO KEY`, so that an attempt that refers to the edition by its key need not wait.
     """
     cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()
@@ -38,7 +32,7 @@ def with_edition_lock_if_needed(
     Do `work` in a short transaction, and again under the edition's lock if it needs that.
 
     `work` gets the edition's control, or None without the lock; then it may raise
-    `EditionLockNeededError`. The common case needs no lock, so editions are seldom locked.
+    `EditionLockNeededError`.
     """
     for lock in (lock_first, True):
         try:

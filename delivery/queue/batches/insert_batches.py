@@ -1,12 +1,11 @@
-"""Inserts batches: the only statement that does."""
+"""Inserts batches."""
 
 
 def insert_batches(rows: str, *more_columns: str) -> str:
     """
-    The SQL that inserts a batch for each of `rows`.
+    The SQL that inserts a batch for each of `rows`; everything in it waits.
 
-    `rows` selects id, edition, position, state, due time and size, then `more_columns`. Everything
-    in a new batch waits; the other columns have the defaults of the model.
+    `rows` selects id, edition, position, state, due time and size, then `more_columns`.
     """
     columns = ", ".join(("id", "edition_id", "pos", "state", "due_at", "size", *more_columns))
     return f"""

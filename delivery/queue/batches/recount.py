@@ -1,4 +1,4 @@
-"""Counts a batch's rows anew, where somebody else has changed them."""
+"""Recounts a batch whose rows were edited by hand."""
 
 import logging
 
@@ -8,12 +8,7 @@ logger = logging.getLogger(__name__)
 
 
 def recount(cursor: CursorWrapper, batch: int) -> None:
-    """
-    Have the counts of a batch follow its rows. The caller holds the batch.
-
-    Nothing of ours changes the one without the other: it is for rows that were put there or edited
-    by other hands, and it is said loudly.
-    """
+    """Set a batch's counts from its rows. The caller holds the batch."""
     logger.critical("batch %d is counted anew: its rows were changed by other hands", batch)
     cursor.execute(
         """

@@ -1,4 +1,4 @@
-"""Moves deliveries into a batch of their own: to halve a batch, or to take some out of it."""
+"""Moves deliveries into a batch of their own."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
     """
     Move waiting deliveries of `recipients` from `batch` into a new batch; return its id.
 
-    The new batch has the position, due time and tries of the old one, and no crashes. It is ready
-    if the edition is running, and paused otherwise. The caller holds the edition's lock and the
-    batch's row. Raises `AssertionError` if one of the deliveries was not waiting there.
+    The new batch keeps position, due time and tries, and starts without crashes. The caller holds
+    the edition's lock and the batch's row. Raises `AssertionError` if a delivery was not waiting
+    there.
     """
     rows = f"""
         SELECT {NEXT_BATCH_ID}, edition_id, pos,

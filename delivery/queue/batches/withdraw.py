@@ -17,9 +17,7 @@ def withdraw_waiting(
     """
     Withdraw the waiting deliveries in an edition's paused batches, or in one batch; how many.
 
-    Unknown deliveries of the same batches stay unknown. Exact: if the rows contradict the batches'
-    counts, `AssertionError` undoes the transaction. The caller has locked the edition, so that
-    nobody else changes these batches.
+    The caller has locked the edition. Raises `AssertionError` if the rows contradict the counts.
     """
     cursor.execute(
         f"""

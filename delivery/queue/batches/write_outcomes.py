@@ -1,4 +1,4 @@
-"""Writes the outcomes of deliveries, and how the counts of their batch change by them."""
+"""Writes the outcomes of deliveries and the counts of their batch."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -37,14 +37,13 @@ def changed_counts(outcomes: Mapping[int, Outcome], *, was: str) -> Counter[str]
 
 
 def _is_missed(outcome: Outcome) -> bool:
-    """Failed, but not because the address was refused: a person may have it sent again."""
     return isinstance(outcome, Failed) and not outcome.refused
 
 
 def change_outcomes(
     cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str
 ) -> None:
-    """Write these outcomes, and count them in their batch. See `write_outcomes`."""
+    """Write these outcomes and count them in their batch. See `write_outcomes`."""
     write_outcomes(cursor, batch, outcomes, was=was, evidence="")
     change = changed_counts(outcomes, was=was)
     cursor.execute(
@@ -55,19 +54,13 @@ def change_outcomes(
 
 
 def write_outcomes(
-    cursor: CursorWrapper,
-    batch: int,
-    outcomes: Mapping[int, Outcome],
-    *,
-    was: str,
-    evidence: str,
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str, evidence: str
 ) -> None:
     """
     Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `was` so far.
 
-    An unknown delivery keeps its marks of having been sent (an id, a time); one that waits again
-    loses them. Raises `AssertionError` if a delivery's outcome was another, so that the transaction
-    around it is undone and the counts stay true.
+    An unknown delivery keeps its provider id and time; one that waits again loses them. Raises
+    `AssertionError` if a delivery's outcome was another.
     """
     if not outcomes:
         return
