@@ -10,11 +10,9 @@ class Readers(Protocol):
     """The answers that delivery needs about recipients, by their ids."""
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """
-        Who may not be sent mail of this kind now: recipient → `withdrawn` or `suppressed`.
+        """Who may not be sent mail of this kind now: recipient → `withdrawn` or `suppressed`.
 
-        Readers who left may still ask for a confirmation, which is their only way back.
-        """
+        Readers who left may still ask for a confirmation, which is their only way back."""
         ...
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
@@ -22,9 +20,8 @@ class Readers(Protocol):
         ...
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """
-        Mark these addresses as refused for good on this kind's stream, in the settling transaction.
-        """
+        """Mark these addresses as refused for good on this kind's stream, in the settling
+        transaction."""
         ...
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
@@ -32,11 +29,10 @@ class Readers(Protocol):
         ...
 
     def apply_events(self, events: Sequence[ProviderEvent]) -> None:
-        """
-        Apply what the provider reports about addresses, in the caller's transaction.
+        """Apply what the provider reports about addresses, in the caller's transaction.
 
-        Facts may repeat and come in any order. A fact's `delivery` names a copy of ours or is None.
-        """
+        Facts may repeat and come in any order. A fact's `delivery` names a copy of ours or is
+        None."""
         ...
 
     def reader_at(self, address: str) -> int | None:
@@ -48,11 +44,9 @@ class Readers(Protocol):
         ...
 
     def reserve_ids(self) -> None:
-        """
-        Skip ids that a database may have given out after its backup.
+        """Skip ids that a database may have given out after its backup.
 
-        The key of a copy sent meanwhile has such an id; it must not become another reader's.
-        """
+        The key of a copy sent meanwhile has such an id; it must not become another reader's."""
         ...
 
 

@@ -8,9 +8,8 @@ from delivery.models.columns import ReasonField
 
 
 class Attempt(models.Model):
-    """
-    Committed before the call; its id travels in every message, so the provider can be asked for it.
-    """
+    """Committed before the call; its id travels in every message, so the provider can be asked for
+    it."""
 
     class Result(models.TextChoices):
         ANSWERED = "answered", "the provider answered for every message"

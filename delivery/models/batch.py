@@ -15,11 +15,9 @@ COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 
 class Batch(models.Model):
-    """
-    What a worker claims. Every write to it repeats its state and its epoch (docs/states.md).
+    """What a worker claims. Every write to it repeats its state and its epoch (docs/states.md).
 
-    The counts change in the transaction that changes the deliveries; an edition's are their sum.
-    """
+    The counts change in the transaction that changes the deliveries; an edition's are their sum."""
 
     class State(models.TextChoices):
         READY = "ready", "may be claimed once it is due"

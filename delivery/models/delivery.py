@@ -18,14 +18,12 @@ class Outcome(models.TextChoices):
 
 
 class Delivery(ReaderColumns):
-    """
-    One reader's copy of one edition; its key is (issue, recipient, version).
+    """One reader's copy of one edition; its key is (issue, recipient, version).
 
     Only the key and the batch are indexed, so that its one update stays within the page
     (docs/decisions/0005). Address and fields are those at the time of publishing, so that a second
     try is the same mail. A time without a provider id stays representable, because it has to be
-    looked up.
-    """
+    looked up."""
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")
     issue = models.ForeignKey(

@@ -9,12 +9,10 @@ from delivery.models.columns import ReasonField
 
 
 class Edition(models.Model):
-    """
-    One version of one issue: what every copy is made from, and what holds it back (`control`).
+    """One version of one issue: what every copy is made from, and what holds it back (`control`).
 
     A trigger of the first migration refuses changes of the content. Its state is derived from its
-    batches (`delivery/rules/edition_state.py`).
-    """
+    batches (`delivery/rules/edition_state.py`)."""
 
     class Kind(models.TextChoices):
         NEWSLETTER = "newsletter"

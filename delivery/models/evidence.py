@@ -5,11 +5,10 @@ from django.db.models.functions import Now
 
 
 class Evidence(models.Model):
-    """
-    A fact from the provider that a delivery was accepted. Only ever added to.
+    """A fact from the provider that a delivery was accepted. Only ever added to.
 
-    The first acceptance is on the delivery's own row: a row here for each would double the writes.
-    """
+    The first acceptance is on the delivery's own row: a row here for each would double the
+    writes."""
 
     class Source(models.TextChoices):
         REPLY = "reply"

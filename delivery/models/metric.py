@@ -4,11 +4,9 @@ from django.db import models
 
 
 class MetricValue(models.Model):
-    """
-    One row for each name and its labels. Values are only ever added.
+    """One row for each name and its labels. Values are only ever added.
 
-    A killed process loses its last seconds; one with an unconfirmed commit may count them twice.
-    """
+    A killed process loses its last seconds; one with an unconfirmed commit may count them twice."""
 
     pk = models.CompositePrimaryKey("name", "labels")
     name = models.CharField(max_length=80)

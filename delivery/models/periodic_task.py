@@ -6,9 +6,8 @@ from django.db.models.functions import Now
 
 
 class PeriodicTask(models.Model):
-    """
-    One task, leased by the worker that runs it. `last_success_at`: when the last such run began.
-    """
+    """One task, leased by the worker that runs it. `last_success_at`: when the last such run
+    began."""
 
     name = models.CharField(primary_key=True, max_length=120)
     due_at = models.DateTimeField(db_default=Now())

@@ -6,11 +6,9 @@ from django.db.models.functions import Now
 
 
 class ProviderSuppression(models.Model):
-    """
-    The provider's last word on one address and stream, by its clock.
+    """The provider's last word on one address and stream, by its clock.
 
-    It decides nothing: it tells an operator why the provider refuses an address.
-    """
+    It decides nothing: it tells an operator why the provider refuses an address."""
 
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=254, db_collation="C")
@@ -33,12 +31,10 @@ class ProviderSuppression(models.Model):
 
 
 class SuppressionChange(models.Model):
-    """
-    A change that we ask for; written in the transaction that caused it, sent afterwards.
+    """A change that we ask for; written in the transaction that caused it, sent afterwards.
 
     Kept for good, because the provider reports it back like any other. Only the last change of an
-    address is sent.
-    """
+    address is sent."""
 
     class Change(models.TextChoices):
         SUPPRESS = "suppress", "mail this address no more"

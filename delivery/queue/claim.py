@@ -28,13 +28,11 @@ class Claim:
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
-    """
-    Claim the next batch that is due; None if none is.
+    """Claim the next batch that is due; None if none is.
 
     The lease of `lease_s` seconds covers the time until the call starts. With `rate_per_s`, the
     limit on all workers' deliveries per second, or after a 429, a claim waits for its turn. Nothing
-    is claimed before a restore of the database was noticed.
-    """
+    is claimed before a restore of the database was noticed."""
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
         if claimed is not None or not is_slowed():

@@ -1,9 +1,7 @@
-"""
-Pauses, resumes, ends and resends editions, under the edition's lock.
+"""Pauses, resumes, ends and resends editions, under the edition's lock.
 
 The statement that starts a call is guarded by the batch's state, so no call begins after the commit
-of a pause or an end. Calls in flight finish.
-"""
+of a pause or an end. Calls in flight finish."""
 
 from django.db.backends.utils import CursorWrapper
 
@@ -23,11 +21,9 @@ from delivery.rules.reason import Reason, ReasonCode
 
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
-    """
-    Stop an edition after a fault that every other delivery would meet.
+    """Stop an edition after a fault that every other delivery would meet.
 
-    The caller has locked the edition. A cancelled or closed edition stays so.
-    """
+    The caller has locked the edition. A cancelled or closed edition stays so."""
     cursor.execute(
         """
         UPDATE edition SET control = 'stopped', control_at = clock_timestamp(), probing = false,
@@ -85,11 +81,9 @@ def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason) -> 
 
 
 def resume(edition: int) -> bool:
-    """
-    Resume a stopped or paused edition; False if it was neither, or is not reconciled yet.
+    """Resume a stopped or paused edition; False if it was neither, or is not reconciled yet.
 
-    After a fault one batch goes first, as a probe; the rest follows once the provider judged it.
-    """
+    After a fault one batch goes first, as a probe; the rest follows once the provider judged it."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         cursor.execute(
@@ -199,11 +193,10 @@ class _TooLateError(Exception): ...
 
 
 def call_back(edition: int) -> int | None:
-    """
-    Cancel an edition of which nothing has left; return how many deliveries were withdrawn.
+    """Cancel an edition of which nothing has left; return how many deliveries were withdrawn.
 
-    None, and nothing changes, if its hold has ended, a call has started, or it is not reconciled.
-    """
+    None, and nothing changes, if its hold has ended, a call has started, or it is not
+    reconciled."""
     try:
         with short_transaction() as cursor:
             lock_edition(cursor, edition)
@@ -242,12 +235,10 @@ def call_back(edition: int) -> int | None:
 
 
 def cancel(edition: int) -> int | None:
-    """
-    End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
+    """End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
 
     Calls in flight finish and unknown deliveries are still looked up; `settle.py` withdraws what
-    was not accepted.
-    """
+    was not accepted."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         return _cancel(cursor, edition, control_reason="", reason=ReasonCode.EDITION_CANCELLED)
@@ -275,12 +266,10 @@ def _cancel(
 
 
 def close(edition: int) -> bool:
-    """
-    Accept what is left: failures, and unknown deliveries that wait for a decision.
+    """Accept what is left: failures, and unknown deliveries that wait for a decision.
 
     False if the edition has ended, is not reconciled, or anything in it still waits or is looked
-    up. Late evidence still settles unknown deliveries.
-    """
+    up. Late evidence still settles unknown deliveries."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         cursor.execute(
@@ -312,12 +301,10 @@ def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
 
 
 def send_to_missed(edition: int, *, most: int) -> int | None:
-    """
-    Retry the deliveries that failed because their tries were used up or they were parked.
+    """Retry the deliveries that failed because their tries were used up or they were parked.
 
     Return how many; None if the edition has ended or is not reconciled. They wait in new batches of
-    at most `most`, with all their tries.
-    """
+    at most `most`, with all their tries."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
@@ -367,12 +354,10 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 
 
 def ask_again(edition: int, *, silences: int) -> int | None:
-    """
-    Look up again the deliveries that wait for a decision; return how many.
+    """Look up again the deliveries that wait for a decision; return how many.
 
     `silences` is how many look-ups count as made: all of the schedule but one, to ask once more.
-    None if the edition is closed.
-    """
+    None if the edition is closed."""
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None
@@ -393,12 +378,10 @@ def ask_again(edition: int, *, silences: int) -> int | None:
 
 
 def resend_unknown(edition: int) -> int | None:
-    """
-    Resend the unknown deliveries that wait for a decision; return how many.
+    """Resend the unknown deliveries that wait for a decision; return how many.
 
     None if the edition has ended or is not reconciled. A reader whose first copy did arrive gets a
-    second one: the operator takes that risk. Batches with a mark of having been sent stay.
-    """
+    second one: the operator takes that risk. Batches with a mark of having been sent stay."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):

@@ -35,25 +35,21 @@ def batch_size_for(edition: Edition, most: int) -> int:
 
 @contextmanager
 def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
-    """
-    Plan the statements of this block without nested loops. It needs the caller's transaction.
+    """Plan the statements of this block without nested loops. It needs the caller's transaction.
 
     PostgreSQL expects few rows in a table that was never analysed, as after a restored dump. A
-    nested loop over readers and suppressions then takes minutes.
-    """
+    nested loop over readers and suppressions then takes minutes."""
     cursor.execute("SET LOCAL enable_nestloop = off")
     yield
     cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")
 
 
 def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int:
-    """
-    Enqueue one delivery for each row of `audience`; return how many there are.
+    """Enqueue one delivery for each row of `audience`; return how many there are.
 
     `audience` is a query of exactly (recipient id, address, *reader fields), `most` the largest
     batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the audience
-    needs more batches than fit.
-    """
+    needs more batches than fit."""
     size = batch_size_for(edition, most)
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)

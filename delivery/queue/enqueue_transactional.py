@@ -20,14 +20,12 @@ AHEAD_OF_ALL = 0
 def request_mail(
     kind: str, version: int, recipients: Sequence[tuple[int, str]], *, ahead: bool
 ) -> None:
-    """
-    Send a mail of this kind to each of `recipients`: (recipient id, address).
+    """Send a mail of this kind to each of `recipients`: (recipient id, address).
 
     It is the `version`-th of its kind for each of them. With `ahead` it goes before every
     newsletter. Must be called inside a transaction; only the first of a version makes others wait.
     Raises `IntegrityError` if a recipient has this kind and version already, and `LookupError` if
-    the edition has no room for another batch.
-    """
+    the edition has no room for another batch."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A mail is requested in the transaction of what it is requested by; there is none."
@@ -91,11 +89,9 @@ def _served_now(cursor: CursorWrapper) -> int:
 
 
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
-    """
-    Insert a batch under the next free number; return its id.
+    """Insert a batch under the next free number; return its id.
 
-    It is ready even if the edition is held back; `start.py` pauses it then.
-    """
+    It is ready even if the edition is held back; `start.py` pauses it then."""
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(

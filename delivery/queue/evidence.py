@@ -1,13 +1,11 @@
-"""
-Records acceptances by the provider, and updates outcomes and counts by them.
+"""Records acceptances by the provider, and updates outcomes and counts by them.
 
 A settled delivery holds its first acceptance itself. Every other one is evidence: a webhook before
 the reply, a reply after the claim was lost, a second copy. Its order does not matter.
 
 A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
 are found by their whole key in sub-queries: in a join, a planner that takes the table for empty may
-scan an index.
-"""
+scan an index."""
 
 import logging
 from collections.abc import Sequence
@@ -61,12 +59,11 @@ def record_acceptances(
     acceptances: Sequence[tuple[int, Sent]],
     source: Evidence.Source,
 ) -> int:
-    """
-    Keep acceptances of an edition, as pairs of recipient and acceptance; return how many are new.
+    """Keep acceptances of an edition, as pairs of recipient and acceptance; return how many are
+    new.
 
     A delivery with a second one raises an alarm and stops the edition, once. One that names no
-    delivery of the edition is logged. The caller has locked the edition and no batch.
-    """
+    delivery of the edition is logged. The caller has locked the edition and no batch."""
     if not acceptances:
         return 0
     recipients = [recipient for recipient, _ in acceptances]
@@ -153,12 +150,10 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
 
 
 def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
-    """
-    Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
+    """Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
 
     A delivery with n accepted copies has n - 1 alarms, so seeing them again raises nothing. Returns
-    how many are new. The caller has locked the edition.
-    """
+    how many are new. The caller has locked the edition."""
     cursor.execute(
         f"""
         SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
@@ -203,12 +198,10 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
 
 
 def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
-    """
-    The recipients in a batch whose evidence their deliveries do not show yet.
+    """The recipients in a batch whose evidence their deliveries do not show yet.
 
     Read by whoever gives up a lease, in the same transaction: later evidence was left to the
-    holder.
-    """
+    holder."""
     cursor.execute(
         f"""
         SELECT recipient_id FROM delivery, {_ITS_EVIDENCE}
@@ -226,12 +219,10 @@ def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int
 
 
 def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
-    """
-    Settle as sent every one of these deliveries that has evidence of it; return how many.
+    """Settle as sent every one of these deliveries that has evidence of it; return how many.
 
     A batch under a lease is left to its holder, which reads `unapplied_evidence`. The caller has
-    locked the edition.
-    """
+    locked the edition."""
     cursor.execute(
         f"""
         SELECT id FROM batch

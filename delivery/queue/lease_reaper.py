@@ -1,9 +1,7 @@
-"""
-Recovers the batches of crashed workers. Every worker sweeps; none is a leader.
+"""Recovers the batches of crashed workers. Every worker sweeps; none is a leader.
 
 Every statement repeats the state, the epoch and the lease it saw, so a worker that settles in
-between wins.
-"""
+between wins."""
 
 import logging
 from collections.abc import Sequence
@@ -47,12 +45,10 @@ class _EditionLockedError(Exception): ...
 
 
 def sweep(*, first_lookup_after_s: float) -> int:
-    """
-    Recover up to `MAX_BATCHES` batches whose lease has expired; return how many.
+    """Recover up to `MAX_BATCHES` batches whose lease has expired; return how many.
 
     Claimed ones wait again. Those in a call become unknown and are looked up `first_lookup_after_s`
-    after the call's deadline. The batches of a locked edition are left to the next sweep.
-    """
+    after the call's deadline. The batches of a locked edition are left to the next sweep."""
     recovered = 0
     tried: list[int] = []
     locked: list[int] = []

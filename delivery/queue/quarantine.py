@@ -1,9 +1,8 @@
-"""
-Quarantines waiting deliveries that may have been sent: each is looked up before anything else.
+"""Quarantines waiting deliveries that may have been sent: each is looked up before anything else.
 
 The order is always send, then mark. A mark without a settled delivery breaks it, and so does an
-acceptance that came after the claim was lost (docs/decisions/0006). Only the first raises an alarm.
-"""
+acceptance that came after the claim was lost (docs/decisions/0006). Only the first raises an
+alarm."""
 
 import logging
 from collections.abc import Sequence
@@ -34,12 +33,10 @@ HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_I
 
 
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
-    """
-    Put each of these waiting deliveries of `batch` into an unknown batch of its own.
+    """Put each of these waiting deliveries of `batch` into an unknown batch of its own.
 
     An alarm is raised once where no acceptance is recorded. The caller has locked the edition and
-    holds the batch.
-    """
+    holds the batch."""
     logger.critical(
         "%d deliveries of batch %d bear a mark of having been sent without being settled; "
         "Postmark is asked about them before anything else",
@@ -80,11 +77,9 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 
 
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
-    """
-    Quarantine every marked delivery in an edition's paused batches, or in one batch.
+    """Quarantine every marked delivery in an edition's paused batches, or in one batch.
 
-    Call it before waiting deliveries are withdrawn. The caller has locked the edition.
-    """
+    Call it before waiting deliveries are withdrawn. The caller has locked the edition."""
     cursor.execute(
         f"""
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)

@@ -1,8 +1,6 @@
-"""
-The rate that all workers share: takes a turn at it, and slows it down after a 429.
+"""The rate that all workers share: takes a turn at it, and slows it down after a 429.
 
-One row holds it. A worker that finds it locked does not wait.
-"""
+One row holds it. A worker that finds it locked does not wait."""
 
 import logging
 from collections.abc import Sequence
@@ -51,11 +49,9 @@ def is_slowed() -> bool:
 
 
 def ensure_row() -> None:
-    """
-    Insert the one row if a restored or emptied table lacks it.
+    """Insert the one row if a restored or emptied table lacks it.
 
-    Outside any transaction: while one that inserts it is open, every other insert would wait.
-    """
+    Outside any transaction: while one that inserts it is open, every other insert would wait."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO send_rate (id, next_claim_at) VALUES (1, clock_timestamp()) "
@@ -64,11 +60,10 @@ def ensure_row() -> None:
 
 
 def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | None:
-    """
-    Take the turn if it is due; None if it is not, or another is taking it.
+    """Take the turn if it is due; None if it is not, or another is taking it.
 
-    The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
-    """
+    The row stays locked until the caller's transaction ends. A slowdown that has ended is
+    deleted."""
     cursor.execute(
         f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
         "FOR UPDATE SKIP LOCKED"
@@ -86,11 +81,9 @@ def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | N
 
 
 def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
-    """
-    Put the next turn off by as long as `copies` take at the rate of this one.
+    """Put the next turn off by as long as `copies` take at the rate of this one.
 
-    At most one unused second is made up for.
-    """
+    At most one unused second is made up for."""
     if turn.rate_per_s is None:
         return
     cursor.execute(
@@ -105,11 +98,9 @@ def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
 def slow_down(
     attempt: UUID, *, ceiling_per_s: float | None, retry_after_s: float | None = None
 ) -> bool:
-    """
-    Halve the rate because the call of `attempt` was refused as too fast; True if that was done.
+    """Halve the rate because the call of `attempt` was refused as too fast; True if that was done.
 
-    Calls in flight together halve it once. Either way no worker claims before `retry_after_s`.
-    """
+    Calls in flight together halve it once. Either way no worker claims before `retry_after_s`."""
     ensure_row()
     with short_transaction() as cursor:
         cursor.execute(

@@ -1,8 +1,6 @@
-"""
-Settles a batch: writes the outcomes in one transaction, guarded by the claim's epoch.
+"""Settles a batch: writes the outcomes in one transaction, guarded by the claim's epoch.
 
-A worker that lost its claim changes nothing here; what it learned is kept as evidence.
-"""
+A worker that lost its claim changes nothing here; what it learned is kept as evidence."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -41,9 +39,8 @@ logger = logging.getLogger(__name__)
 def settle_call(
     claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
 ) -> bool:
-    """
-    Write how the call of `attempt` ended. If the claim was lost, keep acceptances; return False.
-    """
+    """Write how the call of `attempt` ended. If the claim was lost, keep acceptances; return
+    False."""
 
     def end_attempt(cursor: CursorWrapper) -> None:
         cursor.execute(
@@ -92,12 +89,10 @@ def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
 def _settle(
     claim: Claim, settlement: Settlement, *, was: str, and_then: Callable[[CursorWrapper], None]
 ) -> bool:
-    """
-    Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
+    """Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
 
     Later evidence and probing are read once the batch's row is held, so that neither is missed. If
-    there is either, everything is done again under the edition's lock.
-    """
+    there is either, everything is done again under the edition's lock."""
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
         control = locked_control or "running"
@@ -133,9 +128,8 @@ def _acceptances(settlement: Settlement) -> Iterator[tuple[int, Sent]]:
 def _change_batch(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
 ) -> bool | None:
-    """
-    Make the guarded transition. None if the guard failed; otherwise whether the edition is probing.
-    """
+    """Make the guarded transition. None if the guard failed; otherwise whether the edition is
+    probing."""
     looked_up = was == "looking_up"
     looks_up = settlement.next is Next.LOOK_UP
     match settlement.next:

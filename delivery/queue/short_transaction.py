@@ -24,9 +24,8 @@ def short_transaction() -> Iterator[CursorWrapper]:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """
-    Commit what the queue does in here with what is written beside it, such as the audit trail.
-    """
+    """Commit what the queue does in here with what is written beside it, such as the audit
+    trail."""
     is_outermost = not _is_joined.get()
     with transaction.atomic(durable=is_outermost):
         was = _is_joined.set(True)

@@ -1,8 +1,6 @@
-"""
-Starts the call for a claimed batch: the attempt is committed before a byte leaves.
+"""Starts the call for a claimed batch: the attempt is committed before a byte leaves.
 
-This is also the last check of every delivery: may it be mailed, and was it sent already?
-"""
+This is also the last check of every delivery: may it be mailed, and was it sent already?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,11 +55,9 @@ def load_recipients(claim: Claim) -> list[Recipient]:
 def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
 ) -> Started | NotStarted:
-    """
-    Record the attempt, and hold the batch for the call's deadline and the lease after it.
+    """Record the attempt, and hold the batch for the call's deadline and the lease after it.
 
-    Guarded by the claim's epoch and lease, and by the edition's control.
-    """
+    Guarded by the claim's epoch and lease, and by the edition's control."""
 
     def start_in(cursor: CursorWrapper, control: str | None) -> Started | NotStarted:
         return _start(cursor, claim, attempt, worker, deadline_s, lease_s, control is not None)
@@ -130,11 +126,9 @@ def _need(lock: bool) -> None:
 
 
 def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
-    """
-    The waiting recipients of the batch, without and with a mark of having been sent.
+    """The waiting recipients of the batch, without and with a mark of having been sent.
 
-    An unknown delivery in a batch to be sent was put there by hand; it counts as marked.
-    """
+    An unknown delivery in a batch to be sent was put there by hand; it counts as marked."""
     cursor.execute(
         f"""
         SELECT recipient_id, outcome = 'unknown', {HAS_SENT_MARK} FROM delivery
@@ -162,9 +156,8 @@ def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list
 
 
 def _pause(cursor: CursorWrapper, claim: Claim) -> None:
-    """
-    Pause a batch that was enqueued without the edition's lock while the edition was held back.
-    """
+    """Pause a batch that was enqueued without the edition's lock while the edition was held
+    back."""
     cursor.execute(
         """
         UPDATE batch SET state = 'paused', attempt = NULL, owner = NULL, lease_until = NULL
@@ -198,11 +191,9 @@ def _still_to_send(
 
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
-    """
-    Whether a test letter may not go, as `no_longer_mailable` says it of readers.
+    """Whether a test letter may not go, as `no_longer_mailable` says it of readers.
 
-    Only its address counts: it may have been suppressed or erased.
-    """
+    Only its address counts: it may have been suppressed or erased."""
     cursor.execute(
         "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
         [claim.batch],

@@ -18,10 +18,8 @@ _IS_DUE_OR_UNRECONCILED = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_
 
 
 def load_open_newsletters() -> list[int]:
-    """
-    Load the ids of open newsletters, oldest first, with scheduled ones that are due or
-    unreconciled.
-    """
+    """Load the ids of open newsletters, oldest first, with scheduled ones that are due or
+    unreconciled."""
     return _ids(
         "kind = 'newsletter' "
         f"AND (control = 'stopped' OR {_IS_DUE_OR_UNRECONCILED} OR {_HAS_OPEN_BATCHES})"
@@ -29,11 +27,9 @@ def load_open_newsletters() -> list[int]:
 
 
 def load_held_transactional() -> list[int]:
-    """
-    Load the ids of transactional editions that may need a decision.
+    """Load the ids of transactional editions that may need a decision.
 
-    Those that are simply being sent are left out: there is nearly always one, with many batches.
-    """
+    Those that are simply being sent are left out: there is nearly always one, with many batches."""
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"

@@ -99,11 +99,9 @@ def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts |
 
 
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
-    """
-    Load the counts of all versions of an issue, the newest first.
+    """Load the counts of all versions of an issue, the newest first.
 
-    Transactional mail has many versions, so only `version` of it is read.
-    """
+    Transactional mail has many versions, so only `version` of it is read."""
     return _read(
         """
         WHERE issue_id = %(issue)s
@@ -117,11 +115,9 @@ def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> lis
 def load_all_counts(
     *, among: Sequence[int] | None = None, open_only: bool = False
 ) -> list[EditionCounts]:
-    """
-    Load the counts of the editions `among`, or of all, oldest first.
+    """Load the counts of the editions `among`, or of all, oldest first.
 
-    `open_only` leaves out those that have ended, and scheduled ones that are not due.
-    """
+    `open_only` leaves out those that have ended, and scheduled ones that are not due."""
     return _read(
         f"""
         WHERE (%(all)s OR edition.id = ANY(%(among)s))

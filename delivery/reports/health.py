@@ -76,12 +76,10 @@ _CALLS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """
-    How sending does, at `now` by the database's clock.
+    """How sending does, at `now` by the database's clock.
 
     The last call and failure are those of the last day; `response_s` is the median of the last
-    calls. `poll_failures` counts the failures since `polled_at`.
-    """
+    calls. `poll_failures` counts the failures since `polled_at`."""
 
     now: datetime
     workers: int

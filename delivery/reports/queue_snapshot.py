@@ -85,13 +85,11 @@ TASKS = f"""
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """
-    What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
+    """What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
 
     `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches:
     enough for their state. `newest` are the whole counts of the newest `MAX_NAMED` newsletters
-    among them. `tasks` are failures by periodic task.
-    """
+    among them. `tasks` are failures by periodic task."""
 
     batches: Mapping[str, int]
     waiting: int

@@ -1,8 +1,6 @@
-"""
-Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
+"""Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
 
-Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %.
-"""
+Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %."""
 
 from dataclasses import dataclass
 
@@ -21,9 +19,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """
-    An edition's copies since it was last resumed; `waiting` are those that a pause holds back.
-    """
+    """An edition's copies since it was last resumed; `waiting` are those that a pause holds
+    back."""
 
     left: int
     bounced: int

@@ -91,11 +91,9 @@ def was_too_fast(result: CallResult) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """
-    A message that the provider has: evidence that it was accepted.
+    """A message that the provider has: evidence that it was accepted.
 
-    `delivery` and `attempt` are what its metadata names, or empty.
-    """
+    `delivery` and `attempt` are what its metadata names, or empty."""
 
     delivery: str
     message_id: str

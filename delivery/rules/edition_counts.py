@@ -23,8 +23,7 @@ _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_
 
 @dataclass(frozen=True, slots=True)
 class EditionCounts:
-    """
-    The counts of one edition, all from one reading at `now`, the database's time.
+    """The counts of one edition, all from one reading at `now`, the database's time.
 
     `missed` are those of the failed that a person must decide on. `bounced` and `complained` are no
     outcomes of their own: most are among the sent. `being_sent` counts the waiting copies that a
@@ -32,8 +31,7 @@ class EditionCounts:
     database was restored, and the provider is still to be asked what it has. `slowed_to_per_s` is
     the rate of all workers after a 429. The `audience` of transactional mail is everyone who has
     asked so far. `scheduled` stays after publication. `goes_to` is a key of `AUDIENCE_WORDS`. After
-    `copies_dropped_at` only these counts are kept.
-    """
+    `copies_dropped_at` only these counts are kept."""
 
     edition: int
     issue: UUID
@@ -98,11 +96,9 @@ class EditionCounts:
 
     @property
     def is_called_back(self) -> bool:
-        """
-        Whether it was called back: cancelled before anything had left.
+        """Whether it was called back: cancelled before anything had left.
 
-        If a copy proves to have left all the same, it is cancelled like any other.
-        """
+        If a copy proves to have left all the same, it is cancelled like any other."""
         nobody_reached = not (self.sent or self.unknown or self.waiting)
         return (
             self.control == "cancelled"

@@ -63,16 +63,14 @@ class Next(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """
-    Everything that settling writes.
+    """Everything that settling writes.
 
     `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due
     `delay_s` from now and, for a scheduled look-up, not before `lookup_after_s` from when the
     attempt became unknown. `counts_as_try`: the waiting deliveries have used up one try.
     `said_absent`: a look-up answered “not there”. `new_setbacks` counts put-offs in a row,
     `new_blocked` refusals before the provider. `duplicates` holds further acceptances of deliveries
-    in `outcomes`.
-    """
+    in `outcomes`."""
 
     outcomes: Mapping[int, Outcome]
     next: Next

@@ -1,8 +1,6 @@
-"""
-Decides what happens to a batch after a call, a look-up or a crashed worker. Pure.
+"""Decides what happens to a batch after a call, a look-up or a crashed worker. Pure.
 
-The caller brings the random number (`jitter`, from 0 to 1), the database brings the clock.
-"""
+The caller brings the random number (`jitter`, from 0 to 1), the database brings the clock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,9 +52,8 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """
-    A batch's tries that counted, put-offs and blocked calls in a row, crashes, empty look-ups.
-    """
+    """A batch's tries that counted, put-offs and blocked calls in a row, crashes, empty
+    look-ups."""
 
     tries: int = 0
     setbacks: int = 0
@@ -66,10 +63,8 @@ class History:
 
 
 def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
-    """
-    Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff And
-    Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first.
-    """
+    """Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
+    And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first."""
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(setbacks, 30))
     return max(SHORTEST_PAUSE_S, jitter * span)
 
@@ -205,13 +200,11 @@ def after_lookup(
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    """
-    Decide what a look-up leads to.
+    """Decide what a look-up leads to.
 
     `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
     lags: it does not list something that was accepted later. With `forgotten` the provider may not
-    remember the call. In both cases its silence says nothing.
-    """
+    remember the call. In both cases its silence says nothing."""
     retry = _look_up_again(history, jitter, policy)
     if isinstance(result, NoInformation):
         return replace(

@@ -8,9 +8,8 @@ LOCAL = "%Y-%m-%dT%H:%M"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """
-    `utc`, given as `local`, such as 2026-10-25T07:30, in `zone`. Later zone rules do not move it.
-    """
+    """`utc`, given as `local`, such as 2026-10-25T07:30, in `zone`. Later zone rules do not move
+    it."""
 
     utc: datetime
     local: str

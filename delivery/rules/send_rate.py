@@ -1,6 +1,5 @@
-"""
-How fast copies may go: the ceiling, and the slower rate after a 429 (docs/decisions/0009). Pure.
-"""
+"""How fast copies may go: the ceiling, and the slower rate after a 429 (docs/decisions/0009).
+Pure."""
 
 import math
 from dataclasses import dataclass
@@ -32,12 +31,11 @@ MOST_DOUBLINGS = 64.0
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """
-    What the last 429 led to. Rates in copies per second over all workers, time in seconds.
+    """What the last 429 led to. Rates in copies per second over all workers, time in seconds.
 
     `too_fast_per_s` is the fastest refused rate since the last slowdown ended, `to_per_s` the rate
-    that the last refusal led to, `for_s` the time since then, below zero if the clock was set back.
-    """
+    that the last refusal led to, `for_s` the time since then, below zero if the clock was set
+    back."""
 
     too_fast_per_s: float
     to_per_s: float
@@ -51,9 +49,8 @@ def _grown(slowdown: Slowdown) -> float:
 
 
 def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
-    """
-    Whether a slowdown has grown past the ceiling or, without one, well past what was too fast.
-    """
+    """Whether a slowdown has grown past the ceiling or, without one, well past what was too
+    fast."""
     if ceiling_per_s is not None:
         return _grown(slowdown) >= ceiling_per_s
     return _grown(slowdown) >= FORGOTTEN_AT * slowdown.too_fast_per_s
@@ -74,11 +71,10 @@ def rate_of(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | N
 def after_too_fast(
     slowdown: Slowdown | None, ceiling_per_s: float | None, *, measured_per_s: float
 ) -> Slowdown:
-    """
-    What a 429 leads to: half the rate of the moment, but not below the floor.
+    """What a 429 leads to: half the rate of the moment, but not below the floor.
 
-    `measured_per_s`, what was accepted lately, counts if there is neither a ceiling nor a slowdown.
-    """
+    `measured_per_s`, what was accepted lately, counts if there is neither a ceiling nor a
+    slowdown."""
     slowed = slowed_to(slowdown, ceiling_per_s)
     rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)
     too_fast = max(rate, slowdown.too_fast_per_s) if slowdown and slowed else rate

@@ -14,15 +14,13 @@ from delivery.rules.delivery_key import DeliveryKey
 
 @dataclass(frozen=True, slots=True)
 class LookupContext:
-    """
-    What to ask on which stream, and how the provider's silence can be tested.
+    """What to ask on which stream, and how the provider's silence can be tested.
 
     `unknown` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
     stream after the unknown call's deadline: while the search does not show it, its silence says
     nothing. `kept` is evidence that came after the claim was lost. With `has_provider_id` the
     deliveries must never be sent again unasked. `is_forgotten`: the provider may not remember the
-    call.
-    """
+    call."""
 
     stream: str
     unknown: Mapping[str, int]

@@ -1,10 +1,8 @@
-"""
-Limits how many calls one worker makes at the same time.
+"""Limits how many calls one worker makes at the same time.
 
 There are more threads than calls: while every call waits for its answer, other threads prepare and
 settle batches. That pays off only while calls are quick. A batch claimed ahead of a slow call would
-be kept from other workers, so then it is claimed only for a free slot.
-"""
+be kept from other workers, so then it is claimed only for a free slot."""
 
 from __future__ import annotations
 
@@ -20,12 +18,10 @@ STOP_CHECK_S = 0.2
 
 
 def threads_for(calls: int) -> int:
-    """
-    How many threads keep this many calls in flight: half as many again, one for one.
+    """How many threads keep this many calls in flight: half as many again, one for one.
 
     With 8 calls of 200 ms that brought a worker from 72 to 88 % of what the calls allow (`make
-    bench ROWS=through_200_ms`).
-    """
+    bench ROWS=through_200_ms`)."""
     return calls + calls // 2
 
 
@@ -41,12 +37,10 @@ class CallSlots:
         self._may_claim = threading.Condition(self._lock)
 
     def acquire(self, is_stopping: Callable[[], bool]) -> Slot | None:
-        """
-        Let a thread claim a batch; None if it may not. Free the slot afterwards.
+        """Let a thread claim a batch; None if it may not. Free the slot afterwards.
 
         While calls are quick, every thread may. Otherwise a free slot is waited for, at most
-        `QUICK_S`, and held from now on.
-        """
+        `QUICK_S`, and held from now on."""
         slot = Slot(self)
         with self._lock:
             # Batches that are ready come first.
@@ -112,12 +106,10 @@ class Slot:
         self.free()
 
     def wait(self, *, until_s: float, is_stopping: Callable[[], bool]) -> bool:
-        """
-        Hold the slot for a call that may begin now.
+        """Hold the slot for a call that may begin now.
 
         False if no slot came free by `until_s`, a reading of `now_s()`, or within `QUICK_S`, or if
-        the worker is stopping.
-        """
+        the worker is stopping."""
         return self._slots.wait(self, until_s, is_stopping)
 
     def free(self) -> None:

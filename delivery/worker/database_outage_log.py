@@ -1,8 +1,6 @@
-"""
-Logs a database outage once when it begins and once when it ends.
+"""Logs a database outage once when it begins and once when it ends.
 
-Dozens of errors a minute from every thread would hide that they are one.
-"""
+Dozens of errors a minute from every thread would hide that they are one."""
 
 import logging
 import threading
@@ -23,12 +21,10 @@ class OutageLog:
         self._lock = threading.Lock()
 
     def explains(self, error: BaseException) -> bool:
-        """
-        Whether something failed because the database is away. Logs an outage that just began.
+        """Whether something failed because the database is away. Logs an outage that just began.
 
         Call it within the `except`, with no transaction open. It may take as long as connecting
-        may. An error on a connection that was merely cut is no outage.
-        """
+        may. An error on a connection that was merely cut is no outage."""
         if not isinstance(error, Error) or not is_transient(error):
             return False
         with self._lock:

@@ -54,12 +54,10 @@ def totals_of(
     editions_on_request: int = 0,
     on_request: Mapping[str, int] | None = None,
 ) -> Totals:
-    """
-    Add up the books of several editions, and what was counted `on_request` on top of them.
+    """Add up the books of several editions, and what was counted `on_request` on top of them.
 
     Whether a person is awaited is asked of all that are open now: one that was published meanwhile
-    may wait as well.
-    """
+    may wait as well."""
     counts: Counter[str] = Counter()
     for books in all_of_them:
         counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
@@ -80,11 +78,9 @@ def _name_of(books: EditionCounts) -> str:
 
 
 class Drain:
-    """
-    Follows the editions that are open now until the queue is drained.
+    """Follows the editions that are open now until the queue is drained.
 
-    An edition of transactional mail is open for years: only its batches that are open now count.
-    """
+    An edition of transactional mail is open for years: only its batches that are open now count."""
 
     def __init__(self, output: Output, *, is_terminal: bool) -> None:
         self._output = output

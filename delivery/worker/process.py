@@ -1,8 +1,6 @@
-"""
-The worker: several threads that repeat one step, and one that runs the periodic duties.
+"""The worker: several threads that repeat one step, and one that runs the periodic duties.
 
-Any number of workers share one database; none is a leader.
-"""
+Any number of workers share one database; none is a leader."""
 
 import logging
 import os
@@ -39,11 +37,9 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
-    """
-    One running `deliver`, with at most `concurrency` calls in flight.
+    """One running `deliver`, with at most `concurrency` calls in flight.
 
-    `warning` is a problem found before it runs; pages show it to authors.
-    """
+    `warning` is a problem found before it runs; pages show it to authors."""
 
     def __init__(self, *, concurrency: int, poll_s: float = MAX_POLL_S) -> None:
         self.id = uuid.uuid4()
@@ -65,12 +61,11 @@ class Worker:
         self._stopping.set()
 
     def stop_on_signals(self) -> None:
-        """
-        Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second.
+        """Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second.
 
         A thread awaits the signals: a handler could wait for a lock that the main thread holds.
-        Call this before any other thread starts, because threads inherit which signals are blocked.
-        """
+        Call this before any other thread starts, because threads inherit which signals are
+        blocked."""
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
         threading.Thread(target=self._await_signals, name="signals", daemon=True).start()
 
@@ -83,9 +78,8 @@ class Worker:
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
-        """
-        Work until stopped or `until()` is true. Returns when every call in flight has been settled.
-        """
+        """Work until stopped or `until()` is true. Returns when every call in flight has been
+        settled."""
         log_context.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._check_identity()

@@ -1,6 +1,5 @@
-"""
-The worker's polling of the provider, and its suppressions pushed to it, in a thread of its own.
-"""
+"""The worker's polling of the provider, and its suppressions pushed to it, in a thread of its
+own."""
 
 import threading
 from collections.abc import Callable

@@ -1,8 +1,7 @@
-"""
-Retries a write of what only this worker knows, for as long as its claim lasts.
+"""Retries a write of what only this worker knows, for as long as its claim lasts.
 
-Every write repeats the claim's epoch, so trying again can do no harm; not trying costs a look-up.
-"""
+Every write repeats the claim's epoch, so trying again can do no harm; not trying costs a
+look-up."""
 
 import logging
 import time
@@ -25,14 +24,12 @@ PATIENCE_WHEN_STOPPING_S = 5.0
 
 
 def is_transient(error: Error) -> bool:
-    """
-    Whether the database itself is in trouble: a cut line, a restart, a deadlock, no room left.
+    """Whether the database itself is in trouble: a cut line, a restart, a deadlock, no room left.
 
     An error about data is none: the same batch would meet it again. Class 25, which the driver
     calls an internal error, belongs here: a session that was idle in a transaction for too long
     (25P03), a database that takes no writes (25006); PostgreSQL, appendix A. An internal error
-    without a code is psycopg's own: the line was cut.
-    """
+    without a code is psycopg's own: the line was cut."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
     driver = error.__cause__
@@ -43,12 +40,10 @@ def is_transient(error: Error) -> bool:
 
 
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
-    """
-    Seconds to wait after this many failures in a row, or None to give up.
+    """Seconds to wait after this many failures in a row, or None to give up.
 
     The second try comes at once and always, since a cut line needs no more; the others come with
-    full jitter over a doubling span, within the `left_s` seconds that are left.
-    """
+    full jitter over a doubling span, within the `left_s` seconds that are left."""
     if failures == 1:
         return 0.0
     if left_s <= 0:
@@ -65,12 +60,10 @@ def retry_write(
     is_stopping: Callable[[], bool],
     jitter: Callable[[], float],
 ) -> Result:
-    """
-    Do `write`, and do it again while the database is in trouble; return what it returns.
+    """Do `write`, and do it again while the database is in trouble; return what it returns.
 
     At `until_s`, a reading of `now_s()`, the last error is raised; sooner if the worker is
-    stopping. `what` names the write in the log.
-    """
+    stopping. `what` names the write in the log."""
     failures = 0
     while True:
         try:

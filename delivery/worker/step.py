@@ -1,8 +1,6 @@
-"""
-One step of a worker: claim a batch, render it, start its attempt, call the provider, settle.
+"""One step of a worker: claim a batch, render it, start its attempt, call the provider, settle.
 
-The order is the promise. No transaction is open during the call.
-"""
+The order is the promise. No transaction is open during the call."""
 
 from __future__ import annotations
 
@@ -69,9 +67,8 @@ class Dispatcher:
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
     ) -> None:
-        """
-        `jitter` gives numbers from 0 to 1. The worker's threads share `lookup_lock` and `slots`.
-        """
+        """`jitter` gives numbers from 0 to 1. The worker's threads share `lookup_lock` and
+        `slots`."""
         self._worker = worker
         self._postmark = postmark
         self._timing = timing
@@ -83,12 +80,10 @@ class Dispatcher:
         self._renderers = Renderers()
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
-        """
-        Do one look-up or one call. Return False if nothing was due.
+        """Do one look-up or one call. Return False if nothing was due.
 
         Look-ups and calls take turns, and one thread of a worker looks up at a time: a search that
-        hangs must not delay mail, and a long edition must not delay look-ups.
-        """
+        hangs must not delay mail, and a long edition must not delay look-ups."""
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first:
             return self._look_up() or self._send_next(is_stopping)
@@ -233,11 +228,10 @@ class Dispatcher:
             raise
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
-        """
-        Give back a batch of which surely nothing has left, whether or not its attempt is recorded.
+        """Give back a batch of which surely nothing has left, whether or not its attempt is
+        recorded.
 
-        It must not look as if it had crashed its worker.
-        """
+        It must not look as if it had crashed its worker."""
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
@@ -248,11 +242,9 @@ class Dispatcher:
 
 
 def _take_body(rendered: Rendered, recipients: Sequence[int]) -> tuple[bytes, list[str]]:
-    """
-    Take the messages of these recipients out of `rendered`: one JSON array, and their addresses.
+    """Take the messages of these recipients out of `rendered`: one JSON array, and their addresses.
 
-    `rendered` is emptied and the array is joined in one go, because it may be 20 MB.
-    """
+    `rendered` is emptied and the array is joined in one go, because it may be 20 MB."""
     messages = rendered.messages
     pieces = [b","] * (2 * len(recipients) + 1)
     pieces[0], pieces[-1] = b"[", b"]"

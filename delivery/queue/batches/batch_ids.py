@@ -1,7 +1,5 @@
-"""
-The ids of an edition's batches: a range of its own for each
-(docs/decisions/0015-mail-on-request.md).
-"""
+"""The ids of an edition's batches: a range of its own for each
+(docs/decisions/0015-mail-on-request.md)."""
 
 from delivery.models.batch import BATCHES_PER_EDITION
 

@@ -2,11 +2,9 @@
 
 
 def insert_batches(rows: str, *more_columns: str) -> str:
-    """
-    The SQL that inserts a batch for each of `rows`; everything in it waits.
+    """The SQL that inserts a batch for each of `rows`; everything in it waits.
 
-    `rows` selects id, edition, position, state, due time and size, then `more_columns`.
-    """
+    `rows` selects id, edition, position, state, due time and size, then `more_columns`."""
     columns = ", ".join(("id", "edition_id", "pos", "state", "due_at", "size", *more_columns))
     return f"""
         INSERT INTO batch ({columns}, waiting)

@@ -9,13 +9,11 @@ from delivery.queue.batches.insert_batches import insert_batches
 
 
 def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Sequence[int]) -> int:
-    """
-    Move waiting deliveries of `recipients` from `batch` into a new batch; return its id.
+    """Move waiting deliveries of `recipients` from `batch` into a new batch; return its id.
 
     The new batch keeps position, due time and tries, and starts without crashes. The caller holds
     the edition's lock and the batch's row. Raises `AssertionError` if a delivery was not waiting
-    there.
-    """
+    there."""
     rows = f"""
         SELECT {NEXT_BATCH_ID}, edition_id, pos,
                CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, due_at, %(size)s::int,

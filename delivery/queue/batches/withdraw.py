@@ -14,11 +14,9 @@ def withdraw_waiting(
     batch: int | None = None,
     reason: ReasonCode = ReasonCode.EDITION_CANCELLED,
 ) -> int:
-    """
-    Withdraw the waiting deliveries in an edition's paused batches, or in one batch; how many.
+    """Withdraw the waiting deliveries in an edition's paused batches, or in one batch; how many.
 
-    The caller has locked the edition. Raises `AssertionError` if the rows contradict the counts.
-    """
+    The caller has locked the edition. Raises `AssertionError` if the rows contradict the counts."""
     cursor.execute(
         f"""
         WITH emptied AS (

@@ -56,12 +56,10 @@ def change_outcomes(
 def write_outcomes(
     cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str, evidence: str
 ) -> None:
-    """
-    Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `was` so far.
+    """Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `was` so far.
 
     An unknown delivery keeps its provider id and time; one that waits again loses them. Raises
-    `AssertionError` if a delivery's outcome was another.
-    """
+    `AssertionError` if a delivery's outcome was another."""
     if not outcomes:
         return
     sent = {who: outcome for who, outcome in outcomes.items() if isinstance(outcome, Sent)}
