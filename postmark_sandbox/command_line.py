@@ -50,9 +50,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--webhook-url",
         help="where to post what happens to mail; a user and password in it become Basic auth",
     )
-    add(
-        "--desk-url", default="", help="the page of whoever sends here that the inbox leads back to"
-    )
+    add("--desk-url", default="", help="a page of the sender that the inbox leads back to")
 
 
 def run(options: dict[str, Any]) -> int:
@@ -90,10 +88,7 @@ def run(options: dict[str, Any]) -> int:
 
 
 def read_fault(text: str, probability: float | None) -> dict[str, Any]:
-    """Read `kind:name=value,name=value` into the JSON form of a fault.
-
-    It fires on every call unless it says otherwise.
-    """
+    """Read `kind:name=value,…` into the JSON form of a fault, by default on every call."""
     kind, _, rest = text.partition(":")
     data: dict[str, Any] = {"kind": kind}
     for pair in filter(None, rest.split(",")):
@@ -110,7 +105,6 @@ def read_fault(text: str, probability: float | None) -> dict[str, Any]:
 def _read_stream(text: str) -> tuple[str, str]:
     name, _, kind = text.partition("=")
     if not name or kind not in TYPES:
-        raise ValueError(
-            f"--stream is '{text}'; expected ID=TYPE, TYPE being one of {', '.join(TYPES)}."
-        )
+        known = ", ".join(TYPES)
+        raise ValueError(f"--stream is '{text}'; expected ID=TYPE, TYPE being one of {known}.")
     return name, kind

@@ -1,7 +1,4 @@
-"""The control API under `/__sandbox__/`: for tests and scripts, in JSON.
-
-These calls are not part of Postmark's API; they need no token and are not in the log of calls.
-"""
+"""The control API under `/__sandbox__/`: for tests and scripts, in JSON, without a token."""
 
 from collections.abc import Callable
 from typing import Any
@@ -147,21 +144,17 @@ def _events(sandbox: Sandbox, body: Json) -> Json:
         origin = body.get("origin", "Customer")
         if origin not in ORIGINS:
             raise ValueError(f"'origin' is '{origin}'; expected one of {', '.join(ORIGINS)}.")
-        stream, address = str(body.get("stream", "broadcast")), str(body.get("address", ""))
-        events.lift(stream, address, origin)
+        events.lift(str(body.get("stream", "broadcast")), str(body.get("address", "")), origin)
         return {"happened": event}
     message = _message(sandbox, body)
     address = str(body.get("address", message.recipients[0]))
-    match event:
-        case "Delivery":
-            events.delivered(message, address, times)
-        case "Bounce":
-            kind = BOUNCE_TYPES.get(str(body.get("type", "HardBounce")).lower(), HARD_BOUNCE)
-            events.bounce(message, address, kind, times)
-        case "SpamComplaint":
-            events.complain(message, address, times)
-        case "Unsubscribe":
-            events.unsubscribe(message, address)
+    if event == "Delivery":
+        events.delivered(message, address, times)
+    elif event == "Unsubscribe":
+        events.unsubscribe(message, address)
+    else:
+        kind = str(event if event == "SpamComplaint" else body.get("type"))
+        events.bounce(message, address, BOUNCE_TYPES.get(kind.lower(), HARD_BOUNCE), times)
     return {"happened": event}
 
 

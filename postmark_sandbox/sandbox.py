@@ -3,14 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from postmark_sandbox.events import one_click
 from postmark_sandbox.events.delayed_actions import DelayedActions
 from postmark_sandbox.events.message_events import MessageEvents
-from postmark_sandbox.events.one_click import (
-    OneClickLink,
-    OneClickResult,
-    read_one_click_link,
-    unsubscribe,
-)
+from postmark_sandbox.events.one_click import OneClickLink, OneClickResult
 from postmark_sandbox.events.webhook_queue import WAITS_S, WebhookQueue
 from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.gate import Gate
@@ -83,11 +79,10 @@ class Sandbox:
         self.faults.clear()
         self.delayed.clear()
         self.gate.release("close")
-        for part in (self.webhooks, self.outbox, self.events, self.bounces):
-            part.clear()
-        self.suppressions.clear()
-        self.calls.clear()
-        self.set_account("active")
+        stores = (self.outbox, self.events, self.bounces, self.suppressions, self.calls)
+        for store in (self.webhooks, *stores):
+            store.clear()
+        self.account = "active"
         self.verified = self._verified
 
     def set_account(self, state: str) -> None:
@@ -110,14 +105,14 @@ class Sandbox:
 
     def read_one_click_link(self, message: Message) -> OneClickLink:
         """What a mailbox provider makes of the headers that a message leaves with."""
-        return read_one_click_link(headers_of(message, self.unsubscribe_url(message)))
+        return one_click.read_link(headers_of(message, self.unsubscribe_url(message)))
 
     def unsubscribe_by_one_click(
         self, message: Message, encoding: str
     ) -> tuple[OneClickLink, OneClickResult]:
         """Press the button “Unsubscribe” of a mailbox provider."""
         offer = self.read_one_click_link(message)
-        attempt = unsubscribe(offer, encoding)
+        attempt = one_click.unsubscribe(offer, encoding)
         self.events.one_click(message, attempt, encoding)
         return offer, attempt
 

@@ -7,7 +7,6 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
@@ -25,9 +24,12 @@ from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
+DRIPS = 100
 # A request beyond the limit is read and thrown away up to here, so that its caller gets the 413.
 MAX_DRAINED_BYTES = 4 * BATCH_BYTES
 DRAIN_CHUNK_BYTES = 1024 * 1024
+# With a linger of zero seconds a close sends RST instead of FIN.
+NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class ListenError(OSError):
@@ -35,10 +37,9 @@ class ListenError(OSError):
 
 
 class SandboxServer:
-    """A sandbox behind a port of this machine; port 0 picks a free one.
+    """A sandbox, with its options, behind a port of this machine; port 0 picks a free one.
 
-    Takes every option of `Sandbox`. `start()` handles calls in threads and returns at once;
-    `stop()` cuts every connection. Usable as a context manager.
+    `start()` handles calls in threads and returns at once; `stop()` cuts every connection.
     """
 
     def __init__(self, port: int = 0, **options: Any) -> None:
@@ -50,10 +51,8 @@ class SandboxServer:
         except OSError as wrong:
             sentence = f"Cannot listen on port {port}: {wrong.strerror}."
             if wrong.errno == errno.EADDRINUSE:
-                sentence = (
-                    f"Port {port} is in use. Stop what listens there, or choose another port "
-                    "with --port."
-                )
+                next_step = "Stop what listens there, or choose another port with --port."
+                sentence = f"Port {port} is in use. {next_step}"
             raise ListenError(sentence) from None
         self.port = int(self._listener.server_address[1])
         self.url = self.sandbox.url = f"http://{HOST}:{self.port}"
@@ -89,7 +88,6 @@ class _Listener(ThreadingMixIn, TCPServer):
     def __init__(self, address: tuple[str, int], sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self._open: set[socket.socket] = set()
-        self._to_reset: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(address, _Handler)
 
@@ -101,19 +99,7 @@ class _Listener(ThreadingMixIn, TCPServer):
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
             self._open.discard(request)
-            reset = request in self._to_reset
-            self._to_reset.discard(request)
-        if reset:
-            # A shutdown would say goodbye first.
-            self.close_request(request)
-        else:
-            super().shutdown_request(request)
-
-    def reset_on_close(self, connection: socket.socket) -> None:
-        """Make the end of this connection a reset: a linger of zero sends RST instead of FIN."""
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        with self._lock:
-            self._to_reset.add(connection)
+        super().shutdown_request(request)
 
     def cut_connections(self) -> None:
         with self._lock:
@@ -144,7 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
             sandbox.calls.add(LoggedCall(at_ns, self.command, path, path, 0, 0.0, fault=fault.kind))
             sandbox.gate.changed()
             if fault.kind == "reset":
-                self.server.reset_on_close(self.connection)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+                # Before the server shuts the connection down, which would send FIN.
+                self.connection.close()
             self.close_connection = True
             return
         if (body := self._read_body(headers)) is None:
@@ -152,10 +140,16 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, path, query, headers, body, at_ns, arrived)
         if path.startswith(api_routes.PREFIXES):
             self._handle_api_call(ApiCall(sandbox, request))
-        elif path.startswith(control_api.PREFIX):
-            self._send(_handle_refusals(control_api.respond, sandbox, request))
-        else:
-            self._send(_handle_refusals(page_routes.respond, sandbox, request))
+            return
+        is_control = path.startswith(control_api.PREFIX)
+        respond = control_api.respond if is_control else page_routes.respond
+        try:
+            response = respond(sandbox, request)
+        except PostmarkError as refused:
+            response = refused.response()
+        except ValueError as wrong:
+            response = plain(400, str(wrong))
+        self._send(response)
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = _handle  # noqa: N815
 
@@ -222,16 +216,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.sendall(head + body[: len(body) // 2])
             self.close_connection = True
         elif response.transfer is Transfer.DRIPPED:
-            self._drip(head + body, response.drip_s)
+            whole = head + body
+            size = len(whole) // DRIPS + 1
+            for begin in range(0, len(whole), size):
+                self.connection.sendall(whole[begin : begin + size])
+                self.server.sandbox.gate.pause(response.drip_s / DRIPS)
         else:
             self.connection.sendall(head + body)
-
-    def _drip(self, whole: bytes, seconds: float) -> None:
-        steps = 100
-        size = len(whole) // steps + 1
-        for begin in range(0, len(whole), size):
-            self.connection.sendall(whole[begin : begin + size])
-            self.server.sandbox.gate.pause(seconds / steps)
 
     def _caller_is_gone(self) -> bool:
         try:
@@ -246,20 +237,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Write nothing per request: the page of calls is the log."""
 
 
-def _handle_refusals(
-    respond: Callable[[Sandbox, Request], Response], sandbox: Sandbox, request: Request
-) -> Response:
-    try:
-        return respond(sandbox, request)
-    except PostmarkError as refused:
-        return refused.response()
-    except ValueError as wrong:
-        return plain(400, str(wrong))
-
-
 def _is_loopback(host: str | None) -> bool:
-    """Whether a Host header names this machine. Any other name that leads here may be a web page
-    that had its own name point to 127.0.0.1."""
+    """Whether a Host header names this machine: a web page may have its name point here."""
     if host is None:
         return True
     try:

@@ -39,8 +39,7 @@ def day_text(at_ns: int) -> str:
 def read_eastern(text: str, *, end_of_day: bool) -> int | None:
     """Return a `fromdate` or `todate` as nanoseconds since 1970, or None if it is not a date.
 
-    `YYYY-MM-DD` means the first or the last instant of that day. A time without an offset is
-    Eastern time.
+    `YYYY-MM-DD` means the first or the last instant of that day.
     """
     try:
         found = datetime.fromisoformat(text.strip())

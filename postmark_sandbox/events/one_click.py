@@ -1,14 +1,12 @@
-"""Unsubscribing as a mailbox provider would: whether a mail offers one-click unsubscribing as
-RFC 8058 wants it, and the POST itself.
+"""Unsubscribing as a mailbox provider would: whether a mail offers it by RFC 8058, and the POST.
 
-The signature that RFC 8058 asks for cannot be judged here, as nothing on this machine is signed.
-Postmark's DKIM signature must cover the two headers.
+Nothing on this machine is signed, so the signature that RFC 8058 asks for cannot be judged.
 """
 
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
@@ -65,7 +63,7 @@ class OneClickResult:
         return self.status is not None and 200 <= self.status < 300
 
 
-def read_one_click_link(headers: list[tuple[str, str]]) -> OneClickLink:
+def read_link(headers: list[tuple[str, str]]) -> OneClickLink:
     """Read the two headers of a mail among all of its headers."""
     problems: list[str] = []
     found: dict[str, str] = {}
@@ -78,7 +76,7 @@ def read_one_click_link(headers: list[tuple[str, str]]) -> OneClickLink:
         problems.append(f"There {there}; expected exactly one.")
     url = None
     if "List-Unsubscribe" in found:
-        url, wrong_link = _read_link(found["List-Unsubscribe"])
+        url, wrong_link = _read_uri(found["List-Unsubscribe"])
         problems = wrong_link + problems
     post = found.get("List-Unsubscribe-Post", VALUE)
     if post != VALUE:
@@ -87,41 +85,32 @@ def read_one_click_link(headers: list[tuple[str, str]]) -> OneClickLink:
 
 
 def unsubscribe(offer: OneClickLink, encoding: str, timeout_s: float = TIMEOUT_S) -> OneClickResult:
-    """Post as a mailbox provider does: the one value, no cookies, no redirect followed.
-
-    Only to this machine, only if the headers are valid, and not for longer than `timeout_s`.
-    """
+    """Post as a mailbox provider does, if the headers are valid, and to this machine only."""
     if encoding not in ENCODINGS:
         known = " or ".join(ENCODINGS)
         raise ValueError(f"'encoding' is '{encoding}'; expected {known}.")
     if not offer.valid or offer.url is None:
-        return OneClickResult(
-            None, "Nothing was posted: a mailbox provider would show no button here."
-        )
+        nothing = "Nothing was posted: a mailbox provider would show no button here."
+        return OneClickResult(None, nothing)
     url = urlsplit(offer.url)
     if not _is_this_machine(url.hostname):
-        return OneClickResult(
-            None,
-            f"Nothing was posted: the link leads to {url.hostname}, and the sandbox posts to "
-            "this machine only.",
-        )
+        nothing = f"Nothing was posted: the link leads to {url.hostname}, and the sandbox posts to"
+        return OneClickResult(None, f"{nothing} this machine only.")
     try:
         status, location = _post(url, *ENCODINGS[encoding], timeout_s)
     except (OSError, HTTPException) as wrong:
-        return OneClickResult(
-            None, f"No answer came from {url.netloc}: {wrong or type(wrong).__name__}."
-        )
+        reason = str(wrong) or type(wrong).__name__
+        return OneClickResult(None, f"No answer came from {url.netloc}: {reason}.")
+    sentence = f"Answered {status}; expected 200 or 202."
     if 200 <= status < 300:
-        return OneClickResult(status, f"Answered {status}: it works.")
-    if 300 <= status < 400:
+        sentence = f"Answered {status}: it works."
+    elif 300 <= status < 400:
         where = f" to {location}" if location else ""
-        return OneClickResult(
-            status, f"Answered {status}, a redirect{where}: RFC 8058 forbids it; not followed."
-        )
-    return OneClickResult(status, f"Answered {status}; expected 200 or 202.")
+        sentence = f"Answered {status}, a redirect{where}: RFC 8058 forbids it; not followed."
+    return OneClickResult(status, sentence)
 
 
-def _read_link(value: str) -> tuple[str | None, list[str]]:
+def _read_uri(value: str) -> tuple[str | None, list[str]]:
     plain = COMMENT.sub(r"\1", value)
     if not LIST_OF_URIS.fullmatch(plain):
         expected = "expected addresses in angle brackets with commas between them"
@@ -163,18 +152,15 @@ def _post(url: SplitResult, content_type: str, body: str, timeout_s: float) -> t
 
 @contextmanager
 def _deadline(connection: HTTPConnection, seconds: float) -> Iterator[None]:
-    """Cut a connection once its time is up. A socket's own timeout starts anew with every byte
-    that arrives."""
+    """Cut a connection once its time is up; a socket's own timeout starts anew with every byte."""
     connection.connect()
     open_socket = connection.sock
     passed: list[bool] = []
 
     def cut() -> None:
         passed.append(True)
-        try:
+        with suppress(OSError):
             open_socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return
 
     timer = Timer(seconds, cut)
     timer.daemon = True

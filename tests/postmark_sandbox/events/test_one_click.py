@@ -10,7 +10,7 @@ from postmark_sandbox.events.one_click import (
     BOUNDARY,
     MULTIPART,
     URLENCODED,
-    read_one_click_link,
+    read_link,
     unsubscribe,
 )
 from postmark_sandbox.server import SandboxServer
@@ -40,7 +40,7 @@ def test_one_of_each_header_with_one_address_is_valid() -> None:
         [("List-Unsubscribe", "<http://localhost/u/>"), POST],
         [("List-Unsubscribe", "<http://[::1]:8000/u/>"), POST],
     ):
-        assert read_one_click_link(headers).problems == (), headers
+        assert read_link(headers).problems == (), headers
 
 
 AGAINST_THE_RULE = [
@@ -67,7 +67,7 @@ AGAINST_THE_RULE = [
 
 def test_problems_with_the_headers_are_named() -> None:
     for headers, problem in AGAINST_THE_RULE:
-        offer = read_one_click_link(headers)
+        offer = read_link(headers)
         assert not offer.valid
         assert any(problem in found for found in offer.problems), offer.problems
 
@@ -149,7 +149,7 @@ def dripping() -> Iterator[int]:
 
 
 def test_slow_byte_by_byte_response_times_out(dripping: int) -> None:
-    offer = read_one_click_link([("List-Unsubscribe", f"<http://127.0.0.1:{dripping}/u/>"), POST])
+    offer = read_link([("List-Unsubscribe", f"<http://127.0.0.1:{dripping}/u/>"), POST])
     attempt = unsubscribe(offer, MULTIPART, timeout_s=0.2)
     assert attempt.status is None
     assert "its answer was not whole in time" in attempt.sentence
