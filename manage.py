@@ -30,7 +30,6 @@ def main() -> None:
             raise
         sys.exit("homing: the tables are not there yet, or not all of them: run ./homing migrate.")
     except UnicodeEncodeError:
-        # A name of a file may be any bytes, so that commands see them; a text may not.
         no_text = [found for found in map(os.fsencode, sys.argv) if not _is_utf8(found)]
         if "--traceback" in sys.argv or not no_text:
             raise
@@ -56,6 +55,5 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        # While it begins; a command that has more to say of it says so itself.
         print("Broken off.", file=sys.stderr)
         sys.exit(130)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import orjson
 from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -37,12 +36,10 @@ class ProblemType(Enum):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return self.value[0]
 
     @property
     def title(self) -> str:
-        """A title that is the same for every problem of this type."""
         return self.value[1]
 
     @property
@@ -109,21 +106,14 @@ CHANGE_STATUSES = (409, 413, 415, 422)
 
 def problem_response(problem: Problem) -> HttpResponse:
     """Build the response that states a problem."""
-    content: dict[str, Any] = {
-        "type": problem.type.urn,
-        "title": problem.type.title,
-        "status": problem.type.status,
-        "detail": problem.detail,
-    }
-    if problem.errors:
-        content["errors"] = [
-            {"field": error.field, "detail": error.sentence} for error in problem.errors
-        ]
-    if problem.earlier_url:
-        content["made"] = problem.earlier_url
-    return HttpResponse(
-        orjson.dumps(content),
-        status=problem.type.status,
-        content_type=MEDIA_TYPE,
-        headers=dict(problem.headers),
+    kind = problem.type
+    body = ProblemBody(
+        type=kind.urn,
+        title=kind.title,
+        status=kind.status,
+        detail=problem.detail,
+        errors=[FieldErrorBody(field=each.field, detail=each.sentence) for each in problem.errors],
+        made=problem.earlier_url,
     )
+    content = body.model_dump_json(exclude_defaults=True)
+    return HttpResponse(content, MEDIA_TYPE, kind.status, headers=dict(problem.headers))

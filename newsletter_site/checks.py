@@ -44,14 +44,12 @@ def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
 def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
     """Settings that a site for real readers should have."""
     if not settings.POSTMARK_WEBHOOK_USER and not settings.POSTMARK_WEBHOOK_PASSWORD:
-        # Bounces and complaints are then only polled, once an hour.
         yield Advice(
             "Webhooks are refused: POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD are unset.",
             hint="Set both, and name them in the address of the webhook at Postmark.",
             id="homing.W001",
         )
     if not getattr(staticfiles_storage, "is_collected", True):
-        # Every page works, but browsers ask for its style sheet again and again.
         yield Advice(
             f"No static files are collected in STATIC_ROOT ({settings.STATIC_ROOT}).",
             hint="Run ./homing collectstatic --noinput, so that browsers may keep them.",
@@ -64,7 +62,6 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
             id="homing.W003",
         )
     if not settings.DEBUG and not settings.TRUST_PROXY:
-        # The site speaks no TLS itself: an https request came through a proxy.
         yield Advice(
             "TRUST_PROXY is off, so every page redirects to https, even if it was requested so.",
             hint="Behind a proxy that sets X-Forwarded-Proto and X-Forwarded-For, set it to on.",

@@ -15,7 +15,6 @@ logger = logging.getLogger(__name__)
 
 NAME = "prune"
 EVERY_S = 86_400.0
-# Not right after an installation.
 FIRST_AFTER_S = 3_600.0
 RETRY_AFTER_S = 3_600.0
 # Much longer than a piece and the pause after it.

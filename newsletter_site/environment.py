@@ -52,11 +52,14 @@ class Environment:
         return word in TRUE_WORDS
 
     def whole(self, name: str, default: int, *, least: int, most: int) -> int:
-        expected = f"a whole number from {least} to {most}"
-        found = self.matching(name, str(default), r"[0-9]{1,9}", expected)
-        if not least <= int(found) <= most:
-            stop(name, repr(found), expected)
-        return int(found)
+        return int(
+            self.matching(
+                name,
+                str(default),
+                lambda text: re.fullmatch(r"[0-9]{1,9}", text) and least <= int(text) <= most,
+                f"a whole number from {least} to {most}",
+            )
+        )
 
     def optional_whole(self, name: str, *, least: int, most: int) -> int | None:
         """A whole number from `least` to `most`, or None if it is unset."""

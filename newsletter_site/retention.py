@@ -24,8 +24,7 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# After each piece there is a pause as long as the piece took, so that at most half of what one
-# connection can do is used. The longest pause is short, so that stopping is quick.
+# After each piece there is a pause as long as the piece took. Stopping must be quick.
 MAX_PAUSE_S = 0.5
 
 Delete = Callable[[], Iterator[int]]

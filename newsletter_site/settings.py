@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +19,6 @@ from newsletter_site.logs.redact import basic_credentials
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
 
-# --- Mode ------------------------------------------------------------------------------------
 # A bare checkout is for development; each of these three means a site for real readers.
 DEBUG = env.flag(
     "DEBUG",
@@ -40,7 +40,7 @@ def _development_secret_key(data_dir: Path) -> str:
         data_dir = embedded_postgres.prepare_data_dir(data_dir)
         fresh = path.with_name(f"secret_key.{os.getpid()}")
         if not path.exists():
-            # Two processes may start at once; with a link both read the same complete key.
+            # With a link, two processes that start at once read the same complete key.
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(secrets.token_urlsafe(50))
@@ -49,9 +49,8 @@ def _development_secret_key(data_dir: Path) -> str:
                 owner = data_dir.stat()
                 os.chown(fresh, owner.st_uid, owner.st_gid)
             try:
-                os.link(fresh, path)
-            except FileExistsError:
-                pass
+                with suppress(FileExistsError):
+                    os.link(fresh, path)
             finally:
                 fresh.unlink()
         return path.read_text().strip()
@@ -99,7 +98,6 @@ OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempot
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
 AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [
-    # Before the password is checked: refuses after too many failures.
     "axes.backends.AxesStandaloneBackend",
     "newsletter_site.permissions_backend.PermissionsBackend",
 ]
@@ -152,21 +150,18 @@ TEMPLATES = [
 _A_DATABASE = "postgres://user:password@host:5432/name"
 DATABASE_IS_NAMED = "DATABASE_URL" in env
 if DATABASE_IS_NAMED:
-    # The value may contain a password, so no error shows it; django-environ's errors would.
+    # The value may contain a password, so no error shows it.
     if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):
         stop("DATABASE_URL", "not a PostgreSQL address", _A_DATABASE)
     try:
-        # django-environ has no types.
-        DATABASES = {
-            "default": environ.Env.db_url_config(env.text("DATABASE_URL"))  # type: ignore[no-untyped-call]
-        }
+        _url_config = environ.Env.db_url_config(env.text("DATABASE_URL"))  # type: ignore[no-untyped-call]
+        DATABASES = {"default": _url_config}
     except (ImproperlyConfigured, ValueError, KeyError):
         stop("DATABASE_URL", "not readable", _A_DATABASE)
     _default = DATABASES["default"]
     if not _default["NAME"] and not _default.get("OPTIONS", {}).get("service"):
         stop("DATABASE_URL", "an address without the name of a database", _A_DATABASE)
 else:
-    # Outside debug a check (newsletter_site/checks.py) reports it with every command.
     DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
 DATABASES["default"].update(
     CONN_HEALTH_CHECKS=True,
@@ -175,13 +170,12 @@ DATABASES["default"].update(
     DISABLE_SERVER_SIDE_CURSORS=True,
 )
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    # The claim of a posted form relies on READ COMMITTED.
+    # idempotency/isolation.py
     isolation_level=IsolationLevel.READ_COMMITTED,
     # Prepared statements live on one server connection; a pooler hands out another.
     prepare_threshold=None,
     connect_timeout=10,
-    # A server that vanished (a failover, a pulled cable) is noticed in half a minute. The
-    # system's default is two hours.
+    # A server that vanished is noticed in half a minute, not in the system's two hours.
     keepalives_idle=10,
     keepalives_interval=5,
     keepalives_count=4,
@@ -212,9 +206,8 @@ AXES_USERNAME_CALLABLE = "newsletter_site.sign_in.throttle.throttle_key"
 AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.throttle.network_address"
 AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.throttle.too_many_failures"
 AXES_RESET_ON_SUCCESS = True
-# Somebody who keeps trying must not keep an author out for ever.
+# Nobody may keep an author out for ever.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-# The log and the activity log have what is worth reading.
 AXES_ENABLE_ADMIN = AXES_ENABLE_ACCESS_FAILURE_LOG = AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True
 LOGIN_URL = "admin:login"
@@ -226,12 +219,11 @@ TRUST_PROXY = env.flag("TRUST_PROXY", False)
 if TRUST_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = not DEBUG
-# A sign-in lasts a week.
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
-# For this host only: names below it may not speak TLS, and a preload list is hard to leave.
+# Names below this host may not speak TLS, and a preload list is hard to leave.
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
@@ -265,8 +257,7 @@ if not POSTMARK_SERVER_TOKEN and not DEBUG:
 _IN_SANDBOX = DEBUG and not POSTMARK_SERVER_TOKEN
 POSTMARK_SERVER_TOKEN = POSTMARK_SERVER_TOKEN or "sandbox"
 POSTMARK_BASE_URL = env.url(
-    "POSTMARK_BASE_URL",
-    "http://127.0.0.1:8025" if _IN_SANDBOX else "https://api.postmarkapp.com",
+    "POSTMARK_BASE_URL", "http://127.0.0.1:8025" if _IN_SANDBOX else "https://api.postmarkapp.com"
 )
 POSTMARK_BROADCAST_STREAM = env.text("POSTMARK_BROADCAST_STREAM", "broadcast")
 POSTMARK_TRANSACTIONAL_STREAM = env.text("POSTMARK_TRANSACTIONAL_STREAM", "outbound")
@@ -282,7 +273,7 @@ FROM_EMAIL = env.matching(
 SENDER_IS_NAMED = "FROM_EMAIL" in env
 UNSUBSCRIBE_HANDLING = env.choice("UNSUBSCRIBE_HANDLING", "own", ("own", "postmark"))
 
-# --- Publishing and delivery -----------------------------------------------------------------
+# --- Publishing, delivery, provider events ---------------------------------------------------
 PUBLISH_HOLD_S = env.seconds("PUBLISH_HOLD_S", 30)
 SCHEDULE_LATE_S = env.seconds("SCHEDULE_LATE_S", 3600, least=60)
 DELIVERY_BATCH_SIZE = env.whole("DELIVERY_BATCH_SIZE", 200, least=1, most=500)
@@ -302,8 +293,6 @@ if DELIVERY_RETRY_CAP_S < DELIVERY_RETRY_BASE_S:
         repr(env.text("DELIVERY_RETRY_CAP_S", "900")),
         f"at least DELIVERY_RETRY_BASE_S, which is {DELIVERY_RETRY_BASE_S:g}",
     )
-
-# --- Provider events -------------------------------------------------------------------------
 DELIVERY_POLL_EVERY_S = env.seconds("DELIVERY_POLL_EVERY_S", 3600, least=1)
 DELIVERY_SURGE_BOUNCES_PERCENT = env.percent("DELIVERY_SURGE_BOUNCES_PERCENT", 4)
 DELIVERY_SURGE_BOUNCES_LEAST = env.whole("DELIVERY_SURGE_BOUNCES_LEAST", 10, least=1, most=999999)
@@ -312,42 +301,28 @@ DELIVERY_SURGE_COMPLAINTS_LEAST = env.whole(
     "DELIVERY_SURGE_COMPLAINTS_LEAST", 3, least=1, most=999999
 )
 
-# --- Signing up ------------------------------------------------------------------------------
+# --- Readers, limits, retention --------------------------------------------------------------
 SIGN_UP_MAILS_PER_DAY = env.whole("SIGN_UP_MAILS_PER_DAY", 3, least=1, most=1000)
 SIGN_UPS_PER_HOUR = env.whole("SIGN_UPS_PER_HOUR", 10, least=1, most=100_000)
 SIGN_UP_LEAST_S = env.seconds("SIGN_UP_LEAST_S", 1)
 PENDING_EXPIRES_DAYS = env.whole("PENDING_EXPIRES_DAYS", 30, least=1, most=3650)
-
-# --- Test letters ----------------------------------------------------------------------------
 TESTS_PER_HOUR = env.whole("TESTS_PER_HOUR", 60, least=1, most=100_000)
-
-# --- Pictures --------------------------------------------------------------------------------
 PICTURES_PER_HOUR = env.whole("PICTURES_PER_HOUR", 100, least=1, most=100_000)
-
-# --- Posted forms ----------------------------------------------------------------------------
 IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05, most=300)
 IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
-
-# --- Retention -------------------------------------------------------------------------------
 DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
 DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=36_500)
-
-# --- Readers ---------------------------------------------------------------------------------
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
-
-# --- Migrations ------------------------------------------------------------------------------
 # Longer than PostgreSQL's deadlock_timeout, or no autovacuum ever makes way.
 MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
-
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 
 # --- Logs ------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
-# After a restored backup the operator needs these lines: what was erased, paused or cancelled
-# since (docs/restore.md).
+# After a restored backup the operator needs these lines (docs/restore.md).
 ALWAYS_LOGGED = ("publishing.activity.record_activity", "subscribers.data_requests.erase")
 LOGGING = {
     "version": 1,
@@ -357,8 +332,7 @@ LOGGING = {
             "()": "newsletter_site.logs.format.LineFormatter",
             "shape": LOG_FORMAT,
             "words": DEBUG,
-            # Redacted in every line.
-            "secrets": [
+            "secrets": [  # redacted in every line
                 SECRET_KEY,
                 *SECRET_KEY_FALLBACKS,
                 *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
@@ -380,16 +354,14 @@ LOGGING = {
         **{name: {"level": "INFO"} for name in ALWAYS_LOGGED},
         # Without Django's own handlers, one of which sends mail.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        # newsletter_site/logs/requests.py logs refused requests.
+        # logs/requests.py, middleware/error_pages.py and sign_in/throttle.py log these instead.
         "django.request": {"level": "ERROR", "filters": ["has_exception"]},
-        # newsletter_site/middleware/error_pages.py logs requests for other host names.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
-        # newsletter_site/sign_in/throttle.py logs sign-ins.
         "axes": {"level": "ERROR"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
+        # At `debug` gunicorn logs all its settings.
         "gunicorn.error": {
             "handlers": ["stderr"],
-            # At `debug` gunicorn logs all its settings.
             "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL,
             "propagate": False,
         },

@@ -25,22 +25,19 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 # The event loop buffers this many bytes of a request: a letter of usual length.
 BUFFERED = 128 * 1024
-# Threads of a process that may wait for the rest of a request. The last one is kept for requests
-# that fill the buffer: a client that sends a few bytes cannot hold it.
+# Threads that may wait for the rest of a request. The last one is for full buffers.
 READERS = 3
 # A request has this long to arrive, and as much longer as its bytes take at the slowest rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
-# A client may take this long to receive a piece of its answer. After that `SLOW_TAKERS` threads
-# of a process wait for their clients for longer; other slow clients are disconnected.
+# A client may take this long to receive a piece of its answer. After that only `SLOW_TAKERS`
+# threads wait for their clients; other slow clients are disconnected.
 TAKEN_AT_ONCE_S = 0.25
 TAKEN_WITHIN_S = 30.0
 SLOW_TAKERS = 3
-# After an answer, an unread rest of the request is discarded for this long. Closing at once would
-# reset the connection before the client sees the answer.
+# An unread rest of a request is discarded for this long: closing at once would lose the answer.
 LINGER_S = 10.0
-# With this many connections a process accepts no more; the system holds the others back. Far below
-# the usual limit of 1,024 open files.
+# With this many connections a process accepts no more. Far below the usual 1,024 open files.
 MOST_CONNECTIONS = 400
 # From this number on, connections that have been idle for so long are closed, the oldest first.
 MANY_CONNECTIONS = 300
@@ -67,7 +64,6 @@ def body_length(header: bytes) -> float:
     return int(digits) if is_html_form else math.inf
 
 
-# Without a length: the end of the connection ends them.
 _HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
 _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\n" + _HEADERS + b"\r\n"
@@ -242,7 +238,6 @@ class BufferingWorker(ThreadWorker):
         try:
             sock, client = listener.accept()
         except OSError as error:
-            # The client left, the network failed, or no file descriptor is free.
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self._close_idle(1, idle_s=0.0)
             return
@@ -315,7 +310,6 @@ class BufferingWorker(ThreadWorker):
         if piece:
             self._decide(conn)
         elif conn.buffer:
-            # The client has ended: a thread reads what there is and does not wait.
             self._begin(conn)
         else:
             self._stop_waiting(conn)
@@ -327,7 +321,6 @@ class BufferingWorker(ThreadWorker):
         elif conn.may_be_read:
             self._assign_readers()
             if conn in self._arriving and conn.is_full:
-                # The client waits with the rest until a thread reads it.
                 self.poller.unregister(conn.sock)
 
     def _assign_readers(self) -> None:

@@ -5,8 +5,7 @@ Cookies are removed first, so no browser can call in a user's name. Every failur
 in JSON. HEAD is answered like GET; `wsgi.py` leaves out the body.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -16,7 +15,7 @@ from api.problem import MEDIA_TYPE, Problem, ProblemType, problem_response
 
 API_ROOT = "/api/"
 
-# Problems for statuses that came from the site and not from a call.
+# For statuses that came from the site and not from a call.
 _PROBLEMS = {
     400: (ProblemType.NOT_READABLE, "The call cannot be read."),
     403: (ProblemType.NOT_ALLOWED, "This is not allowed."),
@@ -52,18 +51,6 @@ _OVER_HTTP = Problem(
 _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
-@contextmanager
-def _as_get(request: HttpRequest) -> Iterator[None]:
-    """Treat HEAD as GET in this block; the server has to know later which it was."""
-    method = request.method
-    if method == "HEAD":
-        request.method = "GET"
-    try:
-        yield
-    finally:
-        request.method = method
-
-
 def _lacks_length(request: HttpRequest) -> bool:
     length = request.META.get("CONTENT_LENGTH") or ""
     return "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal()
@@ -79,8 +66,13 @@ class ApiBoundary:
         if not request.path_info.startswith(API_ROOT):
             return self.get_response(request)
         request.META.pop("HTTP_COOKIE", None)
-        with _as_get(request):
+        method = request.method
+        if method == "HEAD":
+            request.method = "GET"
+        try:
             response = self._respond(request)
+        finally:
+            request.method = method  # the server has to know later which it was
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response

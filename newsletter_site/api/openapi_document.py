@@ -26,6 +26,18 @@ _DESCRIPTIONS = {
     "503": "It cannot be done at this moment.",
 }
 
+_TEXT = {"type": "string"}
+_HEADERS: dict[str, Any] = {
+    "201": {"Location": {"schema": _TEXT, "description": "What was made.", "required": True}},
+    "401": {"WWW-Authenticate": {"schema": _TEXT, "required": True}},
+    "409": {
+        "Retry-After": {
+            "schema": _TEXT | {"pattern": "^[0-9]+$"},
+            "description": "Seconds, where the same call is still at work.",
+        }
+    },
+}
+
 # For an operation that creates something: the parameter and value that name it, and the operations
 # that take them.
 _LINKS = {
@@ -69,8 +81,8 @@ def _complete(operation: dict[str, Any]) -> None:
         response["content"] = {media_type: response["content"]["application/json"]}
     for status, response in operation["responses"].items():
         response["description"] = _DESCRIPTIONS[status]
-        if headers := _headers(status):
-            response["headers"] = headers
+        if status in _HEADERS:
+            response["headers"] = _HEADERS[status]
         if status == "201" and operation["operationId"] in _LINKS:
             parameter, value, targets = _LINKS[operation["operationId"]]
             response["links"] = {
@@ -78,20 +90,3 @@ def _complete(operation: dict[str, Any]) -> None:
             }
         if int(status) >= 400:
             response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
-
-
-def _headers(status: str) -> dict[str, Any]:
-    text = {"type": "string"}
-    match status:
-        case "401":
-            return {"WWW-Authenticate": {"schema": text, "required": True}}
-        case "409":
-            return {
-                "Retry-After": {
-                    "schema": {"type": "string", "pattern": "^[0-9]+$"},
-                    "description": "Seconds, where the same call is still at work.",
-                }
-            }
-        case "201":
-            return {"Location": {"schema": text, "description": "What was made.", "required": True}}
-    return {}

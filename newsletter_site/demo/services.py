@@ -24,7 +24,6 @@ WORKERS = 2
 USERNAME = "author"
 # Without characters that look alike, because it is typed from a screen.
 PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
-# An author has this long to call back an issue. The demo's own issue does not wait for it.
 HOLD_S = 20
 # Settings of a real site that must not reach the demo. Empty counts as unset.
 CLEARED = (

@@ -1,6 +1,5 @@
 """Make sure that a demo has its folder and its database to itself, or its count would be wrong."""
 
-import fcntl
 import os
 import socket
 import time
@@ -14,6 +13,7 @@ from django.db.models.functions import Now
 from delivery.models import Worker
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
+from newsletter_site.embedded_postgres.locks import lock_exclusively
 
 # The children of a killed demo end within seconds.
 LOCK_WAIT_S = 6.0
@@ -27,7 +27,7 @@ def locked_folder(folder: Path, stop: StopSignals) -> Iterator[int]:
     lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         deadline = time.monotonic() + LOCK_WAIT_S
-        while not _is_locked(lock):
+        while not lock_exclusively(lock):
             if time.monotonic() > deadline:
                 raise DemoError(
                     f"A demo is already running in {folder}: use that one, or end it first."
@@ -36,14 +36,6 @@ def locked_folder(folder: Path, stop: StopSignals) -> Iterator[int]:
         yield lock
     finally:
         os.close(lock)
-
-
-def _is_locked(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def refuse_other_workers() -> None:

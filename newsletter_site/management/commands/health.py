@@ -35,8 +35,7 @@ class Command(BaseCommand):
         check = options["check"]
         if options["here"] and check != "workers":
             raise CommandError(f"--here is for `health workers`; found `health {check}`.")
-        # As a worker names it (delivery/worker/process.py).
-        host = socket.gethostname()[:255]
+        host = socket.gethostname()[:255]  # as a worker names it (delivery/worker/process.py)
         result = check_workers(host) if options["here"] else CHECKS[check]()
         found = result_as_json(result, with_details=True)
         for reason in found["reasons"]:

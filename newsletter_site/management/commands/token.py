@@ -48,10 +48,9 @@ class Command(BaseCommand):
         revoked.add_argument("token", type=int, help="its number, as `list` shows it")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        actions = {"create": self._create, "list": self._list, "revoke": self._revoke}
         try:
-            {"create": self._create, "list": self._list, "revoke": self._revoke}[options["what"]](
-                options
-            )
+            actions[options["what"]](options)
         except TokenRefusedError as error:
             raise CommandError(str(error)) from None
 

@@ -40,7 +40,8 @@ a token that came in the clear is told so and not redirected
     ApiBoundary._respond: if «settings.SECURE_SSL_REDIRECT and not request.is_secure() → False»:
     test_plain_http_is_refused_and_never_redirected
 no call is kept by anybody on the way
-    ApiBoundary.__call__: request) «response.headers["Cache-Control"] = "no-store"»
+    ApiBoundary.__call__: «response.headers["Cache-Control"] = "no-store"»
+        response.headers["X-Content-Type-Options"]
     test_the_document_is_openapi_3_1_and_anybody_may_read_it
 what is wrong with a call claims nothing
     run_once: and (refusal := «check() → None»)
