@@ -145,8 +145,9 @@ def _publish(
         refusal = version_refusal(issue, version, goes_to)
         if refusal:
             raise ProblemError(ProblemType.NOT_NOW, refusal)
-        _moment(words, is_known=edition_by_key(author, key) is not None)
-        if needs_approval() and edition_by_key(author, key) is None:
+        is_known = edition_by_key(author, key) is not None
+        _moment(words, is_known=is_known)
+        if needs_approval() and not is_known:
             raise ProblemError(ProblemType.TAKES_TWO, NEEDS_TWO)
 
     def work(key: str) -> HttpResponse:
@@ -170,8 +171,8 @@ def _publish(
             raise ProblemError(ProblemType.TAKES_TWO, str(error)) from None
         except VersionRefusedError as error:
             raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
-        edition = published.edition
-        if not published.created and not asked.is_answered_by(edition):
+        edition, created = published.edition, published.created
+        if not created and not asked.is_answered_by(edition):
             otherwise = "otherwise" if has_content(edition, content) else "with other content"
             raise ProblemError(
                 ProblemType.OTHER_CONTENT,
@@ -179,17 +180,12 @@ def _publish(
                 "nothing was changed.",
                 earlier_url=address_of(edition),
             )
-        return json_response(
-            Published(
-                issue=edition.issue_id,
-                version=edition.version,
-                audience=edition.audience,
-                created=published.created,
-            ),
-            201 if published.created else 200,
-            url=address_of(edition),
-            created=published.created,
+        version_made, audience = edition.version, edition.audience
+        answer = Published(
+            issue=edition.issue_id, version=version_made, audience=audience, created=created
         )
+        status = 201 if created else 200
+        return json_response(answer, status, url=address_of(edition), created=created)
 
     return run_call(request, words, work, check=check)
 
@@ -200,9 +196,7 @@ def _moment(words: Words, *, is_known: bool) -> Moment | None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"
             sentence = f"“{field}” is about a time; name it as “at”."
-            raise ProblemError(
-                ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)]
-            )
+            raise _invalid(field, sentence)
         return None
     return _read(words.at, words, is_known=is_known)
 
@@ -212,8 +206,8 @@ def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
     try:
         return read_moment(at, zone, clock.which or "", now=None if is_known else database_time())
     except InvalidMomentError as refused:
-        raise ProblemError(
-            ProblemType.NOT_VALID,
-            refused.sentence,
-            errors=[FieldError(refused.field, refused.sentence)],
-        ) from None
+        raise _invalid(refused.field, refused.sentence) from None
+
+
+def _invalid(field: str, sentence: str) -> ProblemError:
+    return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])

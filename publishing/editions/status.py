@@ -61,17 +61,12 @@ class EditionStatus:
     def as_json(self) -> dict[str, Any]:
         """The keys of `issue_status` (SPEC 3.2)."""
         books = self.books
+        counts = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
         return {
             "issue": str(books.issue),
             "version": books.version,
             "state": self.state.value,
-            "audience": books.audience,
-            "sent": books.sent,
-            "suppressed": books.suppressed,
-            "withdrawn": books.withdrawn,
-            "failed": books.failed,
-            "unknown": books.unknown,
-            "waiting": books.waiting,
+            **{name: getattr(books, name) for name in counts},
             "reason": self.reason,
         }
 

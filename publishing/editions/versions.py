@@ -1,10 +1,8 @@
 """The versions of an issue: which exists, which is next, and to whom it can go."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -20,9 +18,7 @@ from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.scheduling.local_time import scheduled_moment
 from subscribers.audience import confirmed
-
-if TYPE_CHECKING:
-    from subscribers.models import Subscriber
+from subscribers.models import Subscriber
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
 UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
@@ -91,10 +87,8 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
     if issue is None:
         if version in (None, 1) and goes_to in (EVERYONE, NOBODY):
             return ""
-        return (
-            "A new issue begins with version 1, to everyone or to nobody; name the issue of any "
-            "other."
-        )
+        begins = "A new issue begins with version 1, to everyone or to nobody"
+        return f"{begins}; name the issue of any other."
     # Read the newest first: a version that is published in between is then found, not refused.
     newest = versions_of(issue).first()
     if newest is None:
@@ -104,10 +98,11 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
     if version is not None and versions_of(issue).filter(version=version).exists():
         return ""
     if version != newest.version + 1:
+        several = f"versions 1 to {newest.version} are there"
+        there_is = "version 1 is there" if newest.version == 1 else several
         return (
             f"{'No version is named' if version is None else f'There is no version {version}'}"
-            f" of “{newest.title}”: {_there_is(newest.version)}, "
-            f"so the next is version {newest.version + 1}."
+            f" of “{newest.title}”: {there_is}, so the next is version {newest.version + 1}."
         )
     if newest.control == Edition.Control.SCHEDULED:
         moment = scheduled_moment(newest)
@@ -180,28 +175,18 @@ def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class VersionPlan:
-    """
-    The version of an issue that a form is for.
-
-    newest            the newest edition of the issue
-    published         this version, if it exists already
-    went_out          copies of earlier versions that were sent
-    everyone, reached, unreached    how many readers each choice has now
-    going             warnings about earlier versions that are still being sent
-    unknown_reached   why it is unknown who was sent an earlier version; then `reached` and
-                      `unreached` are 0
-    """
+    """The version of an issue that a form is for, and how many readers each choice has now."""
 
     newest: Edition
     version: int
-    published: Edition | None
+    published: Edition | None  # this version, if it exists already
     earlier_versions: int
-    went_out: int
+    went_out: int  # copies of earlier versions that were sent
     everyone: int
     reached: int
     unreached: int
-    going: list[str]
-    unknown_reached: str
+    going: list[str]  # warnings about earlier versions that are still being sent
+    unknown_reached: str  # why these readers are unknown; `reached` and `unreached` are then 0
 
     @property
     def is_correction(self) -> bool:
@@ -313,7 +298,3 @@ def _what_is_left(counts: EditionCounts, goes_to: str) -> list[str]:
             f"{'is' if one else 'are'} in doubt: {reader} {verb}."
         )
     return sentences
-
-
-def _there_is(newest: int) -> str:
-    return "version 1 is there" if newest == 1 else f"versions 1 to {newest} are there"

@@ -97,11 +97,6 @@ def _resize_alone(file: bytes) -> ResizedImage:
         MEMORY.release()
 
 
-def load_image(image: uuid.UUID) -> UploadedImage | None:
-    """Return an image with its bytes."""
-    return UploadedImage.objects.filter(pk=image).first()
-
-
 def address_of(image: UploadedImage) -> str:
     """Return the public address of an image, below this site."""
     return reverse("picture", args=[image.pk, EXTENSIONS[image.content_type]])
@@ -116,7 +111,5 @@ def in_markdown(image: UploadedImage, alt: str) -> str:
 def in_html(image: UploadedImage, alt: str) -> str:
     """Return what shows the image in a letter in HTML."""
     words = escape(" ".join(alt.split()))
-    return (
-        f'<img src="{address_of(image)}" alt="{words}" '
-        f'width="{image.width}" height="{image.height}">'
-    )
+    size = f'width="{image.width}" height="{image.height}"'
+    return f'<img src="{address_of(image)}" alt="{words}" {size}>'

@@ -260,17 +260,15 @@ def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpRespon
     )
 
 
-def _without_key(request: HttpRequest, reason: str) -> HttpResponse:
-    return form_again(request, notice="bad_key", reason=reason, status=400)
-
-
 @safe_to_retry(
     form=HtmlForm,
     fields=FIELDS,
     show_form=_form_with_errors,
     different_content=_already_published,
     in_progress=_still_working,
-    invalid_key=_without_key,
+    invalid_key=lambda request, reason: form_again(
+        request, notice="bad_key", reason=reason, status=400
+    ),
 )
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     asked, author = form.publish_request, author_of(request)

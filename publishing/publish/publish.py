@@ -129,17 +129,11 @@ def publish(
     """
     Publish `content` as the next `version` of `issue`, or as version 1 of a new issue.
 
-    `hold_s`      seconds before the first copy leaves; an edition with `at` has no hold
-    `goes_to`     an `Edition.GoesTo`; None for `default_goes_to`
-    `unlisted`    keeps the issue out of the archive's lists; False leaves a later version as it is
-    `approved_by` the second person, where publishing needs one
-    `at`          when a worker starts it, for everyone confirmed by then; None for now
-    `draft`       the locked draft that becomes this edition; without it, the draft that the author
-                  began under this key is linked to the edition
+    `hold_s` are seconds before the first copy leaves; an edition with `at` has no hold. `draft` is
+    locked; without it, the draft that the author began under this key is linked to the edition.
 
-    A known key returns its edition. So does a version that exists, whatever its content: compare it
-    with `has_content`. Raises `KeyUsedForOtherContentError`, `NeedsApprovalError`, and
-    `VersionRefusedError` if the version is neither there nor the next.
+    A known key returns its edition. So does a version that exists, whatever its content. Raises
+    `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
     request = PublishRequest(content, issue, version, goes_to, unlisted, at)
@@ -182,8 +176,7 @@ def _find_earlier(author: uuid.UUID, key: str, request: PublishRequest) -> Editi
 
 
 def _constraint(error: IntegrityError) -> str | None:
-    diagnostics = getattr(error.__cause__, "diag", None)
-    return getattr(diagnostics, "constraint_name", None)
+    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)
 
 
 def _publish_new(

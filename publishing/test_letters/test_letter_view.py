@@ -2,7 +2,6 @@
 
 import hashlib
 import uuid
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import messages
@@ -20,12 +19,7 @@ from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
 from publishing.script_request import wants_json
 from publishing.test_letters.test_letter_form import EMAIL, FIELDS, SendTestForm
-from publishing.test_letters.test_letters import (
-    SentTest,
-    TooManyTestsError,
-    load_sent_test,
-    send_test,
-)
+from publishing.test_letters.test_letters import TooManyTestsError, load_sent_test, send_test
 from subscribers.links.see_other import see_other
 
 NEXT, DRAFT = "next", "draft"
@@ -55,9 +49,15 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
     if letter is None:
         raise Http404(f"There is no test letter number {number}.")
     if wants_json(request):
-        answer = JsonResponse(_facts_of(letter))
-        answer.headers["Cache-Control"] = "no-store"
-        return answer
+        facts = {
+            "test": letter.number,
+            "to": letter.to,
+            "outcome": letter.outcome,
+            "sentence": letter.sentence,
+            "settled": letter.is_settled,
+            "address": reverse("desk:test_letter", args=[letter.number]),
+        }
+        return JsonResponse(facts, headers={"Cache-Control": "no-store"})
     return desk_page(
         request,
         "publishing/test_letter.html",
@@ -70,17 +70,6 @@ def _draft_named(request: HttpRequest) -> Draft | None:
         return drafts.load_draft(uuid.UUID(request.GET.get(DRAFT, "")))
     except ValueError:
         return None
-
-
-def _facts_of(letter: SentTest) -> dict[str, Any]:
-    return {
-        "test": letter.number,
-        "to": letter.to,
-        "outcome": letter.outcome,
-        "sentence": letter.sentence,
-        "settled": letter.is_settled,
-        "address": reverse("desk:test_letter", args=[letter.number]),
-    }
 
 
 def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> HttpResponse:
@@ -119,10 +108,6 @@ def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpRespo
     return _refused(request, form, status=status)
 
 
-def _flawed(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    return _refused(request, form)
-
-
 def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     sentence = "An earlier press of the same button is still at work; press again."
     return form_again(request, sentence, status=200)
@@ -133,10 +118,6 @@ def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpRe
     raise AssertionError("two letters under one key of a test")
 
 
-def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
-    return form_again(request, f"{reason} Nothing was sent.", status=200)
-
-
 def _key_of_test(key: str, fingerprint: bytes) -> str:
     """Make a key from the form's, which is for publishing: one form may send many tests."""
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
@@ -145,10 +126,10 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
 @safe_to_retry(
     form=SendTestForm,
     fields=FIELDS,
-    show_form=_flawed,
+    show_form=lambda request, form, _: _refused(request, form),
     different_content=_other_content,
     in_progress=_still_working,
-    invalid_key=_without_a_key,
+    invalid_key=lambda request, why: form_again(request, f"{why} Nothing was sent.", status=200),
     key_of=_key_of_test,
 )
 def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
