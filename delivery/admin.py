@@ -1,23 +1,16 @@
 """The newsletter's one row in the admin: changed, never added or deleted."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from delivery.models import Newsletter
 
-if TYPE_CHECKING:
-    NewsletterPages = admin.ModelAdmin[Newsletter]
-else:
-    NewsletterPages = admin.ModelAdmin  # it takes no type at run time
-
 
 @admin.register(Newsletter)
-class NewsletterAdmin(NewsletterPages):
+class NewsletterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # it takes none at run time
     """Name, tagline, address, zone, language and reply-to. Editions that exist keep theirs."""
 
     fields = (
@@ -42,7 +35,4 @@ class NewsletterAdmin(NewsletterPages):
         """Show the one row instead of a list."""
         if not self.has_view_or_change_permission(request):
             return super().changelist_view(request, extra_context)
-        newsletter = Newsletter.objects.the_one()
-        return HttpResponseRedirect(
-            reverse("admin:delivery_newsletter_change", args=[newsletter.pk])
-        )
+        return redirect("admin:delivery_newsletter_change", Newsletter.objects.the_one().pk)

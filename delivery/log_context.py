@@ -22,7 +22,10 @@ def bind(**ids: UUID | int | str | None) -> None:
     unknown = set(ids) - set(IDS)
     if unknown:
         raise ValueError(f"{', '.join(sorted(unknown))}: no id of the log; expected {IDS}")
-    bind_contextvars(**{name: _format_id(name, value) for name, value in ids.items()})
+    for name, value in ids.items():
+        if isinstance(value, UUID):
+            value = value.hex if name in _WITHOUT_HYPHENS else str(value)
+        bind_contextvars(**{name: value})
 
 
 def bound() -> dict[str, Any]:
@@ -51,9 +54,3 @@ def inherited(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         return context.copy().run(work, *arguments, **named)
 
     return in_thread
-
-
-def _format_id(name: str, value: UUID | int | str | None) -> int | str | None:
-    if isinstance(value, UUID):
-        return value.hex if name in _WITHOUT_HYPHENS else str(value)
-    return value

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import QuerySet
 
 from delivery import log_context
 from delivery.feedback.delivery_events import (
@@ -25,6 +26,7 @@ from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Evidence
+from delivery.models import ProviderEvent as EventRow
 from delivery.postmark.provider_events import (
     Bounced,
     BounceMeaning,
@@ -53,9 +55,6 @@ MIN_LOCK_WAIT_S = 0.01
 MIN_AGE_S = 5.0
 # An event that failed so often, not counting the database's failures, waits for an operator.
 MAX_FAILURES = 5
-
-
-# --- Storing --------------------------------------------------------------------------------------
 
 
 def store(body: bytes, trace: str | None = None) -> int | None:
@@ -89,30 +88,18 @@ def _address_key(event: WebhookEvent) -> str:
     return event.fact.address_key if event.fact else event.address_key
 
 
-# --- Applying -------------------------------------------------------------------------------------
+def _failed_events() -> QuerySet[EventRow]:
+    return EventRow.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
 
 
 def load_failed_events() -> list[tuple[int, str, datetime]]:
     """Load events that wait for an operator: id, kind and time of receipt, oldest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT id, kind, received_at FROM provider_event
-            WHERE applied_at IS NULL AND failures >= %s ORDER BY id
-            """,
-            [MAX_FAILURES],
-        )
-        return list(cursor.fetchall())
+    return list(_failed_events().order_by("id").values_list("id", "kind", "received_at"))
 
 
 def retry_failed_events() -> int:
     """Have workers try the failed events again; return how many."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE provider_event SET failures = 0 WHERE applied_at IS NULL AND failures >= %s",
-            [MAX_FAILURES],
-        )
-        return int(cursor.rowcount)
+    return _failed_events().update(failures=0)
 
 
 def run_background_task(is_stopping: Callable[[], bool]) -> bool:
@@ -122,12 +109,8 @@ def run_background_task(is_stopping: Callable[[], bool]) -> bool:
 
 def is_due() -> bool:
     """Whether an event waits to be applied."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM provider_event WHERE applied_at IS NULL AND failures < %s)",
-            [MAX_FAILURES],
-        )
-        return bool(cursor.fetchone()[0])
+    pending = EventRow.objects.filter(applied_at=None, failures__lt=MAX_FAILURES)
+    return pending.exists()
 
 
 def apply_pending(
@@ -159,7 +142,6 @@ def apply_pending(
 
 
 def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[int, bool]]:
-    """The next events to apply, after these two, and whether each is a complaint."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -260,13 +242,9 @@ def _delete_if_erased(
     )
 
 
-# --- What it says of an address -------------------------------------------------------------------
-
-
 def _fact(
     cursor: CursorWrapper, parsed: WebhookEvent, received_at: datetime
 ) -> ProviderEvent | None:
-    """The event with its time, its delivery if that is ours, and whether we asked for it."""
     if parsed.fact is None:
         return None
     fact = received_by(parsed.fact, received_at)
@@ -294,7 +272,6 @@ def _find_delivery(
 
 
 def _apply_to_delivery(cursor: CursorWrapper, fact: ProviderEvent) -> None:
-    """Write what it says of the delivery, and of the provider's suppression list."""
     at, key = fact.at, fact.delivery
     assert at is not None  # noqa: S101 -- received_by sets it
     match fact:
@@ -308,9 +285,6 @@ def _apply_to_delivery(cursor: CursorWrapper, fact: ProviderEvent) -> None:
                     record_complained(cursor, key, at)
     if isinstance(fact, Suppressed | Reactivated):
         save_latest(cursor, fact)
-
-
-# --- What it says of an acceptance ----------------------------------------------------------------
 
 
 def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:

@@ -10,16 +10,6 @@ from delivery.queue.control import pause_automatically
 from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
 
 
-def limits_from_settings() -> Limits:
-    """The operator's limits."""
-    return Limits(
-        bounces_percent=settings.DELIVERY_SURGE_BOUNCES_PERCENT,
-        bounces_least=settings.DELIVERY_SURGE_BOUNCES_LEAST,
-        complaints_percent=settings.DELIVERY_SURGE_COMPLAINTS_PERCENT,
-        complaints_least=settings.DELIVERY_SURGE_COMPLAINTS_LEAST,
-    )
-
-
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     """Pause the edition and raise an alarm if its rates are too high; return whether it paused. The
     caller has locked the edition."""
@@ -40,8 +30,13 @@ def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     if row is None:
         return False
     left, bounced, complained, waiting, since = map(int, row)
-    counts = Counts(left, bounced, complained, waiting)
-    reason = find_exceeded_rate(counts, limits_from_settings())
+    limits = Limits(
+        bounces_percent=settings.DELIVERY_SURGE_BOUNCES_PERCENT,
+        bounces_least=settings.DELIVERY_SURGE_BOUNCES_LEAST,
+        complaints_percent=settings.DELIVERY_SURGE_COMPLAINTS_PERCENT,
+        complaints_least=settings.DELIVERY_SURGE_COMPLAINTS_LEAST,
+    )
+    reason = find_exceeded_rate(Counts(left, bounced, complained, waiting), limits)
     if reason is None:
         return False
     pause_automatically(cursor, edition, reason)

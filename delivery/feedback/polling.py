@@ -67,8 +67,6 @@ def _poll_stream(stream: str, lease: Lease, is_stopping: Callable[[], bool]) -> 
 
 
 class _PollRun:
-    """Reads the lists of a stream, from a little before the last run on."""
-
     def __init__(
         self, postmark: Postmark, stream: str, lease: Lease, is_stopping: Callable[[], bool]
     ) -> None:

@@ -1,12 +1,13 @@
 """Queues changes of the provider's suppression list, and records its answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
 
 from delivery.models import SuppressionChange
 from delivery.postmark.provider_events import Suppressed
@@ -17,56 +18,34 @@ Change = Literal["suppress", "reactivate"]
 MAX_CLOCK_SKEW_S = 300
 
 
-@dataclass(frozen=True, slots=True)
-class PendingChange:
-    """A change to send."""
+def _pending() -> QuerySet[SuppressionChange]:
+    return SuppressionChange.objects.filter(state=SuppressionChange.State.WAITING)
 
-    id: int
-    address: str
+
+def _later() -> Exists:
+    same = {name: OuterRef(name) for name in ("address_key", "stream")}
+    return Exists(SuppressionChange.objects.filter(id__gt=OuterRef("id"), **same))
 
 
 def queue_suppression_change(address: str, change: Change) -> None:
     """Queue a change on the broadcast stream, in the caller's transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO suppression_change (address, address_key, stream, change)
-            VALUES (%s, %s, %s, %s)
-            """,
-            [address, address.lower(), settings.POSTMARK_BROADCAST_STREAM, change],
-        )
+    SuppressionChange.objects.create(
+        address=address,
+        address_key=address.lower(),
+        stream=settings.POSTMARK_BROADCAST_STREAM,
+        change=change,
+    )
 
 
 def supersede() -> None:
     """Mark the changes that a later one of the same address replaces."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE suppression_change AS earlier SET state = 'superseded',
-                   done_at = clock_timestamp()
-            WHERE state = 'waiting' AND EXISTS (
-                SELECT FROM suppression_change AS later
-                WHERE later.address_key = earlier.address_key AND later.stream = earlier.stream
-                  AND later.id > earlier.id)
-            """
-        )
+    _pending().filter(_later()).update(state=SuppressionChange.State.SUPERSEDED, done_at=Now())
 
 
-def load_pending(stream: str, change: Change, *, most: int) -> list[PendingChange]:
+def load_pending(stream: str, change: Change, *, most: int) -> list[SuppressionChange]:
     """Load the oldest pending changes of a kind, at most one for each address."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT id, address FROM suppression_change AS mine
-            WHERE state = 'waiting' AND stream = %s AND change = %s AND NOT EXISTS (
-                SELECT FROM suppression_change AS later
-                WHERE later.address_key = mine.address_key AND later.stream = mine.stream
-                  AND later.id > mine.id)
-            ORDER BY id LIMIT %s
-            """,
-            [stream, change, most],
-        )
-        return [PendingChange(*row) for row in cursor.fetchall()]
+    pending = _pending().filter(~_later(), stream=stream, change=change)
+    return list(pending.order_by("id")[:most])
 
 
 def settle(results: Mapping[int, str]) -> None:
@@ -86,9 +65,7 @@ def settle(results: Mapping[int, str]) -> None:
 
 def load_pending_streams() -> list[str]:
     """The streams with pending changes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT stream FROM suppression_change WHERE state = 'waiting'")
-        return sorted(row[0] for row in cursor.fetchall())
+    return list(_pending().order_by("stream").values_list("stream", flat=True).distinct())
 
 
 def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:

@@ -6,7 +6,8 @@ from contextlib import closing
 
 from delivery.configuration import postmark_from_settings
 from delivery.feedback import suppression_changes
-from delivery.feedback.suppression_changes import Change, PendingChange
+from delivery.feedback.suppression_changes import Change
+from delivery.models import SuppressionChange
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.suppression_responses import SUPPRESSION_CHANGE
 from delivery.rules.call_results import NoInformation
@@ -56,7 +57,7 @@ def _send_all(postmark: Postmark, may_continue: Callable[[], bool]) -> None:
 
 
 def _send(
-    postmark: Postmark, stream: str, change: Change, pending: Sequence[PendingChange]
+    postmark: Postmark, stream: str, change: Change, pending: Sequence[SuppressionChange]
 ) -> None:
     call = postmark.suppress if change == "suppress" else postmark.reactivate
     results = call(

@@ -79,7 +79,6 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
 
 
 def _is_authorised(header: str) -> bool:
-    """Whether Basic credentials are right, in constant time."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return False

@@ -92,7 +92,6 @@ def _render_letter(letter: str, title: str, **context: Any) -> str:
 
 
 def _begins_with(title: str, letter: str) -> bool:
-    """Whether the first heading of a normalised letter is its title."""
     first = _HEADING.search(letter)
     if first is None:
         return False

@@ -23,6 +23,7 @@ def renderer_for(
     edition: Edition, newsletter: Newsletter, links: Links, *, sender: str
 ) -> Renderer:
     """Build the renderer of an edition, with the newsletter's settings of now."""
+    is_test = edition.kind == Edition.Kind.TEST
     envelope = Envelope(
         issue=edition.issue_id,
         version=edition.version,
@@ -32,23 +33,16 @@ def renderer_for(
         newsletter=newsletter.name,
         archive_url=edition.archive_url,
         handles_unsubscribes=links.handles_unsubscribes,
+        title=mark_subject(edition.title) if is_test else edition.title,
+        html_mail=edition.html_mail,
+        text_mail=edition.text_mail,
     )
     if edition.issue_id in KIND_BY_ISSUE:
         return TransactionalRenderer(
             envelope,
-            title=edition.title,
-            html_mail=edition.html_mail,
-            text_mail=edition.text_mail,
             values=newsletter_values(newsletter),
             link=lambda recipient: links.transactional_url(
                 edition.kind, recipient, edition.version
             ),
         )
-    is_test = edition.kind == Edition.Kind.TEST
-    return NewsletterRenderer(
-        envelope,
-        title=mark_subject(edition.title) if is_test else edition.title,
-        html_mail=edition.html_mail,
-        text_mail=edition.text_mail,
-        unsubscribe_urls=links.unsubscribe_urls,
-    )
+    return NewsletterRenderer(envelope, links.unsubscribe_urls)

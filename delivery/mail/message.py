@@ -27,7 +27,7 @@ LACKS_NOTHING = (False,) * (len(FIELD_NAMES) + 1)
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What all messages of an edition have in common besides their content."""
+    """What all messages of an edition have in common: its letter, and what their headers need."""
 
     issue: UUID
     version: int
@@ -37,6 +37,9 @@ class Envelope:
     newsletter: str
     archive_url: str
     handles_unsubscribes: bool
+    title: str
+    html_mail: str
+    text_mail: str
 
 
 class Recipient(NamedTuple):
@@ -60,15 +63,13 @@ class Renderer:
         self,
         envelope: Envelope,
         *,
-        title: str,
-        html_mail: str,
-        text_mail: str,
         values: Mapping[str, str],
         own: Mapping[str, str],
     ) -> None:
-        self._title = FieldTemplate(title, html=False)
-        self._html = FieldTemplate(html_mail, html=True) if html_mail else None
-        self._text = FieldTemplate(text_mail, html=False) if text_mail else None
+        html, text = envelope.html_mail, envelope.text_mail
+        self._title = FieldTemplate(envelope.title, html=False)
+        self._html = FieldTemplate(html, html=True) if html else None
+        self._text = FieldTemplate(text, html=False) if text else None
         self._values = values
         self._own = own
         self._key_prefix = key_prefix(envelope.issue, envelope.version)
@@ -82,7 +83,7 @@ class Renderer:
         }
         if envelope.reply_to:
             self._common["ReplyTo"] = envelope.reply_to
-        self._texts = (title, html_mail, text_mail, repr(envelope), repr(sorted(values.items())))
+        self._texts = (repr(envelope), repr(sorted(values.items())))
         self._templates: dict[tuple[bool, ...], MessageTemplate] = {}
 
     def messages(self, recipients: Sequence[Recipient], attempt: UUID) -> list[bytes]:
@@ -92,9 +93,7 @@ class Renderer:
         messages = []
         for recipient, link in zip(recipients, links, strict=True):
             number, address, fields = recipient
-            values["recipient"] = str(number)
-            values["email"] = address
-            values["link"] = link
+            values |= {"recipient": str(number), "email": address, "link": link}
             values.update(zip(FIELD_NAMES, fields, strict=True))
             if self._title.has_fields:
                 own = {field: values[name] for field, name in self._own.items()}
@@ -106,7 +105,6 @@ class Renderer:
         raise NotImplementedError
 
     def _headers(self, link: str) -> list[dict[str, str]]:
-        """The headers beside those of every mail."""
         return []
 
     def _template_for(self, recipient: Recipient) -> MessageTemplate:
@@ -157,17 +155,10 @@ class NewsletterRenderer(Renderer):
     def __init__(
         self,
         envelope: Envelope,
-        *,
-        title: str,
-        html_mail: str,
-        text_mail: str,
         unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]],
     ) -> None:
         super().__init__(
             envelope,
-            title=title,
-            html_mail=html_mail,
-            text_mail=text_mail,
             values={"archive_url": envelope.archive_url},
             own={name: name for name in (*FIELD_NAMES, "email")} | {"unsubscribe_url": "link"},
         )
@@ -195,20 +186,10 @@ class TransactionalRenderer(Renderer):
         self,
         envelope: Envelope,
         *,
-        title: str,
-        html_mail: str,
-        text_mail: str,
         values: Mapping[str, str],
         link: Callable[[int], str],
     ) -> None:
-        super().__init__(
-            envelope,
-            title=title,
-            html_mail=html_mail,
-            text_mail=text_mail,
-            values=values,
-            own={"email": "email", "link": "link"},
-        )
+        super().__init__(envelope, values=values, own={"email": "email", "link": "link"})
         self._link = link
 
     def _links(self, recipients: Sequence[int]) -> Sequence[str]:
@@ -216,7 +197,6 @@ class TransactionalRenderer(Renderer):
 
 
 def _as_subject(title: str) -> str:
-    """A title on one line, no longer than Postmark allows."""
     return CONTROL_CHARACTERS.sub(" ", title)[:MAX_SUBJECT_LENGTH]
 
 

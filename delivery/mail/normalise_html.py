@@ -118,8 +118,6 @@ def parse_attributes(rest: str) -> dict[str, str]:
 
 @dataclass(slots=True, eq=False)
 class _Element:
-    """An open element, with its attributes."""
-
     name: str
     rest: str
     kept: bool

@@ -2,10 +2,13 @@
 
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Now
+
+from delivery.models import Worker
 
 # A killed worker leaves its row behind.
 EXPIRES_AFTER = "1 day"
@@ -60,19 +63,11 @@ def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
 
 def load_warnings() -> list[str]:
     """Return what active workers found wrong when they started, each thing once."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT DISTINCT warning FROM worker
-            WHERE warning <> '' AND heard_at > clock_timestamp() - %s::interval
-            ORDER BY warning
-            """,
-            [ACTIVE_WITHIN],
-        )
-        return [warning for (warning,) in cursor.fetchall()]
+    active = Worker.objects.filter(heard_at__gt=Now() - timedelta(seconds=ACTIVE_WITHIN_S))
+    warnings = active.exclude(warning="").order_by("warning").values_list("warning", flat=True)
+    return list(warnings.distinct())
 
 
 def remove_worker(worker: uuid.UUID) -> None:
     """Record that a worker has stopped."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM worker WHERE id = %s", [worker])
+    Worker.objects.filter(pk=worker).delete()

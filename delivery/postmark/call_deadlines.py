@@ -63,7 +63,6 @@ class Deadlines:
                     logger.exception("a call could not be ended at its deadline")
 
     def _wait_for_due(self) -> list[Callable[[], object]]:
-        """Wait for due deadlines, and remove them."""
         with self._changed:
             while True:
                 now = self._now_s()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -23,11 +23,16 @@ from urllib3.exceptions import HTTPError
 from urllib3.response import HTTPResponse
 
 from delivery.postmark.call_deadlines import Deadlines
-from delivery.postmark.responses import SEARCH, classify_call, classify_page, classify_search
+from delivery.postmark.responses import (
+    SEARCH,
+    classify_call,
+    classify_page,
+    classify_search,
+    error_for_status,
+)
 from delivery.postmark.suppression_responses import (
     SUPPRESSION_LIST,
     BouncePage,
-    error_for_status,
     parse_bounce_page,
     parse_suppression_results,
 )
@@ -75,8 +80,6 @@ class TooLateToStartError(Exception):
 
 @dataclass
 class _Call:
-    """A call in flight: its deadline, and the socket to shut down then."""
-
     deadline_s: float
     wrote: bool = False
     over: bool = False
@@ -138,8 +141,6 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
-    """Connections with a deadline, without retries."""
-
     def __init__(self, deadline_s: float) -> None:
         self._socket_options = list(HTTPConnection.default_socket_options)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -177,8 +178,7 @@ def _suppressions(stream: str) -> str:
     return f"/message-streams/{quote(stream, safe='')}/suppressions"
 
 
-@dataclass(frozen=True, slots=True)
-class RawResponse:
+class RawResponse(NamedTuple):
     """Status, headers and body of a response."""
 
     status: int
@@ -195,7 +195,7 @@ class Postmark:
     ) -> None:
         self._base_url = base_url
         self._deadlines = deadlines
-        self._deadline_s = deadline_s
+        self.deadline_s = deadline_s
         self._session = _Session()
         self._session.trust_env = False
         adapter = _Adapter(deadline_s)
@@ -209,7 +209,6 @@ class Postmark:
                 "User-Agent": "Homing",
             }
         )
-
         self._batch_request = self._session.prepare_request(
             requests.Request("POST", base_url + _BATCH)
         )
@@ -222,14 +221,7 @@ class Postmark:
         """Send one batch: `body` is the JSON array of the messages to `addresses`, in that order.
         `deadline_at_s` is a reading of `now_s()`: not a byte is written after it."""
         answer = self._call("POST", _BATCH, body, deadline_at_s)
-        if isinstance(answer, RawResponse):
-            return classify_call(answer.status, answer.headers, answer.body, addresses)
-        return answer
-
-    @property
-    def deadline_s(self) -> float:
-        """The longest that a call may take, in seconds."""
-        return self._deadline_s
+        return classify_call(*answer, addresses) if isinstance(answer, RawResponse) else answer
 
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
@@ -249,9 +241,7 @@ class Postmark:
             raw = self._get("/messages/outbound", query, deadline_at_s)
             if isinstance(raw, NoInformation):
                 return raw
-            page = classify_search(
-                raw.status, raw.headers, raw.body, field_name=field_name, value=value
-            )
+            page = classify_search(*raw, field_name=field_name, value=value)
             if isinstance(page, NoInformation):
                 return page
             found.extend(page.found)
@@ -271,9 +261,7 @@ class Postmark:
         first."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
         raw = self._get("/messages/outbound", query, deadline_at_s)
-        if isinstance(raw, NoInformation):
-            return raw
-        return classify_page(raw.status, raw.headers, raw.body)
+        return raw if isinstance(raw, NoInformation) else classify_page(*raw)
 
     def bounces(
         self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
@@ -281,9 +269,7 @@ class Postmark:
         """One page of the bounces and complaints of a stream, newest first."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
         raw = self._get("/bounces", query, deadline_at_s)
-        if isinstance(raw, NoInformation):
-            return raw
-        return parse_bounce_page(raw.status, raw.headers, raw.body)
+        return raw if isinstance(raw, NoInformation) else parse_bounce_page(*raw)
 
     def suppressions(
         self,
@@ -320,11 +306,11 @@ class Postmark:
         raw = self._call("POST", path, body, deadline_at_s)
         if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
-        return parse_suppression_results(raw.status, raw.headers, raw.body)
+        return parse_suppression_results(*raw)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's setting (`None`, `Postmark`, `Custom`); None if Postmark does not say."""
-        deadline_at_s = now_s() + min(self._deadline_s, STREAM_CHECK_TIMEOUT_S)
+        deadline_at_s = now_s() + min(self.deadline_s, STREAM_CHECK_TIMEOUT_S)
         raw = self._get(f"/message-streams/{quote(stream, safe='')}", {}, deadline_at_s)
         if isinstance(raw, NoInformation) or raw.status != 200:
             return None

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 from delivery.postmark.responses import parse_message_id, parse_time
@@ -28,22 +27,16 @@ class BounceMeaning(Enum):
     NOTED = "nothing to act on"
 
 
-_MEANINGS: Mapping[str, BounceMeaning] = MappingProxyType(
-    {
-        "HardBounce": BounceMeaning.BOUNCED,
-        "BadEmailAddress": BounceMeaning.BOUNCED,
-        "ManuallyDeactivated": BounceMeaning.BOUNCED,
-        "Unsubscribe": BounceMeaning.LEFT,
-        "SpamComplaint": BounceMeaning.COMPLAINED,
-        "SoftBounce": BounceMeaning.COUNTED,
-        "DnsError": BounceMeaning.COUNTED,
-        "SpamNotification": BounceMeaning.COUNTED,
-        "Unknown": BounceMeaning.COUNTED,
-        "VirusNotification": BounceMeaning.COUNTED,
-        "Unconfirmed": BounceMeaning.COUNTED,
-        "Blocked": BounceMeaning.COUNTED,
-    }
-)
+_MEANINGS: Mapping[str, BounceMeaning] = {
+    **dict.fromkeys(
+        ("HardBounce", "BadEmailAddress", "ManuallyDeactivated"), BounceMeaning.BOUNCED
+    ),
+    "Unsubscribe": BounceMeaning.LEFT,
+    "SpamComplaint": BounceMeaning.COMPLAINED,
+    **dict.fromkeys(("SoftBounce", "DnsError", "SpamNotification"), BounceMeaning.COUNTED),
+    **dict.fromkeys(("Unknown", "VirusNotification"), BounceMeaning.COUNTED),
+    **dict.fromkeys(("Unconfirmed", "Blocked"), BounceMeaning.COUNTED),
+}
 
 
 def meaning_of_bounce(kind: str, *, inactive: bool) -> BounceMeaning:
@@ -57,9 +50,6 @@ def meaning_of_bounce(kind: str, *, inactive: bool) -> BounceMeaning:
 def bounce_types(meaning: BounceMeaning) -> list[str]:
     """The types of bounce that have this meaning."""
     return [kind for kind, means in _MEANINGS.items() if means is meaning]
-
-
-# --- Events ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +125,6 @@ def received_by(event: ProviderEvent, received_at: datetime) -> ProviderEvent:
     return replace(event, at=at)
 
 
-# --- Parsing --------------------------------------------------------------------------------------
-
-
 def parse_event(event: Mapping[str, object]) -> ProviderEvent | None:
     """Parse an event; None if its type is unknown or it names no address."""
     match event.get("RecordType"):
@@ -167,7 +154,6 @@ def parse_delivery_key(event: Mapping[str, object]) -> DeliveryKey | None:
 
 
 def _about(event: Mapping[str, object], address: str, at: str) -> dict[str, Any] | None:
-    """The fields of `EventAbout`; None if the event names no address."""
     if not _address(event.get(address)):
         return None
     return {

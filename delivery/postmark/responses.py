@@ -41,8 +41,6 @@ MAX_MESSAGE_ID_LENGTH = 100
 
 SEARCH = "search"
 
-# What a text field of the database cannot hold, or a log line should not.
-
 # A reader's address stands on their copy alone, where it is found when they are erased.
 _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
@@ -123,7 +121,6 @@ def parse_message_id(value: object) -> str | None:
 
 
 def _names(to: str, address: str) -> bool:
-    """Whether the `To` of an answer, with or without a display name, is `address`."""
     if to == address:
         return True
     told, wanted = to.strip().casefold(), address.casefold()
@@ -161,6 +158,28 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds of a `Retry-After` in its delta form, at most an hour; None without one."""
     value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
+
+
+def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> NoInformation | None:
+    """Why an answer of this status cannot be used, or None if it may be."""
+    if status == 200:
+        return None
+    return NoInformation(
+        Reason.of(ReasonCode.QUERY_STATUS, subject=subject, status=status), retry_after_s(headers)
+    )
+
+
+def parse_object(
+    status: int, headers: Mapping[str, str], body: bytes, subject: str
+) -> dict[str, Any] | NoInformation:
+    """The JSON object of an answer to a query."""
+    refused = error_for_status(status, headers, subject)
+    if refused is not None:
+        return refused
+    parsed = _parsed(body)
+    if not isinstance(parsed, dict):
+        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
+    return parsed
 
 
 def classify_call(
@@ -262,14 +281,11 @@ def classify_search(
 ) -> SearchPage | NoInformation:
     """What one page of `GET /messages/outbound` says about messages whose metadata `field_name` is
     `value`. How exactly Postmark compares is not documented, so each is compared again."""
-    if status != 200:
-        return NoInformation(
-            Reason.of(ReasonCode.QUERY_STATUS, subject=SEARCH, status=status),
-            retry_after_s(headers),
-        )
+    parsed = parse_object(status, headers, body, SEARCH)
+    if isinstance(parsed, NoInformation):
+        return parsed
     unreadable = NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
-    parsed = _parsed(body)
-    messages = parsed.get("Messages") if isinstance(parsed, dict) else None
+    messages = parsed.get("Messages")
     if not isinstance(messages, list):
         return unreadable
     found: list[Found] = []
@@ -291,24 +307,19 @@ def classify_search(
 def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page | NoInformation:
     """What one page of `GET /messages/outbound` lists. A message that cannot be read must not count
     as absent; one without our metadata is listed, because others may use the same server."""
-    if status != 200:
-        return NoInformation(
-            Reason.of(ReasonCode.QUERY_STATUS, subject=SEARCH, status=status),
-            retry_after_s(headers),
-        )
-    parsed = _parsed(body)
-    messages = parsed.get("Messages") if isinstance(parsed, dict) else None
-    total = _as_code(parsed.get("TotalCount")) if isinstance(parsed, dict) else None
+    parsed = parse_object(status, headers, body, SEARCH)
+    if isinstance(parsed, NoInformation):
+        return parsed
+    unreadable = NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
+    messages, total = parsed.get("Messages"), _as_code(parsed.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
-        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
+        return unreadable
     listed: list[Found] = []
     for message in messages:
-        message_id = (
-            parse_message_id(message.get("MessageID")) if isinstance(message, dict) else None
-        )
+        message = message if isinstance(message, dict) else {}
+        message_id, metadata = parse_message_id(message.get("MessageID")), message.get("Metadata")
         if message_id is None:
-            return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
-        metadata = message.get("Metadata")
+            return unreadable
         metadata = metadata if isinstance(metadata, dict) else {}
         listed.append(
             Found(

@@ -2,7 +2,7 @@
 hundred megabytes. Source: Postmark's API documentation, “Suppressions”."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import IO, Any
 
 import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
@@ -18,13 +18,7 @@ class UnreadableDumpError(Exception):
     """What came is no suppression list, or not the whole of one."""
 
 
-class Readable(Protocol):
-    """What bytes can be read from; none are left when it returns none."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-
-def iter_suppressions(dump: Readable, stream: str) -> Iterator[tuple[Suppressed, bytes]]:
+def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[Suppressed, bytes]]:
     """Yield each entry that names an address, and its event as JSON. Raises
     `UnreadableDumpError`."""
     try:
@@ -37,7 +31,7 @@ def iter_suppressions(dump: Readable, stream: str) -> Iterator[tuple[Suppressed,
         raise UnreadableDumpError from None
 
 
-def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
+def _events(dump: IO[bytes]) -> Iterator[tuple[str, str, Any]]:
     """Yield the parser's events; raise `UnreadableDumpError` at the end if there was no list."""
     is_there = False
     for place, event, value in ijson.parse(_not_too_deep(dump)):
@@ -47,7 +41,7 @@ def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
         raise UnreadableDumpError
 
 
-def _not_too_deep(dump: Readable) -> Iterator[tuple[str, Any]]:
+def _not_too_deep(dump: IO[bytes]) -> Iterator[tuple[str, Any]]:
     """Limit the nesting, because the place of every open element is held in memory."""
     depth = 0
     for event, value in ijson.basic_parse(dump, buf_size=PIECE_BYTES, use_float=True):

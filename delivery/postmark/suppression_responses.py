@@ -4,11 +4,10 @@ API documentation, “Bounces” and “Suppressions”."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import orjson
 
-from delivery.postmark.responses import parse_time, retry_after_s
+from delivery.postmark.responses import parse_object, parse_time
 from delivery.rules.call_results import NoInformation
 from delivery.rules.reason import Reason, ReasonCode
 
@@ -32,7 +31,7 @@ def parse_bounce_page(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> BouncePage | NoInformation:
     """One page of `GET /bounces`. Each of its bounces becomes the event of a webhook."""
-    parsed = _parsed(status, headers, body, BOUNCES)
+    parsed = parse_object(status, headers, body, BOUNCES)
     if isinstance(parsed, NoInformation):
         return parsed
     bounces, total = parsed.get("Bounces"), parsed.get("TotalCount")
@@ -56,7 +55,7 @@ def parse_suppression_results(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> Mapping[str, str] | NoInformation:
     """Postmark's reason for refusing each address, case-folded; empty if done."""
-    parsed = _parsed(status, headers, body, SUPPRESSION_CHANGE)
+    parsed = parse_object(status, headers, body, SUPPRESSION_CHANGE)
     if isinstance(parsed, NoInformation):
         return parsed
     items = parsed.get("Suppressions")
@@ -74,27 +73,3 @@ def parse_suppression_results(
             shown = " ".join(said.split())[:LONGEST_REASON] if isinstance(said, str) else ""
             answers[address] = shown.replace("\x00", "") or "Postmark gave no reason."
     return answers
-
-
-def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> NoInformation | None:
-    """Why an answer of this status cannot be used, or None if it may be."""
-    if status == 200:
-        return None
-    return NoInformation(
-        Reason.of(ReasonCode.QUERY_STATUS, subject=subject, status=status), retry_after_s(headers)
-    )
-
-
-def _parsed(
-    status: int, headers: Mapping[str, str], body: bytes, subject: str
-) -> dict[str, Any] | NoInformation:
-    refused = error_for_status(status, headers, subject)
-    if refused is not None:
-        return refused
-    try:
-        parsed = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
-    return parsed

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import MappingProxyType
 from uuid import UUID
 
 import orjson
@@ -26,16 +25,14 @@ ISSUE_TAG = "issue-"
 
 # The types of event that prove an acceptance, and the field of their time. That time is later than
 # the acceptance, which no event names: an upper bound.
-_TIME_FIELDS = MappingProxyType(
-    {
-        "Delivery": "DeliveredAt",
-        "Bounce": "BouncedAt",
-        "SpamComplaint": "BouncedAt",
-        "SubscriptionChange": "ChangedAt",
-        "Open": "ReceivedAt",
-        "Click": "ReceivedAt",
-    }
-)
+_TIME_FIELDS = {
+    "Delivery": "DeliveredAt",
+    "Bounce": "BouncedAt",
+    "SpamComplaint": "BouncedAt",
+    "SubscriptionChange": "ChangedAt",
+    "Open": "ReceivedAt",
+    "Click": "ReceivedAt",
+}
 
 
 @dataclass(frozen=True, slots=True)

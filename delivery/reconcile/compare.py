@@ -9,8 +9,6 @@ from typing import Any
 
 from delivery.rules.call_results import Found
 
-# --- What was found -------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedDelivery:
@@ -46,9 +44,6 @@ def compare(
         else:
             news.append((recipient, listed))
     return Comparison(same, news, strangers)
-
-
-# --- What was not found ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +99,6 @@ def reconcilable_at(
     """When an edition of a restored database can be called reconciled, at the earliest: a call in
     flight has ended, and what it sent is in the provider's index."""
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
-
-
-# --- Obstacles ------------------------------------------------------------------------------------
 
 
 class ObstacleCode(Enum):

@@ -86,8 +86,6 @@ def short_name(cursor: CursorWrapper) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _StoredIdentity:
-    """The stored identity beside the database's own."""
-
     is_another: bool
     has_more_to_store: bool
     difference: str
@@ -149,7 +147,6 @@ def _store(cursor: CursorWrapper) -> None:
 
 
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
-    """Prepare a restored database; return the editions that stopped."""
     readers.registered().reserve_ids()
     skip_numbers()
     # Readers who left since the backup are on the provider's list.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
+from django.db.models.functions import Now
 
-from delivery.models import Alarm, Evidence
+from delivery.models import Alarm, Attempt, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
@@ -77,9 +78,7 @@ def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[Editi
 
 def load_versions(issue: uuid.UUID) -> set[int]:
     """Load all versions of an issue."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT version FROM edition WHERE issue_id = %s", [issue])
-        return {row[0] for row in cursor.fetchall()}
+    return set(Edition.objects.filter(issue_id=issue).values_list("version", flat=True))
 
 
 def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
@@ -107,19 +106,8 @@ def database_time() -> datetime:
 
 def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
     """Find the last accepted attempt on a stream, and when it began."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT id, started_at FROM attempt WHERE stream = %s AND accepted > 0
-            ORDER BY started_at DESC LIMIT 1
-            """,
-            [stream],
-        )
-        row = cursor.fetchone()
-    return (row[0], row[1]) if row else None
-
-
-# --- What was found -------------------------------------------------------------------------------
+    accepted = Attempt.objects.filter(stream=stream, accepted__gt=0).order_by("-started_at")
+    return accepted.values_list("id", "started_at").first()
 
 
 def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
@@ -132,7 +120,7 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
             """,
             [record.issue, record.version, list(recipients)],
         )
-        return {row[0]: RecordedDelivery(row[1], row[2]) for row in cursor.fetchall()}
+        return {recipient: RecordedDelivery(*row) for recipient, *row in cursor.fetchall()}
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
@@ -158,9 +146,6 @@ def _attempt(listed: Found) -> uuid.UUID | None:
         return uuid.UUID(hex=listed.attempt)
     except ValueError:
         return None
-
-
-# --- What was not found ---------------------------------------------------------------------------
 
 
 def iter_sent(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
@@ -198,12 +183,8 @@ def _iter_recipients(
 
 def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
     """Return the delivery keys that have an alarm because the provider does not show them."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT about FROM alarm WHERE edition_id = %s AND kind = %s AND about = ANY(%s)",
-            [record.edition, Alarm.Kind.NOT_AT_PROVIDER.value, list(keys)],
-        )
-        return {row[0] for row in cursor.fetchall()}
+    alarms = Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.NOT_AT_PROVIDER)
+    return set(alarms.filter(about__in=keys).values_list("about", flat=True))
 
 
 def raise_missing(record: EditionRecord, key: str, recipient: int) -> bool:
@@ -243,18 +224,9 @@ def quarantine_bare_marks(record: EditionRecord) -> int:
     return aside
 
 
-# --- Ending ---------------------------------------------------------------------------------------
-
-
 def count_duplicates(record: EditionRecord) -> int:
     """Count the second acceptances, by their alarms."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM alarm WHERE edition_id = %s AND kind = %s",
-            [record.edition, Alarm.Kind.ACCEPTED_TWICE.value],
-        )
-        (count,) = cursor.fetchone()
-    return int(count)
+    return Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.ACCEPTED_TWICE).count()
 
 
 def end_reconciliation(record: EditionRecord) -> bool:
@@ -277,35 +249,12 @@ def end_reconciliation(record: EditionRecord) -> bool:
         )
         if cursor.rowcount == 0:
             return False
-        cursor.execute(
-            """
-            SELECT EXISTS (SELECT FROM alarm WHERE edition_id = %s AND kind = %s
-                                               AND raised_at >= %s)
-            """,
-            [record.edition, Alarm.Kind.ACCEPTED_TWICE.value, record.unreconciled_since],
+        stopped = Edition.objects.filter(
+            pk=record.edition, control="stopped", control_reason=restored(record.issue).dumps()
         )
-        (was_sent_twice,) = cursor.fetchone()
-        if was_sent_twice:
-            cursor.execute(
-                """
-                UPDATE edition SET control_reason = %s
-                WHERE id = %s AND control = 'stopped' AND control_reason = %s
-                """,
-                [
-                    Reason.of(ReasonCode.ACCEPTED_TWICE).dumps(),
-                    record.edition,
-                    restored(record.issue).dumps(),
-                ],
-            )
-            return True
-        cursor.execute(
-            """
-            UPDATE edition SET control = 'running', control_reason = '',
-                   control_at = clock_timestamp()
-            WHERE id = %s AND control = 'stopped' AND control_reason = %s
-            """,
-            [record.edition, restored(record.issue).dumps()],
-        )
-        if cursor.rowcount:
+        twice = Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.ACCEPTED_TWICE)
+        if twice.filter(raised_at__gte=record.unreconciled_since).exists():
+            stopped.update(control_reason=Reason.of(ReasonCode.ACCEPTED_TWICE).dumps())
+        elif stopped.update(control="running", control_reason="", control_at=Now()):
             resume_batches(cursor, record.edition)
     return True

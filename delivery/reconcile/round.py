@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import DatabaseError, OperationalError
 
 from delivery import log_context
@@ -17,7 +18,6 @@ from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
     Obstacle,
     ObstacleCode,
-    SearchCoverage,
     compare,
     find_obstacle,
     reconcilable_at,
@@ -33,15 +33,6 @@ logger = logging.getLogger(__name__)
 
 # Deliveries looked up one by one in a round; more are left to the next.
 MAX_SINGLE_LOOKUPS = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
-    """What a search is judged by. Times in seconds."""
-
-    deadline_s: float
-    last_lookup_after_s: float
-    retention_days: int
 
 
 @dataclass(slots=True)
@@ -71,7 +62,6 @@ class ReconcileRound:
         self,
         editions: Sequence[EditionRecord],
         search: PatientSearch,
-        settings: SearchLimits,
         *,
         tell: Callable[[str], None],
     ) -> None:
@@ -79,7 +69,7 @@ class ReconcileRound:
         self._issue = editions[0].issue
         self._stream = editions[0].stream
         self._search = search
-        self._settings = settings
+        self._last_lookup_after_s = settings.DELIVERY_LOOKUP_AFTER_S[-1]
         self._tell = tell
         self._seen: dict[int, RecipientSet] = defaultdict(RecipientSet)
         self._others: set[str] = set()
@@ -90,33 +80,32 @@ class ReconcileRound:
 
     def run(self) -> RoundReport:
         """Raises `SearchUnavailableError` if the provider cannot be asked."""
-        walked_at = self._walked_at
         # Asked for before the walk: if the search shows it now, it shows what came earlier from
         # now on.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
-        self._walk(walked_at)
+        self._walk()
         # Asked for after the walk: a version may be published meanwhile.
         for version in record_findings.load_versions(self._issue):
             del self.report.unknown[version]
-        coverage = search_coverage(
-            walked_at,
-            last_lookup_after_s=self._settings.last_lookup_after_s,
-            retention_days=self._settings.retention_days,
+        self._coverage = search_coverage(
+            self._walked_at,
+            last_lookup_after_s=self._last_lookup_after_s,
+            retention_days=settings.POSTMARK_RETENTION_DAYS,
             shows_later_mail=shows_later_mail,
             last_accepted_at=last[1] if last else None,
             newest_shown_at=self._newest,
         )
         for walked in self._editions.values():
-            self._do_for(walked, self._settle, walked_at, coverage)
+            self._do_for(walked, self._settle)
             self.report.twice += record_findings.count_duplicates(walked)
         return self.report
 
-    def _settle(self, walked: EditionRecord, walked_at: datetime, coverage: SearchCoverage) -> None:
+    def _settle(self, walked: EditionRecord) -> None:
         self.report.aside += record_findings.quarantine_bare_marks(walked)
-        self._look_up_missing(walked, coverage)
+        self._look_up_missing(walked)
         if walked.unreconciled_since is not None:
-            self._end(walked, walked.unreconciled_since, walked_at, coverage)
+            self._end(walked, walked.unreconciled_since)
 
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
         """Do this for an edition; False leaves it out, because the tables refuse its counts."""
@@ -142,12 +131,10 @@ class ReconcileRound:
             return False
         return True
 
-    # --- What the provider shows ------------------------------------------------------------------
-
-    def _walk(self, now: datetime) -> None:
+    def _walk(self) -> None:
         first = min(walked.published_at for walked in self._editions.values())
         for messages, total in iter_pages(
-            self._search, provider_tag(self._issue), span_around(first, now)
+            self._search, provider_tag(self._issue), span_around(first, self._walked_at)
         ):
             self._total = total
             by_version: dict[int, list[tuple[int, Found]]] = defaultdict(list)
@@ -200,15 +187,11 @@ class ReconcileRound:
         self._shown += 1
         return True
 
-    # --- What it does not show --------------------------------------------------------------------
-
-    def _look_up_missing(self, walked: EditionRecord, coverage: SearchCoverage) -> None:
-        """Look up one by one what is recorded as sent and was not shown."""
+    def _look_up_missing(self, walked: EditionRecord) -> None:
+        coverage = self._coverage
         for stretch in record_findings.iter_sent(walked):
             unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
-            self._count_too_fresh(
-                [at for _, at in unseen if coverage.is_too_early_for(at)], coverage
-            )
+            self._count_too_fresh([at for _, at in unseen if coverage.is_too_early_for(at)])
             candidates = [recipient for recipient, at in unseen if coverage.counts_for(at)]
             if not candidates:
                 continue
@@ -223,10 +206,10 @@ class ReconcileRound:
                     self.report.missing += 1
                     record_findings.raise_missing(walked, key, recipient)
 
-    def _count_too_fresh(self, sent_at: Sequence[datetime], coverage: SearchCoverage) -> None:
+    def _count_too_fresh(self, sent_at: Sequence[datetime]) -> None:
         # While the search lags, the time since the call says nothing, so the wait begins now.
-        begins = [at if at > coverage.until else self._walked_at for at in sent_at]
-        judged_at = [at + timedelta(seconds=self._settings.last_lookup_after_s) for at in begins]
+        begins = [at if at > self._coverage.until else self._walked_at for at in sent_at]
+        judged_at = [at + timedelta(seconds=self._last_lookup_after_s) for at in begins]
         self.report.too_fresh += len(sent_at)
         self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
 
@@ -240,7 +223,6 @@ class ReconcileRound:
         return True
 
     def _look_up(self, walked: EditionRecord, recipient: int) -> bool:
-        """Look up one delivery, and record what is shown; return whether anything is."""
         self._asked += 1
         if self._asked % 50 == 0:
             self._tell(f"{self._asked:,} copies asked about one by one")
@@ -256,26 +238,19 @@ class ReconcileRound:
     def _key(walked: EditionRecord, recipient: int) -> str:
         return str(DeliveryKey(walked.issue, walked.version, recipient))
 
-    # --- Going on ---------------------------------------------------------------------------------
-
-    def _end(
-        self,
-        walked: EditionRecord,
-        unreconciled_since: datetime,
-        walked_at: datetime,
-        coverage: SearchCoverage,
-    ) -> None:
+    def _end(self, walked: EditionRecord, unreconciled_since: datetime) -> None:
+        coverage = self._coverage
         at = reconcilable_at(
             unreconciled_since,
-            deadline_s=self._settings.deadline_s,
-            last_lookup_after_s=self._settings.last_lookup_after_s,
+            deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+            last_lookup_after_s=self._last_lookup_after_s,
         )
         was_all_shown = self._shown >= self._total or self._look_up_open(walked)
         # What has ended sends nothing more: what nobody can tell any longer stays as it is.
         obstacle = find_obstacle(
             was_all_shown=was_all_shown or walked.has_ended,
             shows_later_mail=coverage.shows_later_mail,
-            walked_at=walked_at,
+            walked_at=self._walked_at,
             reconcilable_at=at,
             backup_not_before=coverage.since if walked.has_ended else walked.backup_not_before,
             coverage=coverage,

@@ -4,6 +4,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -18,7 +19,7 @@ from delivery.reconcile import record_findings
 from delivery.reconcile.compare import Obstacle
 from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.record_findings import EditionRecord
-from delivery.reconcile.round import ReconcileRound, RoundReport, SearchLimits
+from delivery.reconcile.round import ReconcileRound, RoundReport
 from delivery.reconcile.walk import PatientSearch
 from delivery.rules.retries import delay_after
 
@@ -103,7 +104,8 @@ def reconcile(
                 again_at=max(filter(None, later), default=None),
             )
         tell(obstacle_sentence(worth_it[0][1]))
-        _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
+        policy = policy_from_settings()
+        _wait(max(pause_s) if pause_s else delay_after(setbacks - 1, 1.0, policy), tell)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
         # A report is about all editions of an issue, so they are walked together again.
         again = {_group(one) for one in walkable if one.unreconciled_since is not None}
@@ -115,26 +117,10 @@ def _group(walked: EditionRecord) -> Group:
 
 
 def _round(editions: Sequence[EditionRecord], tell: Callable[[str], None]) -> RoundReport:
-    postmark = postmark_from_settings()
     policy = policy_from_settings()
-    try:
-        return ReconcileRound(
-            editions,
-            PatientSearch(postmark, editions[0].stream, policy, roll=random.random),
-            SearchLimits(
-                deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
-                last_lookup_after_s=policy.lookup_after_s[-1],
-                retention_days=settings.POSTMARK_RETENTION_DAYS,
-            ),
-            tell=tell,
-        ).run()
-    finally:
-        postmark.close()
-
-
-def _pause_after(setbacks: int) -> float:
-    """The backoff in seconds, without jitter."""
-    return delay_after(setbacks - 1, 1.0, policy_from_settings())
+    with closing(postmark_from_settings()) as postmark:
+        search = PatientSearch(postmark, editions[0].stream, policy, roll=random.random)
+        return ReconcileRound(editions, search, tell=tell).run()
 
 
 def _wait(seconds: float, tell: Callable[[str], None]) -> None:

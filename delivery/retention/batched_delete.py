@@ -107,7 +107,6 @@ class OldRows:
     def _between(
         self, after: Sequence[Any] | None, last: Sequence[Any] | None
     ) -> tuple[str, list[Any]]:
-        """The condition for rows after `after` and up to `last`, and its values."""
         names = ", ".join(self.along)
         places = ", ".join(["%s"] * len(self.along))
         bounds = [(">", after), ("<=", last)]

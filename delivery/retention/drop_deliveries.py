@@ -126,9 +126,6 @@ def load_due(*, days: float) -> list[int]:
     return [standing.edition for standing in found if may_be_dropped(standing)]
 
 
-# --- Marking --------------------------------------------------------------------------------------
-
-
 class MarkResult(Enum):
     """The result of `mark_dropped`."""
 
@@ -171,8 +168,6 @@ def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]
         )
         return list(cursor.fetchall())
 
-
-# --- Deleting -------------------------------------------------------------------------------------
 
 # By its range of batch ids.
 _COPIES_OF = f"""

@@ -37,8 +37,6 @@ def old_attempts(days: float) -> OldRows:
     return OldRows("attempt", ["started_at", "id"], "started_at", days, _CALL_MAY_GO)
 
 
-# --- Test letters ---------------------------------------------------------------------------------
-
 # An unknown one, or one with an alarm, stays.
 _TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = %s
@@ -93,8 +91,6 @@ def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
         if len(editions) < at_once:
             return
 
-
-# --- Workers --------------------------------------------------------------------------------------
 
 _IS_GONE = "heard_at < statement_timestamp() - %s::interval"
 

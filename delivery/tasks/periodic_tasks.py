@@ -4,12 +4,14 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Now
 
+from delivery.models import PeriodicTask
 from delivery.rules import retries
 from delivery.rules.reason import Reason, ReasonCode
 
@@ -110,16 +112,8 @@ def make_due(cursor: CursorWrapper, names: Iterable[str]) -> None:
 
 def extend_lease(lease: Lease, *, lease_s: float) -> bool:
     """Extend the lease; return False if another worker has taken the task."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE periodic_task
-            SET lease_until = clock_timestamp() + make_interval(secs => %s)
-            WHERE name = %s AND owner = %s
-            """,
-            [lease_s, lease.name, lease.owner],
-        )
-        return bool(cursor.rowcount)
+    leased = PeriodicTask.objects.filter(name=lease.name, owner=lease.owner)
+    return bool(leased.update(lease_until=Now() + timedelta(seconds=lease_s)))
 
 
 def finish(lease: Lease, *, again_in_s: float) -> None:

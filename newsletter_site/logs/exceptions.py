@@ -54,7 +54,6 @@ def iter_causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _short(filename: str) -> str:
-    """Our files from the checkout's root, others from their package."""
     path = Path(filename)
     if "site-packages" in path.parts:
         return "/".join(path.parts[path.parts.index("site-packages") + 1 :])

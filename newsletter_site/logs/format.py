@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from delivery import log_context
@@ -33,7 +34,7 @@ class LineFormatter(logging.Formatter):
         super().__init__()
         self._with_messages = words
         self._redactor = Redactor(secrets)
-        self._render = _as_json if shape == "json" else _as_text
+        self._render = partial(json.dumps, ensure_ascii=False) if shape == "json" else _as_text
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
@@ -66,10 +67,6 @@ class LineFormatter(logging.Formatter):
         traceback = self.formatException((type(error), error, error.__traceback__))
         # Line by line: a quotation that a line begins is redacted to the end of the text.
         return "\n".join(map(self._redactor.redact, traceback.splitlines()))
-
-
-def _as_json(line: Mapping[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False)
 
 
 def _as_text(line: Mapping[str, Any]) -> str:

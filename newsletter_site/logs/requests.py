@@ -106,7 +106,6 @@ def _count_bytes(content: Iterable[bytes], current: _RequestInProgress) -> Itera
 
 
 def _end(**_: Any) -> None:
-    """The request is answered: its line is the last that has its ids."""
     _log_request()
     clear_contextvars()
 

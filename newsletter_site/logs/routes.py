@@ -16,7 +16,6 @@ def route_of(request: Any) -> str:
 
 
 def _match_of(request: Any) -> ResolverMatch | None:
-    """Resolve a request that was answered before Django did."""
     try:
         return resolve(request.path_info)
     except (AttributeError, Resolver404):

@@ -74,7 +74,6 @@ def _gauge(
 
 
 def _zero(attribute: str) -> Callable[[Scrape], Reading]:
-    """Read 0 where the attribute is None."""
     read = attrgetter(attribute)
     return lambda scrape: read(scrape) or 0
 

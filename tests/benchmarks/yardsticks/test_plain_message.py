@@ -29,10 +29,10 @@ def test_a_yardstick_sends_a_message_of_2_kb_like_the_workers() -> None:
     plain = plain_message(issue.hex, attempt.hex, *READER[:2], *READER.fields)
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
     link = headers["List-Unsubscribe"].strip("<>")
-    envelope = Envelope(issue, 1, SENDER, "", "broadcast", "The Homing Letter", "", True)
-    renderer = NewsletterRenderer(
-        envelope, title=TITLE, html_mail=LETTER, text_mail="", unsubscribe_urls=lambda _: [link]
+    envelope = Envelope(
+        issue, 1, SENDER, "", "broadcast", "The Homing Letter", "", True, TITLE, LETTER, ""
     )
+    renderer = NewsletterRenderer(envelope, lambda _: [link])
     [written] = renderer.messages([READER], attempt)
     message = orjson.loads(written)
 

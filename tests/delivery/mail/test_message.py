@@ -33,6 +33,9 @@ ENVELOPE = Envelope(
     newsletter="Ada's Letter",
     archive_url="https://letter.example.org/archive/tides/",
     handles_unsubscribes=True,
+    title="",
+    html_mail="",
+    text_mail="",
 )
 READER = Recipient(7, "Reader+x@example.net", ("Rita",))
 
@@ -47,10 +50,7 @@ def message(
     **envelope: Any,
 ) -> dict[str, Any]:
     renderer = NewsletterRenderer(
-        replace(ENVELOPE, **envelope),
-        title=title,
-        html_mail=html,
-        text_mail=text,
+        replace(ENVELOPE, title=title, html_mail=html, text_mail=text, **envelope),
         unsubscribe_urls=lambda recipients: [
             f"https://letter.example.org/unsubscribe/t{recipient}/" for recipient in recipients
         ],
@@ -255,10 +255,10 @@ def renderer(title: str, html: str, text: str) -> NewsletterRenderer:
             newsletter="100 % Ada",
             archive_url="https://letter.example.org/archive/?a=1&b=2",
             handles_unsubscribes=True,
+            title=title,
+            html_mail=html,
+            text_mail=text,
         ),
-        title=title,
-        html_mail=html,
-        text_mail=text,
         unsubscribe_urls=lambda recipients: [url_of(recipient) for recipient in recipients],
     )
 

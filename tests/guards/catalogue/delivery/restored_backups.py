@@ -85,8 +85,8 @@ nothing goes on while the search does not show later mail
     find_obstacle: if «not shows_later_mail → False»: return Obstacle(
     test_what_stands_in_the_way_is_named
 later mail is asked for before the walk
-    ReconcileRound.run: (self._stream) «→ ¶self._walk(walked_at)» shows_later_mail = last is None or
-        bool(self._search.about("attempt", last[0].hex)) «self._walk(walked_at)»
+    ReconcileRound.run: (self._stream) «→ ¶self._walk()» shows_later_mail = last is None or
+        bool(self._search.about("attempt", last[0].hex)) «self._walk()»
     test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
 nothing goes on before all was shown
     find_obstacle: if «not was_all_shown → False»:
@@ -95,10 +95,7 @@ silence is weighed by the deadline and the last look-up
     reconcilable_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
     test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups
 a round waits for the deadline of a call before the restore
-    ReconcileRound._end: deadline_s=«self._settings.deadline_s → 0.0»
-    test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
-the deadline that a round waits for is the one of the settings
-    _round: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
+    ReconcileRound._end: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
     test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
 later mail is asked for when an edition is to go on
     ReconcileRound.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
@@ -140,15 +137,14 @@ a restore during the walk is reconciled anew
     end_reconciliation: id = %s AND «unreconciled_since = %s → (unreconciled_since = %s OR true)»
     test_a_restore_during_the_walk_is_reconciled_anew
 what went out twice does not go on by itself
-    end_reconciliation: if «was_sent_twice → False»:
+    end_reconciliation: if «twice.filter(raised_at__gte=record.unreconciled_since).exists() → False»:
     test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled
 what a fault stopped stays stopped when it is reconciled
-    end_reconciliation: ) WHERE id = %s AND control = 'stopped' AND «→ (» control_reason = %s «→ OR
-        true)»
+    end_reconciliation: control="stopped"«, control_reason=restored(record.issue).dumps()»
     test_reconciled_editions_are_what_they_were
 what a person paused stays paused when it is reconciled
-    end_reconciliation: ) WHERE id = %s AND «→ (» control = «'stopped' AND → 'paused' OR»
-        control_reason = %s«→ )»
+    end_reconciliation: control=«"stopped", control_reason=restored(record.issue).dumps() →
+        "paused"»
     test_reconciled_editions_are_what_they_were
 a hold outlives a restore
     end_reconciliation: due_at = «greatest(due_at, clock_timestamp()) → clock_timestamp()»
