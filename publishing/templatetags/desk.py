@@ -1,11 +1,11 @@
-"""How the desk writes numbers and names."""
+"""The glyphs, numbers and names on pages."""
 
 from datetime import UTC, datetime
 from email.utils import parseaddr
 
 from django import template
 from django.utils import timezone
-from django.utils.html import conditional_escape
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from delivery.humanise import clock, counted, duration
@@ -20,11 +20,16 @@ register = template.Library()
 register.filter("called", called)
 register.filter("activity_sentence", sentence_of)
 register.filter("reason_sentence", reason_sentence)
+register.filter("duration", duration)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 
 
-register.filter("duration", duration)
+@register.simple_tag
+def glyph(name: str, tone: str = "") -> SafeString:
+    """A symbol beside a word, hidden from screen readers."""
+    look = f"glyph {tone}" if tone else "glyph"
+    return format_html('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>', look, name)
 
 
 @register.filter("counted")
@@ -61,19 +66,14 @@ def breakable(address: str) -> SafeString:
 
 @register.filter
 def mailbox(sender: str) -> str:
-    """
-    A sender as a person reads it: without the quotation marks that a header wants (RFC 5322).
-    """
+    """A sender without the quotation marks that a header wants (RFC 5322)."""
     name, address = parseaddr(sender)
     return f"{name} <{address}>" if name else address
 
 
 @register.filter
 def signature(author: object) -> str:
-    """
-    The name under a letter that everybody may read: the author's full name, if they gave one. What
-    they sign in with is for nobody to know.
-    """
+    """The author's full name for public pages, if they gave one; never their user name."""
     return getattr(author, "get_full_name", str)()
 
 
