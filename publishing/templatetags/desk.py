@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from email.utils import parseaddr
 
 from django import template
+from django.template.defaultfilters import capfirst
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -30,6 +31,12 @@ def glyph(name: str, tone: str = "") -> SafeString:
     """A symbol beside a word, hidden from screen readers."""
     look = f"glyph {tone}" if tone else "glyph"
     return format_html('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>', look, name)
+
+
+@register.simple_tag
+def state(name: str, tone: str, words: str) -> SafeString:
+    """A symbol and the words beside it, which begin with a capital letter."""
+    return format_html('<span class="state {}">{}{}</span>', tone, glyph(name), capfirst(words))
 
 
 @register.filter("counted")
