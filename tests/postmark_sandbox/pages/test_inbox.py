@@ -61,7 +61,7 @@ def test_pages_are_well_formed_when_there_is_nothing_to_show(caller: Caller) -> 
         assert reply.status == 200
         read(reply)
     assert "The inbox is empty." in caller.get("/").text
-    for name in ("homing.css", "sandbox.css", "favicon.svg"):
+    for name in ("homing.css", "tokens.css", "sandbox.css", "favicon.svg"):
         assert caller.get(f"/static/{name}").body
     for path in ("/static/../routes.py", "/static/%2e%2e/routes.py", "/static/", "/nowhere"):
         assert caller.get(path).status == 404
