@@ -1,9 +1,4 @@
-"""
-Who may open which page of the desk.
-
-A user who is not signed in is sent to the sign-in page, which leads back. A signed-in user without
-the permission gets a page that says so.
-"""
+"""Who may open which page of the desk."""
 
 import uuid
 from collections.abc import Callable

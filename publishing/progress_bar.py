@@ -19,12 +19,7 @@ class Part:
 
 
 def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Part]:
-    """
-    The parts of a bar, in the order of the counts. A count of nothing has no width.
-
-    A part that is not zero is at least `NARROWEST` wide; the largest pays for it. The bar is full,
-    unless it shows only a part of a `whole`.
-    """
+    """A bar's parts in the order of the counts. None but zero is narrower than `NARROWEST`."""
     total = sum(counts.values()) if whole is None else whole
     widths = {
         outcome: max(NARROWEST, 100 * count / total) if count else 0.0

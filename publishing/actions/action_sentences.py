@@ -234,7 +234,6 @@ def _at_least(books: EditionCounts, done: str) -> str:
 
 
 def _may_still_go(being_sent: int) -> str:
-    """How many copies an action came too late for, as the end of its answer."""
     are = "is" if being_sent == 1 else "are"
     return (
         f"; {counted_copies(being_sent)} {are} being sent and may still go." if being_sent else "."

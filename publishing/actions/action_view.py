@@ -16,12 +16,7 @@ from publishing.actions.action_sentences import (
     question,
     refusal_sentence,
 )
-from publishing.actions.edition_actions import (
-    ACTIONS,
-    CannotDoThatError,
-    perform,
-    readers_now,
-)
+from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform, readers_now
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import NO_OPERATOR, PUBLISH, author_of, desk_page, may_operate

@@ -1,10 +1,4 @@
-"""
-What may be done to an edition, by the name it has on the page and the command line.
-
-Whether an action applies is decided here from the edition's status. Whether it happens is decided
-again, exactly, by the statement in `delivery/queue/control.py`. The words are in
-`action_sentences.py`.
-"""
+"""The actions on an edition, by name. The statements in delivery/queue/control.py decide again."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -74,13 +68,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """
-    One thing that may be done to an edition.
-
-    `refusal` says why it does not apply, or None. `do` does it and returns its numbers, or None if
-    the edition has moved on. `tone` is that of its button: `go` makes mail leave, `risk` cannot be
-    undone. Any one of `permissions` is enough.
-    """
+    """An action; `tone` is its button's: `go` makes mail leave, `risk` cannot be undone."""
 
     name: str
     refusal: Callable[[EditionStatus], Refusal | None]
@@ -96,12 +84,7 @@ class Action:
 def perform(
     name: str, edition: Edition, status: EditionStatus, *, record: Callable[[str], None]
 ) -> Done:
-    """
-    Do the action called `name`.
-
-    `record` writes the name to the activity log, in the same transaction. Raises
-    `CannotDoThatError`.
-    """
+    """Do an action and record it in one transaction. Raises `CannotDoThatError`."""
     action = ACTIONS[name]
     refusal = action.refusal(status)
     if refusal:

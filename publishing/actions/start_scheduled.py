@@ -1,9 +1,4 @@
-"""
-Starts scheduled editions: a worker at their time, or a person before it.
-
-One transaction starts the edition, selects its audience and enqueues their copies. Two workers
-start an edition once, and a killed one has changed nothing.
-"""
+"""Starts scheduled editions: once each, in one transaction with their audience and copies."""
 
 import logging
 import uuid
@@ -27,12 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """
-    Start every edition that is due; return whether there was any.
-
-    An error is logged and does not delay the others. The last one is raised at the end, so that
-    the task backs off.
-    """
+    """Start every due edition; return whether there was any. Raises the last error at the end."""
     started = False
     error_raised: Exception | None = None
     for edition in scheduled_editions.due():
@@ -55,11 +45,7 @@ START_TASK = BackgroundTask(
 
 
 def start_now(edition: int) -> int | None:
-    """
-    Start a scheduled edition before its time; return how many readers get it.
-
-    None if it is no longer scheduled, or must be reconciled first.
-    """
+    """Start a scheduled edition before its time; return its readers, None if it may not start."""
     with short_transaction() as cursor:
         begun = scheduled_editions.begin(cursor, edition, at_once=True)
         return _fill(edition).audience if begun else None
@@ -78,7 +64,6 @@ def _start_in_time(edition: int) -> bool:
 
 
 def _pause_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEdition) -> None:
-    """Pause an edition that is very late, and record how late it started."""
     moment = scheduled_moment(edition)
     if moment is None:
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
@@ -90,7 +75,6 @@ def _pause_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEditio
 
 
 def _fill(edition: int) -> Edition:
-    """Select its audience and enqueue their copies, in the transaction that started it."""
     begun = Edition.objects.get(pk=edition)
     enqueue_audience(begun)
     if begun.version > 1:

@@ -1,9 +1,4 @@
-"""
-Who did what and when, newest first, as far as the user may know.
-
-Publishers and operators see what was done with issues, reader managers what was done with readers,
-and operators and account managers what was done with accounts.
-"""
+"""Who did what and when, newest first, as far as the user's permissions allow."""
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
@@ -87,11 +82,7 @@ def activities_for(
     before: int | None = None,
     most: int,
 ) -> ActivityPage:
-    """
-    At most `most` lines, the newest first, before the entry with the id `before`.
-
-    One query, and one more where drafts are among them.
-    """
+    """At most `most` lines, the newest first, before the entry with the id `before`."""
     topics = [one for one in topics_for(user) if topic in ("", one.name)]
     entries = _entries_of(topics).select_related("user", "content_type").order_by("-pk")
     if person is not None:
@@ -121,7 +112,6 @@ def _entries_of(topics: Iterable[Topic]) -> QuerySet[LogEntry]:
 
 
 def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
-    """The drafts among these entries that still exist and that this user may open."""
     keys = {
         key
         for entry in entries
@@ -135,7 +125,6 @@ def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
 
 
 def _id_in(key: str | None) -> uuid.UUID | None:
-    """The id that an entry names; None where it names none."""
     try:
         return uuid.UUID(key or "")
     except ValueError:
@@ -152,7 +141,6 @@ def _activity(entry: LogEntry, user: User, drafts: Collection[str]) -> Activity:
 def _named(
     entry: LogEntry, app: str, model: str, user: User, drafts: Collection[str]
 ) -> tuple[str, str]:
-    """What the thing is called, and the address of its page."""
     key = entry.object_id
     match app, model:
         case "publishing", "issue":

@@ -1,9 +1,4 @@
-"""
-Render an entry of the activity log in words: who did what to which thing.
-
-An entry stores a code and parameters (`record_activity.py`), or Django's own record of a change in
-the admin.
-"""
+"""Words for the entries of the activity log, which hold codes and parameters."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -64,22 +64,13 @@ def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> No
 
 
 def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
-    """
-    Somebody did something to an edition: `resume` and its like.
-
-    In the program's log as well: a restored backup does not know what was paused or cancelled
-    since.
-    """
+    """Record an action here and in the program's log, which a restored backup cannot undo."""
     _log(edition, code)
     _record(code, author, edition)
 
 
 def record_action_from_the_command_line(edition: Edition, code: str) -> None:
-    """
-    An operator did something to an edition from the command line, where nobody is signed in.
-
-    It is recorded under the only superuser where there is one, and in the program's log always.
-    """
+    """Record an operator's action: under the only superuser, if any, and in the program's log."""
     _log(edition, f"{code} from the command line")
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:

@@ -1,9 +1,4 @@
-"""
-The desk at a glance: one reading of everything that its viewer may see.
-
-The number of queries is constant, plus one for each scheduled correction that does not go to
-everyone. The counts of all editions on the page are read together, so that they agree.
-"""
+"""All that the desk shows, in a constant number of queries; all counts are read together."""
 
 from __future__ import annotations
 
@@ -176,11 +171,7 @@ def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
-    """
-    What an open desk asks for again, in three queries that count no deliveries.
-
-    What is being sent, the page's contents to compare, and when they were read.
-    """
+    """What is being sent, the page's contents to compare, and the time. Counts no deliveries."""
     open_ones = load_open_newsletters()
     books = load_all_counts(among=open_ones) if open_ones else []
     statuses = [status_from_counts(one) for one in books]
@@ -229,12 +220,11 @@ def _goes_out(edition: Edition) -> str:
 
 
 def _of_others(viewer: Viewer) -> QuerySet[Draft]:
-    """Whoever saved a draft last waits for another; to them it is said in the list."""
+    """Drafts that somebody else saved last: their author waits for another person."""
     return open_drafts().exclude(saved_by=viewer.user.pk)
 
 
 def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
-    """Which of the drafts that are shown, and of those that may ask this viewer, are approved."""
     if not viewer.publishes:
         return approved_drafts(shown)
     others = _of_others(viewer).exclude(approved_hash=None)

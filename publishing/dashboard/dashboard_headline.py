@@ -8,12 +8,7 @@ from delivery.humanise import counted
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """
-    What there is, as far as the user may know.
-
-    `needs` is how many things need a person, `sending` and `held` are titles, `next_title` is
-    scheduled first, for `next_when`.
-    """
+    """The facts of the headline; `sending` and `held` are titles, `needs` counts what is to do."""
 
     needs: int = 0
     sending: Sequence[str] = ()

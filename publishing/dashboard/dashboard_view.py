@@ -54,7 +54,6 @@ def issues(request: HttpRequest) -> HttpResponse:
 
 
 def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
-    """What is being sent at this moment, if that is news to an open page, and its next poll."""
     newsletter = Newsletter.objects.the_one()
     sending, contents, read_at = read_sending(newsletter)
     facts: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
@@ -101,7 +100,6 @@ def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[dict[str, object]]:
 
 
 def _address(search: IssueSearch, *, before: str = "") -> str:
-    """The query of an address that looks for the same."""
     show = "" if search.tab is Tab.ALL else search.tab.value
     parts = {"show": show, "q": search.text, "before": before}
     query = urlencode({name: value for name, value in parts.items() if value})

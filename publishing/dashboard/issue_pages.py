@@ -1,9 +1,4 @@
-"""
-The issues at a glance: drafts, scheduled issues and published ones, page by page.
-
-A page begins after the last row of the one before (`before`), so a publication in between shows
-nothing twice and leaves nothing out.
-"""
+"""Drafts, scheduled and published issues in pages that begin after the last row shown before."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""
-The editions that continue only when a person decides: newsletters, and mail on request.
-
-An older version may be among them while a newer one has been sent.
-"""
+"""The editions that continue only when a person decides, older versions among them."""
 
 from collections.abc import Iterator
 
@@ -22,11 +18,7 @@ def held_transactional() -> list[EditionStatus]:
 
 
 def load_undecided() -> list[EditionStatus]:
-    """
-    Their statuses, the oldest first, read from the open batches.
-
-    The state and the reason are complete, the counts are not.
-    """
+    """Their statuses, the oldest first, from the open batches only: the counts are incomplete."""
     editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
         status_from_counts(books)

@@ -1,9 +1,4 @@
-"""
-A line of readers over the issues, as what an SVG is drawn from. Pure.
-
-The drawing is 1000 wide and 100 high and is stretched; its labels are text beside it. The scale has
-three round numbers. A line that is flat runs through the middle, and one point is a dot.
-"""
+"""A line of readers over the issues as SVG paths, 1000 wide and 100 high. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -18,11 +13,7 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """
-    So many readers at one moment, which is called `when`: a date, or “now”.
-
-    `time` tells it apart from another point of that date; else it is empty.
-    """
+    """The readers at one date, or “now”; `time` is given if another point has the same date."""
 
     when: str
     readers: int
@@ -100,11 +91,7 @@ def scale_of(numbers: Sequence[int]) -> Scale:
 
 
 def change_of(points: Sequence[Point]) -> str:
-    """
-    A sentence on how the last number differs from the one before and the first.
-
-    If the number has not changed, the sentence says since when. It names each date once.
-    """
+    """How the last number differs from the one before and the first, or since when it does not."""
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before
@@ -135,11 +122,7 @@ def _than(difference: int) -> str:
 
 
 def _labels(points: Sequence[Point]) -> tuple[str, ...]:
-    """
-    The dates of some points, equally far apart where that can be; always the first and last.
-
-    What a date would say again stays empty, so that the others keep their places.
-    """
+    """The dates of some points, evenly spaced if possible. A repeated date is empty."""
     last = len(points) - 1
     most = min(MOST_LABELS, len(points))
     fits = next((count for count in range(most, 2, -1) if not last % (count - 1)), 2)

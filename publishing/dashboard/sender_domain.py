@@ -19,11 +19,7 @@ def line_of(
     now: datetime,
     zone: ZoneInfo,
 ) -> HealthLine:
-    """
-    What is known of it. `found` is what was kept of the last look, None before the first.
-
-    Postmark's DKIM key stands under a name that nobody can guess: that none was found is no fault.
-    """
+    """The domain's line. A missing DKIM key is no fault: nobody can guess its name at Postmark."""
     if is_placeholder(domain):
         more = f"nobody can own {domain}; an operator sets FROM_EMAIL to an address of your own"
         return HealthLine(NAME, "waiting", "calm", "One for examples", more)

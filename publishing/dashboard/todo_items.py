@@ -1,8 +1,4 @@
-"""
-What needs a person: what it is about, and what settles it. Pure.
-
-The words are in `todo_item.html`.
-"""
+"""What needs a person, as codes and facts for `todo_item.html`. Pure."""
 
 from __future__ import annotations
 

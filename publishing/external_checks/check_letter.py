@@ -18,12 +18,7 @@ CONCURRENCY = 8
 def check_letter(
     domain: str, links: Sequence[str], servers: NameServers, opener: LinkOpener
 ) -> None:
-    """
-    Check what has no fresh result, and save the results.
-
-    An empty `domain` is not looked up. No transaction is open meanwhile, and only the calling
-    thread uses the database.
-    """
+    """Check and save what has no fresh result, in no transaction; an empty `domain` is skipped."""
     cached = cached_results.load_fresh(domain, links)
     # What did not answer is tried again at once.
     left = [url for url in links if not cached.has_result_of(url)]

@@ -44,11 +44,7 @@ class NameServers:
         self._resolver.search = []
 
     def query(self, name: str, kind: str, *, deadline: float) -> Records:
-        """
-        Return the records of a kind at a name. Never raises.
-
-        `deadline` is a time of `time.monotonic`.
-        """
+        """The records of a kind at a name, by `deadline` of `time.monotonic`. Never raises."""
         lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
         if self._resolver is None or lifetime <= 0:
             return Records(DnsStatus.NO_ANSWER)

@@ -31,13 +31,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class DomainRecords:
-    """
-    The records that decide how receivers treat a domain's mail.
-
-    `texts` are the domain's own TXT records, among them SPF. `dkim` are the texts at
-    `pm._domainkey`, `return_path` the aliases at `pm-bounces`. `dmarc_at` is the domain, or the one
-    above it, that `dmarc` was found at.
-    """
+    """A domain's TXT, DKIM, return path and DMARC records; `dmarc_at` is where DMARC was found."""
 
     domain: str
     texts: Records
@@ -55,11 +49,7 @@ class DomainRecords:
 
     @property
     def has_dkim_key(self) -> bool:
-        """
-        Whether a key was found. There may be one under another name.
-
-        An empty key was revoked (RFC 6376, 3.6.1).
-        """
+        """Whether a key was found. An empty one was revoked (RFC 6376, 3.6.1)."""
         return any(_tags(text).get("p") for text in self.dkim.values)
 
     @property

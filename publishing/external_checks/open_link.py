@@ -23,12 +23,7 @@ from delivery.control_characters import CONTROL_CHARACTERS
 from publishing.external_checks.dns import NameServers
 from publishing.external_checks.domain_records import DnsStatus
 from publishing.external_checks.link_result import LinkError, LinkResult
-from publishing.external_checks.ssrf_guard import (
-    AddressFilter,
-    IPAddress,
-    is_public,
-    parse_address,
-)
+from publishing.external_checks.ssrf_guard import AddressFilter, IPAddress, is_public, parse_address
 
 LINK_TIMEOUT_S = 5.0
 MAX_REDIRECTS = 3
@@ -54,11 +49,7 @@ class _LinkFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LinkOpener:
-    """
-    Opens links through these name servers, at addresses that `is_allowed` accepts.
-
-    By default only public addresses and publicly trusted certificates are accepted.
-    """
+    """Opens links at addresses that `is_allowed` accepts: by default public ones only."""
 
     servers: NameServers
     is_allowed: AddressFilter = is_public
@@ -67,11 +58,7 @@ class LinkOpener:
     )
 
     def open(self, url: str, *, deadline: float) -> LinkResult:
-        """
-        Return the result after redirects. Never raises.
-
-        It ends at `deadline`, a time of `time.monotonic`, and within `LINK_TIMEOUT_S`.
-        """
+        """The result after redirects, by `deadline` and within `LINK_TIMEOUT_S`. Never raises."""
         deadline = min(deadline, time.monotonic() + LINK_TIMEOUT_S)
         try:
             for _ in range(MAX_REDIRECTS + 1):
@@ -90,7 +77,6 @@ class LinkOpener:
         return status, location
 
     def _request(self, method: str, url: str, deadline: float) -> tuple[int, str | None]:
-        """Send one request; return the status and the Location header."""
         try:
             parts = urlsplit(url)
             host, scheme = parts.hostname or "", parts.scheme.lower()
@@ -138,11 +124,7 @@ class LinkOpener:
 
 
 class _TimedConnection:
-    """
-    A connection to one address, cut at its deadline.
-
-    A socket's own timeout starts again with every byte, so a slow server could hold it forever.
-    """
+    """A connection cut at its deadline; a socket's own timeout restarts with every byte."""
 
     def __init__(self, address: IPAddress, port: int, deadline: float) -> None:
         self._deadline = deadline
@@ -189,7 +171,6 @@ class _TimedConnection:
 
 
 def _redirect_target(url: str, location: str) -> str:
-    """The URL that a redirect leads to; the server may send any text."""
     try:
         target = urljoin(url, location)
     except ValueError:

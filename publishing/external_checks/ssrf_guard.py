@@ -1,9 +1,4 @@
-"""
-Guard against server-side request forgery: only public addresses may be connected to.
-
-Authors choose the links, and this machine opens them from within its own network. Authors must not
-be able to explore that network.
-"""
+"""Guard against server-side request forgery: links may not explore this machine's network."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -35,7 +30,6 @@ def is_public(address: IPAddress) -> bool:
 
 
 def _embedded_ipv4(address: IPAddress) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address carries."""
     if not isinstance(address, IPv6Address):
         return None
     if address in _NAT64:

@@ -49,12 +49,7 @@ _SAMPLED_EDITIONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightResult:
-    """
-    A checked draft: what would go out, to whom, and the findings.
-
-    `is_externally_checked`: the results of all external checks are fresh. `plan` is None for a new
-    issue. `everyone` counts all confirmed readers, `readers` those of them who would get it.
-    """
+    """A checked draft; `plan` is None for a new issue, `readers` are those who would get it."""
 
     draft: Draft
     content: Content
@@ -157,7 +152,6 @@ def _is_externally_checked(facts: Facts, domain: str, links: list[str]) -> bool:
 def _rules(
     draft: Draft, content: Content, plan: VersionPlan | None, publisher: uuid.UUID
 ) -> list[Finding]:
-    """What stops it, whatever its words are."""
     found = []
     version = plan.version if plan else None
     refusal = versions.version_refusal(draft.issue_id, version, draft.goes_to)
@@ -249,7 +243,6 @@ def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> tuple[O
 
 
 def _other_issues_sending(draft: Draft) -> tuple[OtherEdition, ...]:
-    """Other issues of which copies still wait."""
     return tuple(
         OtherEdition(
             str(books.issue),
@@ -280,7 +273,6 @@ def _sent_test_letter(content: Content) -> SentTestLetter | None:
 
 
 def _consent_changes() -> ConsentChanges | None:
-    """How many the last issue to everyone went to, and what happened since."""
     last = (
         Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=EVERYONE, audience__gt=0)
         .exclude(control=Edition.Control.CANCELLED)
@@ -302,7 +294,6 @@ def _consent_changes() -> ConsentChanges | None:
 
 
 def _sending_samples() -> list[SendingSample]:
-    """How fast the last issues went out, by the calls on record."""
     ended = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, audience__gt=0)
     newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
     calls = (

@@ -41,12 +41,7 @@ class ConsentChanges:
 
 
 def audience_change(now: int, since: ConsentChanges | None) -> str:
-    """
-    “315 more than the last issue: 402 joined, 61 left, 26 bounced”; empty for the first issue.
-
-    The reasons are given only if they add up: an import that was undone, or an address that may be
-    mailed again, is not among them.
-    """
+    """“315 more than the last issue: 402 joined, 61 left”; the reasons only if they add up."""
     if since is None:
         return ""
     change = now - since.audience

@@ -35,13 +35,7 @@ class SentTestLetter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """
-    The content, the mail that is made of it, and its context.
-
-    `letter` is the HTML of `content`, parsed once for all checks. `has_own_text`: the author wrote
-    the text part; otherwise it is made from the letter. `is_named`: the newsletter's name is not
-    the default. `domain` is None, and a link is not in `links`, without a fresh result.
-    """
+    """The content, its mail and context; `domain` and links only with a fresh result."""
 
     content: Content
     letter: ParsedLetter

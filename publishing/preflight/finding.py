@@ -31,12 +31,7 @@ class FixIn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """
-    One result of a check.
-
-    `examples` are addresses or words from the letter. `issue` is the issue whose progress page
-    shows more. A parameter `field` is a merge field's name.
-    """
+    """One result of a check; `issue` is the issue whose progress page shows more."""
 
     severity: Severity
     code: str

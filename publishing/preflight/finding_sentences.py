@@ -158,7 +158,6 @@ Clock = Callable[[datetime], str]
 
 
 def _parse(texts: str) -> dict[str, tuple[str, str]]:
-    """Sentence and detail by code."""
     entries = re.findall(r"^(\w+): (.*)\n((?:    .*\n)*)", texts, re.MULTILINE)
     return {code: (sentence, " ".join(detail.split())) for code, sentence, detail in entries}
 

@@ -36,7 +36,6 @@ def links_to_open(letter: ParsedLetter, site_url: str) -> list[str]:
 
 
 def _can_be_opened(letter: ParsedLetter, site_url: str) -> Iterator[str]:
-    """Public web URLs that are the same for every reader."""
     urls = dict.fromkeys(absolute_url(link.address, site_url) for link in letter.links)
     return (
         url

@@ -74,7 +74,6 @@ def _newsletter(facts: Facts) -> Iterator[Finding]:
 
 
 def _language_name(code: str) -> str:
-    """A language by its English name, or its code."""
     for key in (code.lower(), re.split(r"[-_]", code.lower())[0]):
         name = LANG_INFO.get(key, {}).get("name")
         if isinstance(name, str):

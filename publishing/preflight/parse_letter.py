@@ -1,8 +1,4 @@
-"""
-Read the passages, links and images of a letter. Pure.
-
-It reads HTML as the mail has it (delivery/mail/normalise_html.py). No input makes it fail.
-"""
+"""Read the passages, links and images of a letter's HTML. Pure, and fails on no input."""
 
 import re
 from dataclasses import dataclass
@@ -21,11 +17,7 @@ _BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """
-    Where words are: `title`, `preheader`, `link`, `paragraph`, `text` or one of `_BLOCKS`.
-
-    `number` counts paragraphs from 1: of the letter, or, for `text`, of the text part.
-    """
+    """Where words are; `number` counts paragraphs from 1, of the letter or of the text part."""
 
     kind: str
     number: int = 0

@@ -1,9 +1,4 @@
-"""
-Check SPF, DKIM and DMARC of the sender's domain. Pure.
-
-Postmark's DKIM key has a name with a date in it, which cannot be guessed. So a key that was not
-found may still exist.
-"""
+"""Check SPF, DKIM and DMARC. Postmark's DKIM key may exist under a name nobody can guess. Pure."""
 
 from collections.abc import Iterator
 from functools import partial

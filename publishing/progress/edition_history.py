@@ -26,11 +26,7 @@ class HistoryLine:
 
 
 def history_of(edition: Edition, status: EditionStatus, *, most: int = MOST) -> list[HistoryLine]:
-    """
-    The lines of the activity log about this version, and what Homing did.
-
-    A line without a version is about the issue, and is part of every version's history.
-    """
+    """The activity log of this version and its whole issue, and what Homing did."""
     entries = (
         LogEntry.objects.filter(
             content_type__app_label=Issue._meta.app_label,

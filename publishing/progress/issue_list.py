@@ -48,10 +48,7 @@ def newest_editions() -> QuerySet[Edition]:
 
 
 def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int | None]:
-    """
-    Up to `most` issues by their newest editions, newest first, after the edition called `before`;
-    and before which the next page begins, None where there is none.
-    """
+    """A page of issues after the edition `before`, newest first; and the next `before`, or None."""
     editions = newest_editions()
     if before is not None:
         at = Edition.objects.filter(pk=before).values("published_at")[:1]

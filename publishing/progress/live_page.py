@@ -1,9 +1,4 @@
-"""
-How an open page asks the server again: by htmx, with the address and at the time that it is given.
-
-The answer to a poll holds the parts of the page that have changed, rendered by the page's own
-templates, and the next poll.
-"""
+"""How an open page polls by htmx. Each answer holds the changed parts and the next poll."""
 
 import hashlib
 import random
@@ -21,12 +16,7 @@ _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """
-    A poll of a page.
-
-    `page` is the page's own name, `seen` the tag of what it shows, `unchanged` how many times in a
-    row there was nothing new before, `listed` what its list was read from.
-    """
+    """A poll: the page's name, tags of what it shows, how often in a row nothing was new."""
 
     page: str
     seen: str
@@ -65,12 +55,7 @@ def poll_from(request: HttpRequest) -> Poll | None:
 def next_poll(
     request: HttpRequest, after_s: float | None, *, seen: str = "", unchanged: int = 0
 ) -> NextPoll:
-    """
-    The next poll of this page, with the page's own query.
-
-    The answer to the first poll names the page. From then on its pauses vary, so that open pages do
-    not ask at once.
-    """
+    """The next poll. The first answer names the page; later pauses vary, so that pages spread."""
     query = request.GET.copy()
     poll = poll_from(request)
     for name in _PARAMETERS:

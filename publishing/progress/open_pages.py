@@ -1,6 +1,4 @@
-"""
-Counts the open progress pages of this process, and shares one reading among them.
-"""
+"""Counts the open progress pages of this process, and shares readings among them."""
 
 import time
 from collections.abc import Callable, Hashable

@@ -24,11 +24,7 @@ def when_of(copy: Delivery) -> datetime | None:
 def why_of(
     copy: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
 ) -> str:
-    """
-    The evidence that a copy was accepted, or the reason that it was not.
-
-    `held_until` is when the hold of its edition ends, if it is held.
-    """
+    """The evidence that a copy was accepted, or why not; `held_until` ends its edition's hold."""
     match copy.outcome:
         case "sent":
             return f"{_accepted(copy)}{_came_of_it(copy, clock)}"

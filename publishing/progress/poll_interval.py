@@ -1,11 +1,4 @@
-"""
-When an open progress page asks again. Pure.
-
-A page that shows something soon to happen asks every two seconds; one that heard nothing new asks
-less and less; one that nobody looks at once a minute, and at once when somebody does; one at rest
-not at all. The more pages are open, the less often each of them asks, so that watching never costs
-those who send.
-"""
+"""When an open progress page asks again: rarely if nothing is new or many pages are open. Pure."""
 
 from datetime import datetime
 
@@ -30,11 +23,7 @@ RELOAD_AT_LEAST_S = 5
 def ask_again_s(
     status: EditionStatus, *, hidden: bool = False, unchanged: int = 0, pages: int = 1
 ) -> float | None:
-    """
-    Seconds until a page that shows `status` asks again; None if there is nothing more to come.
-
-    `unchanged` is how often in a row it was told nothing new, `pages` how many are looked at.
-    """
+    """Seconds until a page asks again, None for never; `unchanged` polls in a row had no news."""
     if is_at_rest(status):
         return None
     pause = LONGEST_S if hidden else _pause_where_seen(status, unchanged)
@@ -64,7 +53,6 @@ def _pause_where_seen(status: EditionStatus, unchanged: int) -> float:
 
 
 def _pause(status: EditionStatus) -> float:
-    """How long nothing is missed, by how the edition stands."""
     books = status.books
     match status.state:
         case EditionState.HELD:
@@ -80,7 +68,6 @@ def _pause(status: EditionStatus) -> float:
 
 
 def _until_something_happens(status: EditionStatus) -> float:
-    """Seconds until the first thing with a time: a start, the end of a hold, a try, a look-up."""
     books = status.books
     times: list[datetime | None] = []
     if status.state is EditionState.HELD:

@@ -1,6 +1,4 @@
-"""
-What the page of an edition shows: decided here from its status, said by the templates. Pure.
-"""
+"""What the page of an edition shows, decided from its status. Pure."""
 
 import math
 from dataclasses import dataclass
@@ -42,12 +40,7 @@ AT_REST = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionStat
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """
-    One reading of an edition, as its page shows it.
-
-    `actions` are the names of those that apply. `lookup_at` is when the next look-up of unknown
-    copies is due; None if that is now.
-    """
+    """An edition as its page shows it; `lookup_at` is None if the next look-up is due now."""
 
     status: EditionStatus
     glyph: str

@@ -26,7 +26,6 @@ def how_far(status: EditionStatus) -> str:
 
 
 def _late_start(status: EditionStatus) -> str:
-    """That it started late, unless the reason of its pause says so."""
     books = status.books
     is_said = status.why is not None and status.why.code == ReasonCode.STARTED_LATE
     if books.scheduled is None or not books.has_started or is_said:

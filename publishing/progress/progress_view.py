@@ -94,12 +94,7 @@ def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
-    """
-    What has changed on an open page, and its next poll.
-
-    Polls within a second share one reading. A page that names itself is counted, because the more
-    pages are open the less often each of them asks.
-    """
+    """The changed parts and the next poll. Polls within a second share one reading."""
     pages = 1
     if poll.page:
         pages = _pages.seen(poll.page, hidden=poll.is_hidden)
@@ -149,7 +144,6 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
 
 
 def _live_facts(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
-    """What the parts of the page that change show."""
     edition, status = reading.edition, reading.status
     shown, may = progress_of(status), request.user.has_perm
     readers = chosen_list(request, edition, status.books)
@@ -188,7 +182,6 @@ def _counts(status: EditionStatus) -> str:
 
 
 def _listed(reading: _Reading, shown: Progress, outcome: str) -> str:
-    """What a list was read from: which one, the states of all versions, and the counts."""
     states = [f"{one.books.version}{one.words}" for one in reading.statuses]
     shape = tag_of(f"{outcome} {shown.books.has_started} {' '.join(states)}")
     return f"{shape}.{_counts(reading.status)}"

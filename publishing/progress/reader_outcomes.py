@@ -1,9 +1,4 @@
-"""
-The outcome of each reader's copy, a page at a time.
-
-The batches' counts say which of them hold a copy with the outcome, so a page costs the same for a
-thousand or a million copies, and needs no index of its own.
-"""
+"""Readers' outcomes, a page at a time: the batches' counts say which batches to read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -70,11 +65,7 @@ def parse_cursor(text: str) -> ListCursor | None:
 def outcome_page(
     edition: int, outcome: str, after: ListCursor | None = None, *, most: int = PAGE
 ) -> OutcomePage:
-    """
-    Up to `most` copies of an edition on one of `LISTS`, after a cursor.
-
-    Raises `CopiesDroppedError`.
-    """
+    """Up to `most` copies on one of `LISTS`, after a cursor. Raises `CopiesDroppedError`."""
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(LISTS)} is expected.")
     # The column of the batches that counts the list.
@@ -109,11 +100,7 @@ def outcome_page(
 
 
 def every_copy(edition: int, outcome: str, *, at_once: int = CHUNK) -> Iterator[Delivery]:
-    """
-    All copies of a list, `at_once` read at a time, in constant memory.
-
-    Raises `CopiesDroppedError`, also midway: a list that ends is complete.
-    """
+    """All copies of a list in constant memory. Raises `CopiesDroppedError`, also midway."""
     after: ListCursor | None = None
     while True:
         page = outcome_page(edition, outcome, after, most=at_once)
@@ -126,11 +113,7 @@ def every_copy(edition: int, outcome: str, *, at_once: int = CHUNK) -> Iterator[
 def found_readers(
     issue: UUID, version: int, text: str, *, most: int = PAGE
 ) -> tuple[Sequence[FoundReader], bool]:
-    """
-    Readers whose address begins with `text`, with their copies, and whether there are more.
-
-    Erased readers have no address and are not found. Raises `CopiesDroppedError`.
-    """
+    """Readers whose address begins with `text`, and if more do. Raises `CopiesDroppedError`."""
     readers = list(
         Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")[
             : most + 1
@@ -148,11 +131,7 @@ def found_readers(
 
 
 def _require_kept(edition: QuerySet[Edition]) -> None:
-    """
-    Raise `CopiesDroppedError` if the copies were dropped.
-
-    Called after reading: the mark comes before the first copy goes, so what was read is complete.
-    """
+    """Raise `CopiesDroppedError`. Called after reading: the mark precedes the first deletion."""
     for dropped_at in edition.values_list("copies_dropped_at", flat=True):
         if dropped_at is not None:
             raise CopiesDroppedError(dropped_sentence(dropped_at))
