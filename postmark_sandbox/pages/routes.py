@@ -14,7 +14,7 @@ SITE_FILES = REPOSITORY / "static"
 STATIC_FILES = {
     "/static/homing.css": (SITE_FILES / "homing.css", "text/css; charset=utf-8"),
     "/static/favicon.svg": (SITE_FILES / "favicon.svg", "image/svg+xml"),
-    "/static/tokens.css": (PAGE_FILES / "tokens.css", "text/css; charset=utf-8"),
+    "/static/tokens.css": (SITE_FILES / "tokens.css", "text/css; charset=utf-8"),
     "/static/sandbox.css": (PAGE_FILES / "sandbox.css", "text/css; charset=utf-8"),
 }
 SHOWN_CALLS = 200
