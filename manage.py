@@ -19,7 +19,9 @@ def main() -> None:
         try:
             execute_from_command_line(sys.argv)
         finally:
-            _count()
+            from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
+
+            flush_at_exit()
     except OperationalError as error:
         if "--traceback" in sys.argv:
             raise
@@ -43,12 +45,6 @@ def _is_utf8(argument: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _count() -> None:
-    from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
-
-    flush_at_exit()
 
 
 if __name__ == "__main__":

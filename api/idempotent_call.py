@@ -1,9 +1,4 @@
-"""
-Run a call that changes something once under its `Idempotency-Key`, by the rules for forms.
-
-A field that is left out and one at its default are the same. So a call stays the same when a
-release adds a field that its program does not know.
-"""
+"""Run a call that changes something once under its `Idempotency-Key`, by the rules for forms."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -113,7 +108,7 @@ def require_key(request: HttpRequest) -> str:
 def call_fingerprints(
     request: HttpRequest, body: BaseModel | None, files: Sequence[FileDigest] = ()
 ) -> list[bytes]:
-    """Return the fingerprint of method, path, query, body and files, and those of earlier keys."""
+    """Return the fingerprints of a call, in which a field left out counts as its default."""
     content: dict[str, Sequence[str | FileDigest]] = {
         "files": files,
         "query": [f"{name}={request.GET[name]}" for name in sorted(request.GET)],

@@ -1,9 +1,4 @@
-"""
-Read bodies and queries strictly; refuse a bad one with one sentence.
-
-Refused are texts that a database or a mail cannot hold (NUL characters, lone surrogates), what
-programs read differently (a name twice in one object, NaN) and deep nesting.
-"""
+"""Read bodies and queries strictly: no NUL, no lone surrogate, no name twice, no deep nesting."""
 
 import json
 import math

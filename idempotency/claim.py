@@ -15,14 +15,12 @@ from idempotency.saved_response import SavedResponse, load_response
 
 # Each post that waits holds a server connection.
 MAX_WAITING = 3
-# One slot for the post that works and one for each that waits. A post keeps its slot when it moves
-# up from waiting to working.
+# A post keeps its slot when it moves up from waiting to working.
 SLOTS = 1 + MAX_WAITING
 
 # How soon the server notices that the process behind a running statement is gone.
 GONE_CHECK = "500ms"
-# A process that holds a claim and falls silent (frozen, or its machine lost) is cut off after
-# this. Longer than a busy machine makes a healthy one wait between two statements.
+# A process that holds a claim and falls silent is cut off after this; a busy one is faster.
 LONGEST_SILENCE = "5s"
 
 
@@ -87,8 +85,7 @@ def claim(
     _set_statement_timeout(timeout_before)
     if inserted:
         return Claimed()
-    # A new statement sees what was committed meanwhile. If it finds nothing, the row expired
-    # between the two statements, and the next try will be the first post.
+    # A new statement sees what was committed meanwhile. Nothing: the row expired in between.
     return find_earlier(user_id, key, fingerprints) or InProgress()
 
 
@@ -103,10 +100,9 @@ def slot_locks(user_id: UUID, key: str) -> list[int]:
 
 def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
     """
-    Limit what a lost process can hold up, and take a slot if one is free.
+    Limit what a lost process can hold up; return the statement_timeout and whether a slot was free.
 
-    Returns the statement_timeout in force and whether there was a slot. PostgreSQL evaluates a CASE
-    in order, so at most one slot is taken. Settings end with the transaction, also behind a pooler.
+    A CASE is evaluated in order, so at most one slot is taken. Settings end with the transaction.
     """
     locks = slot_locks(user_id, key)
     take_one = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in locks)
@@ -132,11 +128,7 @@ def _set_statement_timeout(value: str) -> None:
 
 
 def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
-    """
-    Insert the row of the claim, waiting for other posts; return whether it was inserted.
-
-    Raw SQL: get_or_create fails where this waits, and bulk_create does not say what it inserted.
-    """
+    """Insert the claim and return whether; in raw SQL, because it must wait for other posts."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO idempotency (user_id, idempotency_key, request_fingerprint)"

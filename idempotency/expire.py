@@ -1,8 +1,4 @@
-"""
-Delete old responses.
-
-Work is not done twice after that: its result keeps the key for good (docs/idempotency.md).
-"""
+"""Delete old responses. The result of the work keeps its key for good (docs/idempotency.md)."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,4 @@
-"""
-Fingerprints of posts: they tell the same content from other content under one key.
-
-They are made with a secret key, so that nobody can test guessed addresses against the table.
-"""
+"""Keyed fingerprints of posts, which nobody can compare with guessed addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from django.conf import settings
@@ -67,11 +63,7 @@ def _key(secret: str) -> bytes:
 
 
 def _canonical(value: Value) -> object:
-    match value:
-        case FileDigest(name, sha256):
-            return {"name": name, "sha256": sha256}
-        case str():
-            return re.sub("\r\n?", "\n", value)
+    return re.sub("\r\n?", "\n", value) if isinstance(value, str) else asdict(value)
 
 
 def _digest(file: File[bytes]) -> FileDigest:

@@ -1,8 +1,4 @@
-"""
-Refuse any isolation level but READ COMMITTED.
-
-There a second post that has waited sees what the first committed; elsewhere it gets an error.
-"""
+"""Refuse any isolation level but READ COMMITTED: a waiting post must see the first one's answer."""
 
 from collections.abc import Mapping
 from typing import Any

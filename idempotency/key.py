@@ -9,8 +9,7 @@ FIELD = "idempotency_key"
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 49
 
-# A blank at either end is refused: a header loses it on the way and a field keeps it, so one key
-# would become two.
+# No blank at either end: a header loses it and a field keeps it, so one key would become two.
 KEY_PATTERN = r"^[!-~]([ -~]{0,47}[!-~])?$"
 
 

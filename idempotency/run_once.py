@@ -1,8 +1,4 @@
-"""
-Do work once under its key, and answer every repetition the same.
-
-The order is: saved response, checks, claim, work, response saved with it.
-"""
+"""Do work once under its key, and answer every repetition the same."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -44,11 +40,7 @@ class PostOutcome(StrEnum):
 
 
 class DifferentContentError(Exception):
-    """
-    Raised by work that outlives its saved response: the key was used for other content.
-
-    Everything is rolled back. `earlier_url` shows the earlier work, if that can be shown.
-    """
+    """Raised by work that outlives its response: the key has other content, at `earlier_url`."""
 
     def __init__(self, earlier_url: str = "") -> None:
         super().__init__(earlier_url)
@@ -95,8 +87,7 @@ def run_once(
     response of 200 to 399 is committed and saved; any other, or an exception, rolls everything back
     and frees the key. The first fingerprint is saved; any of them identifies an earlier post.
     """
-    # The saved response comes first: it needs no slot, and is the same even if the content would
-    # no longer be valid, such as a date that has passed.
+    # First, because it is the same even if the content is no longer valid, such as a past date.
     outcome: Outcome | None = find_earlier(user_id, key, fingerprints)
     if not isinstance(outcome, Replay) and (refusal := check()) is not None:
         return Refused(refusal)

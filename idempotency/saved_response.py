@@ -1,9 +1,4 @@
-"""
-Responses as they are saved: status, headers, body and the messages shown with them.
-
-Raw SQL, because a replay costs one look-up by the primary key. Headers are two arrays here,
-because the driver would have to learn the type `header_pair[]` on every connection.
-"""
+"""Responses as they are saved, in raw SQL: a replay costs one look-up by the primary key."""
 
 import json
 from dataclasses import dataclass
@@ -15,11 +10,10 @@ from django.contrib.messages.storage.cookie import MessageDecoder, MessageEncode
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-# Django's CSRF tokens have 32 characters, or 64 when masked. A shorter text may be in a response by
-# chance.
+# Of Django's CSRF tokens. A shorter text may be in a response by chance.
 SHORTEST_TOKEN = 32
 
-# unnest keeps the order of an array, so headers come back in the order in which the view set them.
+# Two arrays, in order: the driver would have to learn header_pair[] on every connection.
 READ = """
     SELECT request_fingerprint, response_status_code, response_body, messages,
            ARRAY(SELECT name FROM unnest(response_headers)),
@@ -62,11 +56,7 @@ class SavedResponse:
 def to_saved_response(
     request: HttpRequest, response: HttpResponse, messages: tuple[Message, ...]
 ) -> SavedResponse:
-    """
-    Convert a view's response, without cookies and CSRF header: a replay may go to another browser.
-
-    Raises CannotBeReplayedError if it holds the CSRF token that was posted with the form.
-    """
+    """Convert a response, without cookies. CannotBeReplayedError if it has the CSRF token."""
     csrf_header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-").lower()
     headers = tuple(
         (name, value.encode("latin-1"))

@@ -32,11 +32,7 @@ Delete = Callable[[], Iterator[int]]
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """
-    Something that is deleted when it is old: `name` for scripts, `what` and `kept` for people.
-
-    `delete` works in transactions of its own and yields how many rows each one deleted.
-    """
+    """What is deleted when old: `what` and `kept` for people; `delete` yields counts per piece."""
 
     name: str
     what: str

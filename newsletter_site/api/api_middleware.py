@@ -1,9 +1,4 @@
-"""
-Middleware for every response below /api/; it surrounds all other middleware.
-
-Cookies are removed first, so no browser can call in a user's name. Every failure is a problem
-in JSON. HEAD is answered like GET; `wsgi.py` leaves out the body.
-"""
+"""The outermost middleware, for /api/: no cookies, https only, and a problem for every failure."""
 
 from collections.abc import Callable
 
@@ -57,7 +52,7 @@ def _lacks_length(request: HttpRequest) -> bool:
 
 
 class ApiBoundary:
-    """The outermost middleware, so that no redirect to https and no page comes before it."""
+    """It comes before redirects to https and pages. `wsgi.py` leaves out the body for HEAD."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

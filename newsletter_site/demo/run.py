@@ -34,11 +34,7 @@ SHOWN_HELD_S = 2.0
 
 
 def run(console: Console, stop: StopSignals, *, stay: bool) -> bool:
-    """
-    Publish, deliver and report; with `stay`, keep the site up until a stop signal.
-
-    Returns whether every promise was kept. Raises `DemoError`, and `StoppedError` at an early stop.
-    """
+    """Publish, deliver and report; return whether all promises were kept. `stay` keeps it up."""
     folder = prepare_data_dir(settings.HOMING_DATA_DIR)
     with (
         locked_folder(folder, stop) as lock,

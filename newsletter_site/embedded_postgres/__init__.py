@@ -1,9 +1,4 @@
-"""
-A PostgreSQL server for development, the demo and the tests that needs no installation.
-
-Without `DATABASE_URL` this package is Django's database backend. The rules behind it:
-docs/decisions/0002-embedded-postgresql.md.
-"""
+"""A PostgreSQL that needs no installation (docs/decisions/0002-embedded-postgresql.md)."""
 
 from pathlib import Path
 from typing import Any

@@ -49,11 +49,7 @@ class Cluster:
 
 @cache
 def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
-    """
-    The cluster of `data_dir`, with its folders created; the server is not started.
-
-    Its home is in the data folder, or in /var/tmp if the server's user cannot enter that.
-    """
+    """The cluster of `data_dir`; in /var/tmp if the server's user cannot enter that."""
     data_dir = prepare_data_dir(data_dir)
     user = server_user(data_dir)
     binaries = find_binaries(user)

@@ -1,8 +1,4 @@
-"""
-The data folder, and folders of a single user in public places.
-
-Anyone can create a guessed name in /tmp, so one that exists is trusted only after a check.
-"""
+"""The data folder, and folders in /tmp, whose names can be guessed: they are checked before use."""
 
 import hashlib
 import os

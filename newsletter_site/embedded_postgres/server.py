@@ -1,8 +1,4 @@
-"""
-Initialise, start and stop the server.
-
-A connection shows whether it is up. A process id does not: it may be another program's.
-"""
+"""Initialise, start and stop the server. A connection shows whether it is up, a process id not."""
 
 import shutil
 import time
@@ -52,11 +48,7 @@ def ping(cluster: Cluster) -> pq.Ping:
 
 
 def start(cluster: Cluster) -> None:
-    """
-    Start the server unless it is up; the caller holds the gate.
-
-    It tries several times, because the children of a killed server must end first.
-    """
+    """Start the server unless it is up; again and again, while children of a killed one end."""
     if is_up(cluster):
         return
     make_data_directory(cluster)
@@ -75,11 +67,7 @@ def start(cluster: Cluster) -> None:
 
 
 def make_data_directory(cluster: Cluster) -> None:
-    """
-    Initialise the data directory if it is missing, in one step; the caller holds the gate.
-
-    `trust` is safe because the server listens only on a socket in a closed folder.
-    """
+    """Initialise the data directory. `trust` is safe: the only socket is in a closed folder."""
     if cluster.data.exists():
         return
     unfinished = cluster.home / "data.new"
@@ -110,11 +98,7 @@ def comes_up(cluster: Cluster) -> bool:
 
 
 def launch(cluster: Cluster) -> None:
-    """
-    Start the server as a process that outlives us and our terminal.
-
-    A shell reaps it. Process 1 of some containers does not, and a zombie looks like a server.
-    """
+    """Start the server, reaped by a shell: process 1 of some containers leaves zombies."""
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:
         settings |= FORGETFUL_SETTINGS

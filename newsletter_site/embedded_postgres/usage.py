@@ -1,5 +1,5 @@
 """
-The servers that this process uses: the first process starts one and the last one stops it.
+The first process starts the server and the last one stops it.
 
 Every process shares the lock file `users` until it ends. One that joins or leaves holds `gate`
 for a moment; if it can then lock `users` exclusively, it is the last one.
@@ -56,9 +56,7 @@ def leave(cluster: Cluster) -> None:
                 os.close(lock)
                 stop_if_unused(cluster)
         except (OSError, EmbeddedPostgresError):
-            # A process is frozen at the gate, or the folder was removed: the next process to leave
-            # stops the server, and a server without its folder stops on its own.
-            return
+            return  # The next process to leave stops the server; one without its folder ends.
 
 
 def stop_if_unused(cluster: Cluster) -> bool:

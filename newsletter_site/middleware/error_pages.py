@@ -27,8 +27,7 @@ MB = 1024 * 1024
 # A restart takes some seconds, a failover half a minute.
 RETRY_AFTER_S = 10
 
-# PostgreSQL, appendix A. Class 08 means no connection; PgBouncer says 08P01 when it reaches no
-# server.
+# PostgreSQL, appendix A. Class 08 means no connection; PgBouncer says 08P01 without a server.
 _NO_CONNECTION = "08"
 _UNAVAILABLE = frozenset(
     {
@@ -41,8 +40,7 @@ _UNAVAILABLE = frozenset(
         "57P05",  # the session was idle for too long
     }
 )
-# What psycopg raises, without a code, if there was no reply. An internal error: a cut connection
-# gave no reply. It raises ProgrammingError if a connection is misused.
+# What psycopg raises, without a code, if there was no reply.
 _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 
 
@@ -80,12 +78,7 @@ class NotFoundPage(MiddlewareMixin):
 
 
 class FormErrors(MiddlewareMixin):
-    """
-    Pages for forms that are too large (413) and for forms that were cut off (400).
-
-    It comes before the middleware that reads forms for their CSRF token: Django's page for the
-    first does not say what was wrong, and it takes the second for an empty form.
-    """
+    """Pages for forms that are too large (413) or cut off (400), before the CSRF token is read."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *_: Any
@@ -116,12 +109,7 @@ def _too_large(request: HttpRequest) -> HttpResponse:
 
 
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
-    """
-    503 as a page for people, JSON for programs. It needs no database, session or sign-in.
-
-    `why` is one sentence that strangers may read. `was_begun` says whether the request may have
-    been done in part.
-    """
+    """503 for people or programs. `why` is public; `was_begun`: it may be done in part."""
     response: HttpResponse
     path = request.path_info
     if path.startswith(("/api/", "/health/")) or path.endswith(".json"):

@@ -1,8 +1,4 @@
-"""
-Skip files that are sent to a page that takes none.
-
-Django reads a form before it checks permissions, and would write a file of any size to the disk.
-"""
+"""Skip files sent to pages that take none: Django would write them before it checks permissions."""
 
 from typing import Any
 

@@ -24,11 +24,7 @@ class _EmptyBody:
 
 
 def drop_head_bodies(application: WSGIApplication) -> WSGIApplication:
-    """
-    Answer HEAD without a body, but with its length.
-
-    Django leaves the body to the web server; gunicorn drops it and logs a warning for each.
-    """
+    """Answer HEAD without a body; gunicorn would drop it and log a warning for each."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         response = application(environ, start_response)
@@ -69,12 +65,7 @@ class CompleteBody(IOBase):
 
 
 def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
-    """
-    Refuse request bodies that are shorter than announced, with an `UnreadablePostError` of Django.
-
-    A connection that breaks looks like the end of the body: web servers pass on what came, and
-    Django would take half a letter for the letter.
-    """
+    """Refuse short bodies: a broken connection looks like the end of the letter."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
@@ -88,11 +79,7 @@ def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
 
 
 def ignore_charset(application: WSGIApplication) -> WSGIApplication:
-    """
-    Read forms and queries as UTF-8, whatever character set a request names.
-
-    Django would refuse `charset=iso-8859-1`, and fail without a page for one that is no text.
-    """
+    """Read forms as UTF-8, whatever a request names; Django would refuse or fail."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         media_type, *parameters = environ.get("CONTENT_TYPE", "").split(";")

@@ -1,8 +1,4 @@
-"""
-The cookie of a browser in which an author signed in before.
-
-Failures in such a browser count apart, so strangers cannot lock its author out. It is no proof.
-"""
+"""The cookie of a browser that an author used: its failures count apart, so none is locked out."""
 
 from django.conf import settings
 from django.core import signing

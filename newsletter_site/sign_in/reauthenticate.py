@@ -13,11 +13,7 @@ NOT_YOUR_PASSWORD = "This is not your password."  # noqa: S105
 
 
 def identity_error(request: HttpRequest, proof: str) -> str:
-    """
-    Return a sentence if `proof` is neither the password nor a code; empty if it is.
-
-    After too many failures nothing is checked, and AxesMiddleware replaces the response by 429.
-    """
+    """Return a sentence unless `proof` is the password or a code. Too many failures: no check."""
     author: Any = request.user
     name = author.get_username()
     if not may_try(request, name):

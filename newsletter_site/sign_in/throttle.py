@@ -1,8 +1,4 @@
-"""
-Throttle sign-ins with django-axes: some failures of a name in a network, then a wait.
-
-Nothing here looks up a user, so a wait says nothing about who has an account.
-"""
+"""Throttle sign-ins with django-axes, whether or not there is an account of that name."""
 
 import logging
 import math

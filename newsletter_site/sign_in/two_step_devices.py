@@ -1,8 +1,4 @@
-"""
-The two-step devices of an account: an authenticator app and ten recovery codes (django-otp).
-
-After a wrong code the next one has to wait, twice as long each time, up to a limit.
-"""
+"""The two-step devices of an account: an authenticator app and ten recovery codes (django-otp)."""
 
 import base64
 import hashlib
@@ -26,8 +22,7 @@ from newsletter_site.sign_in.account_activity import record, record_operator
 
 RECOVERY_CODES = 10
 SETUP_EXPIRES = timedelta(minutes=15)
-# Pauses stop growing here: 2 ** 10 s. Otherwise a stranger who knows the password could keep its
-# owner out for years.
+# The pause after a wrong code doubles up to 2 ** 10 s: a stranger must not keep the owner out.
 _LONGEST_PAUSE_AFTER = 11
 # Without characters that look alike. A code has sixty bits, so its hash cannot be guessed.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"

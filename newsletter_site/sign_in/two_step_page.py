@@ -29,8 +29,7 @@ ERRORS = {
         "began it. Begin again with a new secret."
     ),
 }
-# The pending device of this session, and the session hash when its set-up began. The secret is
-# shown in this session only, and not after the password changed.
+# The pending device and the session hash of its set-up: its secret is shown in this session only.
 _PENDING = "two-step.pending"
 
 

@@ -60,12 +60,7 @@ def create_token(
     form_key: uuid.UUID | None = None,
     from_command_line: bool = False,
 ) -> NewToken:
-    """
-    Make a token for a user who may do at least as much as its scopes allow.
-
-    A second post with the same `form_key` is refused, because the first showed the token. Raises
-    `TokenRefusedError`.
-    """
+    """Make a token. Raises `TokenRefusedError`, also for a second post with the same `form_key`."""
     name = " ".join(name.split())
     chosen = set(scopes)
     _check(user, name, chosen, expires_days)

@@ -1,8 +1,4 @@
-"""
-The token itself, and its hash, which is enough in the table: a token has 256 random bits.
-
-Its prefix is for scanners for leaked secrets, its check sum shows a mistyped one without a query.
-"""
+"""The token itself, with its prefix and check sum. Its hash is enough: it has 256 random bits."""
 
 import hashlib
 import re

@@ -1,9 +1,4 @@
-"""
-The desk's page of tokens: one's own, and a form for another. Superusers see everybody's.
-
-A token outlives the session, so the form asks for the password or a code, and the response that
-shows a new one is stored nowhere.
-"""
+"""The desk's page of tokens. A new one is shown only once, and after a password or a code."""
 
 import uuid
 from collections.abc import Callable

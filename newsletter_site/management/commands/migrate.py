@@ -41,12 +41,7 @@ def _seconds(value: str) -> float:
 
 
 class Command(migrate.Command):
-    """
-    Django's command with short waits for locks, tried again until it succeeds or time is up.
-
-    Other sessions queue behind a migration that waits for a lock. Nothing queues behind what is
-    built CONCURRENTLY, so that waits up to `--patience`.
-    """
+    """Django's command with short waits for locks, because other sessions queue behind each."""
 
     help = (
         "Bring the tables up to date, beside workers that send. Waits for the database, gives up "
