@@ -1,5 +1,4 @@
-"""What happens to mail once it is accepted: deliveries, bounces, complaints, unsubscribes, with
-the suppressions and webhooks that follow."""
+"""What happens to mail once it is accepted, with the suppressions and webhooks that follow."""
 
 import threading
 from collections.abc import Iterator
@@ -39,8 +38,7 @@ class MessageEvent:
 
 
 class MessageEvents:
-    """The events of every message. Only what is out of the ordinary is stored: a message without
-    an event was delivered."""
+    """The events of every message; one without a stored event was delivered."""
 
     def __init__(
         self, outbox: Outbox, bounces: Bounces, suppressions: Suppressions, webhooks: WebhookQueue
@@ -73,10 +71,9 @@ class MessageEvents:
     def _apply_magic(self, message: Message) -> None:
         for address in message.recipients:
             outcome, kind = event_type_of(address, message.header("X-PM-Bounce-Type"))
-            if outcome is EventType.BOUNCED and kind is not None:
-                self.bounce(message, address, kind, replaces_delivery=True)
-            elif outcome is EventType.COMPLAINED:
-                self.complain(message, address)
+            if kind is not None:
+                bounced = outcome is EventType.BOUNCED
+                self.bounce(message, address, kind, replaces_delivery=bounced)
             elif outcome is EventType.UNSUBSCRIBED:
                 self.unsubscribe(message, address)
             elif outcome is EventType.DROPPED:
@@ -91,21 +88,8 @@ class MessageEvents:
         *,
         replaces_delivery: bool = False,
     ) -> None:
-        """Bounce a message; post the webhook `times` times."""
-        bounce = Bounce(
-            id=self._bounces.next_id(),
-            type=kind,
-            message_id=message.id,
-            address=address,
-            sender=message.item["From"],
-            stream=message.stream,
-            tag=message.tag,
-            subject=message.subject,
-            metadata=message.metadata,
-            at_ns=now_ns(),
-            source=source(message),
-        )
-        self._bounces.add(bounce)
+        """Bounce a message, or have the reader complain; post the webhook `times` times."""
+        bounce = self._bounces.add(kind, message, address)
         complaint = kind is SPAM_COMPLAINT
         outcome = EventType.COMPLAINED if complaint else EventType.BOUNCED
         self._note(
@@ -115,10 +99,6 @@ class MessageEvents:
         if kind.inactive:
             reason = "SpamComplaint" if complaint else "HardBounce"
             self.suppress(message.stream, address, reason, "Recipient", message)
-
-    def complain(self, message: Message, address: str, times: int = 1) -> None:
-        """Have the reader mark a message as spam."""
-        self.bounce(message, address, SPAM_COMPLAINT, times)
 
     def unsubscribe(self, message: Message, address: str) -> None:
         """Have the reader leave by Postmark's own link."""
@@ -139,16 +119,13 @@ class MessageEvents:
             self._webhooks.send([event])
 
     def lift(self, stream: str, address: str, origin: str = "Customer") -> None:
-        """Take an address off the list of a stream, make its bounces active again, and tell the
-        webhooks."""
+        """Take an address off the list of a stream; its bounces become active again."""
         if self._suppressions.lift(stream, address):
             self._bounces.activate(stream, address)
-            event = subscription_webhook(stream, address.lower(), origin, now_ns())
-            self._webhooks.send([event])
+            self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
-        """Let an address be mailed again, by the reader on Postmark's page if the reader had left,
-        else by the account. Never after a complaint."""
+        """Let an address be mailed again: by the reader who had left, else by the account."""
         held = self._suppressions.of(message.stream).get(address.lower())
         if held is None:
             raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")
@@ -179,11 +156,8 @@ class MessageEvents:
         for event in self.of(message.number):
             if event.outcome is EventType.DELIVERED:
                 listed.append(_delivered(event.address, event.at_ns))
-            if event.bounce is not None:
-                details = {
-                    "Summary": event.bounce.type.description,
-                    "BounceID": str(event.bounce.id),
-                }
+            if (bounce := event.bounce) is not None:
+                details = {"Summary": bounce.type.description, "BounceID": str(bounce.id)}
                 listed.append(_detail(event.address, "Bounced", event.at_ns, details))
             if event.outcome in (EventType.UNSUBSCRIBED, EventType.REACTIVATED):
                 left = str(event.outcome is EventType.UNSUBSCRIBED)
@@ -225,8 +199,8 @@ def bounce_webhook(bounce: Bounce) -> dict[str, Any]:
     return {
         **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),
-        "Metadata": bounce.metadata,
-        "Content": bounce.source,
+        "Metadata": bounce.message.metadata,
+        "Content": source(bounce.message),
     }
 
 

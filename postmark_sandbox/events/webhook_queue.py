@@ -1,9 +1,4 @@
-"""Posting events to webhooks: one event a request, in the background, with retries.
-
-The waits between the tries are Postmark's (1, 5, 10, 10, 10, 15 minutes) with seconds for minutes.
-A status of 2xx ends it; 5xx, 408, 429 and broken connections are tried again; any other status
-loses the event, as it does at Postmark.
-"""
+"""Posting events to webhooks: one event a request, in the background, with retries."""
 
 import heapq
 import threading
@@ -22,6 +17,7 @@ from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
 from postmark_sandbox.http import POST_TIMEOUT_S, Poster
 from postmark_sandbox.state.webhooks import CATCH_ALL_ID, Webhook, WebhookList
 
+# Postmark's minutes in seconds.
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
 # After so many events of one type lost in a row, Postmark stops posting them.
 PAUSED_AFTER = 10
@@ -29,8 +25,7 @@ PAUSED_AFTER = 10
 
 @dataclass(order=True, slots=True)
 class _Post:
-    """One event on its way to one webhook, by its id: its URL may change meanwhile. Of two that
-    are due at once the older goes first."""
+    """One event on its way to a webhook, by its id: its URL may change meanwhile."""
 
     due: float
     order: int
@@ -86,8 +81,7 @@ class WebhookQueue:
             return len(self._later) + (len(self._window.posts) if self._window else 0)
 
     def set_url(self, url: str | None) -> None:
-        """Send every event to this URL from now on, None for nowhere. The webhooks that were set
-        up by API stay as they are."""
+        """Send every event to this URL, beside the webhooks that were set up by API."""
         with self._changed:
             self.hooks.set_catch_all(url)
             self._hooks_changed = True
@@ -105,8 +99,7 @@ class WebhookQueue:
             return removed
 
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
-        """Queue events, which are made only when their turn comes. Each is posted `times` times
-        under one trace id, as if a response had been lost."""
+        """Queue events; each is made when its turn comes and posted under one id `times` times."""
         if not self.hooks.all():
             return
         with self._changed:

@@ -1,8 +1,6 @@
 """Faults on request: the kinds, and the rules that say when one fires.
 
-A rule watches the calls to its path and fires on some of them; a rule for webhooks watches events,
-their type in place of the path. Chance is drawn from the rule's own seed, once for each call or
-event it watches, so the same seed and the same order of calls give the same faults.
+A rule watches the calls to its path; a rule for webhooks watches events, their type as the path.
 """
 
 import threading
@@ -36,9 +34,8 @@ EVERY_EVENT = ("*",)
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """One thing that can go wrong. `parameters` have defaults. `unreported`: what
-    the inbox says of a message that was accepted while its caller did not learn of it. `lasting`:
-    it stays until it is cleared unless told otherwise."""
+    """What can go wrong. `unreported`: what the inbox says of a message whose caller did not learn
+    of its acceptance. `lasting`: by default it stays until it is cleared."""
 
     moment: FaultPoint
     label: str
@@ -204,37 +201,27 @@ class FaultRules:
 
     def on_arrival(self, path: str) -> FaultRule | None:
         """The rule that hits this call before its request is read, if any."""
-        return next(iter(self._firing((FaultPoint.ARRIVAL,), path, (), most=1)), None)
+        return self._first((FaultPoint.ARRIVAL,), path, ())
 
     def on_request(self, path: str, recipients: Iterable[str]) -> FaultRule | None:
         """The first rule that hits this call, if any."""
         moments = (FaultPoint.INSTEAD, FaultPoint.REPLY, FaultPoint.SEARCH)
-        return next(iter(self._firing(moments, path, recipients, most=1)), None)
+        return self._first(moments, path, recipients)
 
     def on_event(self, record_type: str, address: str) -> list[FaultRule]:
         """Every rule that hits this event: they all act. `address` is in lower case."""
-        return self._firing((FaultPoint.EVENT,), record_type, (address,))
-
-    def need_recipients(self) -> bool:
-        return any(rule.recipient for rule in self._rules)
-
-    def _firing(
-        self,
-        moments: tuple[FaultPoint, ...],
-        path: str,
-        recipients: Iterable[str],
-        most: int | None = None,
-    ) -> list[FaultRule]:
-        firing: list[FaultRule] = []
-        if not self._rules:
-            return firing
         with self._lock:
-            for rule in self._rules:
-                if len(firing) == most:
-                    break
-                if FAULT_KINDS[rule.kind].moment in moments and rule.fires(path, recipients):
-                    firing.append(rule)
-        return firing
+            rules = self._at((FaultPoint.EVENT,))
+            return [rule for rule in rules if rule.fires(record_type, (address,))]
+
+    def _first(
+        self, moments: tuple[FaultPoint, ...], path: str, recipients: Iterable[str]
+    ) -> FaultRule | None:
+        with self._lock:
+            return next((rule for rule in self._at(moments) if rule.fires(path, recipients)), None)
+
+    def _at(self, moments: tuple[FaultPoint, ...]) -> list[FaultRule]:
+        return [rule for rule in self._rules if FAULT_KINDS[rule.kind].moment in moments]
 
 
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:

@@ -30,8 +30,7 @@ class Gate:
             return self._outcomes.pop(ticket, "close")
 
     def release(self, outcome: str = "answer") -> int:
-        """Release every call that is held now, to `answer` or to `close` the connection; return
-        how many there were."""
+        """Release every held call, to `answer` or to `close` the connection; return how many."""
         with self._changed:
             released = len(self._held)
             self._outcomes.update(dict.fromkeys(self._held, outcome))

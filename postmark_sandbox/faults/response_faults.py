@@ -26,9 +26,8 @@ TEXTS = {
 
 def text_of(code: int, sender: str) -> str:
     """The sentence of an ErrorCode; `sender` is the address in From of the refused message."""
-    if code == 400:
-        return sender_text(sender)
-    return TEXTS.get(code, f"Refused on request with ErrorCode {code}.")
+    unknown = f"Refused on request with ErrorCode {code}."
+    return sender_text(sender) if code == 400 else TEXTS.get(code, unknown)
 
 
 def refusal(fault: FaultRule, request: Request) -> Response:
@@ -58,11 +57,9 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
     """The true response as the fault leaves it."""
     seconds = fault.settings.get("seconds", 0.0)
     match fault.kind:
-        case "accept_then_close" | "accept_first_k_then_close":
-            return replace(response, transfer=Transfer.CLOSED)
         case "accept_then_500":
             return error(101, "An unexpected error occurred.", 500)
-        case "accept_then_stall":
+        case "accept_then_close" | "accept_first_k_then_close" | "accept_then_stall":
             return replace(response, transfer=Transfer.CLOSED, wait_s=seconds)
         case "accept_then_drip":
             return replace(response, transfer=Transfer.DRIPPED, drip_s=seconds)

@@ -11,8 +11,8 @@ from postmark_sandbox.times import now_ns, utc_text
 
 @dataclass(slots=True)
 class PlannedEvent:
-    """An event, the delay of its first post, and the delays of more posts after that one.
-    `window`: the rule that has it wait for others, to be posted in another order."""
+    """An event, the delay of its first post, the delays of more after that one, and the rule that
+    has it wait for others, to be posted in another order."""
 
     event: dict[str, Any]
     after_s: float = 0.0

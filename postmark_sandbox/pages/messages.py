@@ -11,7 +11,7 @@ from postmark_sandbox.faults.fault_rules import FAULT_KINDS
 from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import counted
-from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, EventType
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, OWN_WORDS, EventType
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.outbox_search import TextFilter, find_page
@@ -101,20 +101,18 @@ def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
     form, events = request.form(), sandbox.events
     event, address = form.get("event", ""), form.get("address", message.recipients[0])
     if event not in BUTTONS or address not in message.recipients:
-        raise ValueError(
-            f"Expected 'event' as one of {', '.join(BUTTONS)} and 'address' as one that the "
-            "message went to."
-        )
+        known = f"'event' as one of {', '.join(BUTTONS)}"
+        raise ValueError(f"Expected {known} and 'address' as one that the message went to.")
     actions: dict[str, Callable[[Message, str], None]] = {
         "delivered": events.delivered,
-        "complaint": events.complain,
         "unsubscribe": events.unsubscribe,
         "reactivate": events.reactivate,
     }
     if event in actions:
         actions[event](message, address)
     else:
-        events.bounce(message, address, BOUNCE_TYPES[event.replace("_", "")])
+        word = event.replace("_", "")
+        events.bounce(message, address, BOUNCE_TYPES[OWN_WORDS.get(word, word)])
     return see_other(f"/?message={message.id}&part=events")
 
 
@@ -131,9 +129,8 @@ def _counts(sandbox: Sandbox) -> dict[str, Any]:
     others = counts["accepted"] - letters
     kinds = [counted(letters, "letter")] if letters else []
     kinds += [counted(others, "transactional mail")] if others else []
-    twice = max(
-        counts["readers_with_two_of_one_edition"], counts["deliveries_with_more_than_one_copy"]
-    )
+    repeated = ("readers_with_two_of_one_edition", "deliveries_with_more_than_one_copy")
+    twice = max(counts[name] for name in repeated)
     named = counts["distinct_deliveries"]
     if twice:
         found = counted(twice, "reader has,readers have") + " two of one edition"
@@ -200,7 +197,7 @@ def _message(
     }
     match part:
         case "html":
-            values |= {"mail_sandbox": MAIL_SANDBOX, "has_html": bool(message.item.get("HtmlBody"))}
+            values |= {"mail_sandbox": MAIL_SANDBOX, "has_html": message.item.get("HtmlBody")}
         case "text":
             values["raw"] = body_of(message, "TextBody", unsubscribe_url)
         case "headers":

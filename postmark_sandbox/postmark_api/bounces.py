@@ -4,6 +4,7 @@ from functools import partial
 
 from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
+from postmark_sandbox.state.raw_mail import source
 
 
 def search(call: ApiCall) -> Response:
@@ -19,16 +20,17 @@ def show(call: ApiCall) -> Response:
 
 
 def dump(call: ApiCall) -> Response:
-    return ok({"Body": call.sandbox.bounces.get(call.id).source})
+    return ok({"Body": source(call.sandbox.bounces.get(call.id).message)})
 
 
 def activate(call: ApiCall) -> Response:
     bounce = call.sandbox.bounces.get(call.id)
-    blocked = call.sandbox.suppressions.blocks_lifting(bounce.stream, bounce.address)
+    stream, address = bounce.message.stream, bounce.address
+    blocked = call.sandbox.suppressions.blocks_lifting(stream, address)
     if not bounce.type.can_activate or blocked:
         raise PostmarkError(1003, "This bounce cannot be activated.")
     bounce.active_again = True
-    call.change_suppressions(partial(call.sandbox.events.lift, bounce.stream, bounce.address))
+    call.change_suppressions(partial(call.sandbox.events.lift, stream, address))
     return ok({"Message": "OK", "Bounce": bounce.as_json()})
 
 

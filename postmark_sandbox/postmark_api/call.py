@@ -85,8 +85,7 @@ def dates(query: dict[str, str], code: int, what: str) -> tuple[int | None, int 
         text = query.get(name)
         at_ns = read_eastern(text, end_of_day=name == "todate") if text else None
         if text and at_ns is None:
-            raise PostmarkError(
-                code, f"{what} query is not valid: '{name}' '{text}' is not a date."
-            )
+            sentence = f"{what} query is not valid: '{name}' '{text}' is not a date."
+            raise PostmarkError(code, sentence)
         found.append(at_ns)
     return found[0], found[1]

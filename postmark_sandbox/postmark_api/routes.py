@@ -14,7 +14,7 @@ def respond(call: ApiCall) -> Response:
     """Handle a call to the API, with the fault that hits it, if any."""
     sandbox, request = call.sandbox, call.request
     recipients: set[str] = set()
-    if sandbox.faults.need_recipients():
+    if any(rule.recipient for rule in sandbox.faults.all()):
         recipients = {address.lower() for address in request.addresses("To")}
     fault = call.fault = sandbox.faults.on_request(request.path, recipients)
     if fault is not None and FAULT_KINDS[fault.kind].moment is FaultPoint.INSTEAD:

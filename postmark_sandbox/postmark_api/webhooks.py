@@ -13,6 +13,7 @@ from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.state.bounces import Bounce
+from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.webhooks import INVALID, NOT_VERIFIED, Webhook
 from postmark_sandbox.times import now_ns, utc_text
 
@@ -63,15 +64,8 @@ def verify(call: ApiCall) -> Response:
     hook.verified = {r["TriggerType"] for r in results if r["Success"]}
     hook.lost.clear()
     failure = _failure(results)
-    return ok(
-        {
-            "Id": hook.id,
-            "Url": hook.url,
-            "Success": failure is None,
-            "Results": results,
-            "Message": failure or "The webhook was verified.",
-        }
-    )
+    verdict = {"Success": failure is None, "Message": failure or "The webhook was verified."}
+    return ok({"Id": hook.id, "Url": hook.url, "Results": results} | verdict)
 
 
 def _save(call: ApiCall, hook: Webhook, body: dict[str, Any]) -> Response:
@@ -92,14 +86,9 @@ def _verify(hook: Webhook) -> list[dict[str, Any]]:
         event = orjson.dumps(_test_event(trigger, hook.stream or "outbound"))
         posted = poster.post(hook.url, event, hook.headers_of_event(str(uuid4()), 0))
         success = posted.status == 200
-        results.append(
-            {
-                "TriggerType": trigger,
-                "Success": success,
-                "StatusCode": posted.status,
-                "Message": "OK" if success else _failure_sentence(posted),
-            }
-        )
+        message = "OK" if success else _failure_sentence(posted)
+        result = {"TriggerType": trigger, "Success": success, "StatusCode": posted.status}
+        results.append(result | {"Message": message})
     poster.close()
     return results
 
@@ -122,20 +111,10 @@ def _test_event(trigger: str, stream: str) -> dict[str, Any]:
     """An event about no message. Postmark's test events are not documented."""
     at_ns = now_ns()
     if trigger in ("Bounce", "SpamComplaint"):
-        bounce = Bounce(
-            id=1,
-            type=HARD_BOUNCE if trigger == "Bounce" else SPAM_COMPLAINT,
-            message_id=NO_MESSAGE,
-            address=NOBODY,
-            sender=NOBODY,
-            stream=stream,
-            tag="verification",
-            subject="A test event",
-            metadata={},
-            at_ns=at_ns,
-            source="",
-        )
-        return bounce_webhook(bounce)
+        item = {"From": NOBODY, "Tag": "verification", "Subject": "A test event"}
+        message = Message(0, NO_MESSAGE, at_ns, stream, [NOBODY], "", item)
+        kind = HARD_BOUNCE if trigger == "Bounce" else SPAM_COMPLAINT
+        return bounce_webhook(Bounce(1, kind, message, NOBODY, at_ns)) | {"Content": ""}
     seen = {"ReceivedAt": utc_text(at_ns), "Platform": "Unknown", "Geo": {}}
     own: dict[str, dict[str, Any]] = {
         "SubscriptionChange": subscription_webhook(stream, NOBODY, "Recipient", at_ns)

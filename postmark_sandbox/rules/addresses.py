@@ -1,8 +1,6 @@
-"""Addresses as Postmark reads them.
+"""Addresses as Postmark reads them, by its published patterns for mailbox and domain.
 
-The two patterns are Postmark's published ones for mailbox and domain; on top of them a mailbox has
-no leading, trailing or doubled dot. So `?`, quotes, underscores in domains and anything beyond
-ASCII are refused, although mail standards would allow some of it.
+`?`, quotes, underscores in domains and anything beyond ASCII are refused.
 """
 
 import re

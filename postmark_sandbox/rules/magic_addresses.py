@@ -76,10 +76,7 @@ class EventType(Enum):
 
 
 def event_type_of(address: str, header: str | None = None) -> tuple[EventType, BounceType | None]:
-    """Return what happens to mail for an address.
-
-    `header` is `X-PM-Bounce-Type`, which Postmark reads for its own bounce domain only.
-    """
+    """Return what happens to mail for an address; `header` is its `X-PM-Bounce-Type`."""
     domain = domain_of(address)
     if domain not in MAGIC_DOMAINS:
         return EventType.DELIVERED, None
@@ -87,12 +84,12 @@ def event_type_of(address: str, header: str | None = None) -> tuple[EventType, B
         return EventType.DROPPED, None
     word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
     if domain == POSTMARK_DOMAIN:
+        # Only here does Postmark read the header.
         found = BOUNCE_TYPES.get((header or word).lower().replace("_", ""), HARD_BOUNCE)
         # Postmark's bounce domain makes no complaints: a hard bounce comes instead.
         return EventType.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
     if word in ("invalid", "inactive", "unsubscribe"):
         return EventType(word), None
     own = BOUNCE_TYPES.get(OWN_WORDS.get(word, word))
-    if own is None:
-        return EventType.DELIVERED, None
-    return (EventType.COMPLAINED if own is SPAM_COMPLAINT else EventType.BOUNCED), own
+    outcomes = {None: EventType.DELIVERED, SPAM_COMPLAINT: EventType.COMPLAINED}
+    return outcomes.get(own, EventType.BOUNCED), own

@@ -64,13 +64,11 @@ class Streams:
 
     def to_send(self, name: str) -> Stream:
         """The stream if mail can be sent on it, else Postmark's 1235 or 1236."""
-        stream = self._by_id.get(name)
+        stream, stream_text = self._by_id.get(name), f"The stream provided: '{name}'"
         if stream is None:
-            raise PostmarkError(
-                1235, f"The stream provided: '{name}' does not exist on this server."
-            )
+            raise PostmarkError(1235, f"{stream_text} does not exist on this server.")
         if stream.type == "Inbound":
-            raise PostmarkError(1236, f"The stream provided: '{name}' does not support sending.")
+            raise PostmarkError(1236, f"{stream_text} does not support sending.")
         return stream
 
     def is_broadcast(self, name: str) -> bool:

@@ -1,9 +1,6 @@
 """Whether Postmark would take a message, and what it says if not.
 
-Pure: a message and the state of the account go in, a checked message or a refusal comes out.
-Postmark's own order of checks is not documented; this one is: names and types of the fields, sizes,
-stream, From, recipients, bodies, tag and subject and metadata, headers, attachments, then what
-depends on the account: verified senders, its state, the suppression list of the stream.
+Postmark's own order of checks is not documented.
 """
 
 from collections.abc import Mapping, Set
@@ -64,8 +61,7 @@ ACCOUNT_STATES = ("active", *ACCOUNT_REFUSALS)
 
 @dataclass(slots=True)
 class Account:
-    """What the server and its account allow just now. `verified` are the domains and addresses
-    allowed in From; None means every one."""
+    """What the server and its account allow now; `verified` None allows every sender."""
 
     streams: Streams
     suppressed: Mapping[str, Mapping[str, object]]
@@ -76,8 +72,7 @@ class Account:
 
 @dataclass(slots=True)
 class CheckedMessage:
-    """A message that is accepted. `recipients` are those it goes to, as typed; `inactive` those
-    left out, in lower case."""
+    """An accepted message: `recipients` as typed, and the `inactive` ones in lower case."""
 
     item: dict[str, Any]
     stream: str
@@ -89,10 +84,7 @@ class CheckedMessage:
 
 
 def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) -> CheckedMessage:
-    """Return the checked message, or raise PostmarkError.
-
-    `weigh`: the request is so large that one message of it may exceed what one may weigh.
-    """
+    """Return the checked message, or raise PostmarkError; `weigh` checks its size as well."""
     check_fields(item)
     if weigh:
         _check_sizes(item)
@@ -102,10 +94,8 @@ def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) ->
     if item.get("ReplyTo"):
         read_list(item["ReplyTo"], "Reply-To")
     recipients, magic = _recipients(item)
-    _require(
-        item.get("TextBody") or item.get("HtmlBody"),
-        "Provide either email TextBody or HtmlBody or both.",
-    )
+    body = item.get("TextBody") or item.get("HtmlBody")
+    _require(body, "Provide either email TextBody or HtmlBody or both.")
     _check_subject_and_tag(item.get("Subject") or "", item.get("Tag") or "")
     _check_metadata(item.get("Metadata") or {})
     for header in item.get("Headers") or []:
@@ -171,8 +161,7 @@ def _check_sizes(item: dict[str, Any]) -> None:
 
 
 def _sender(text: str, account: Account) -> Mailbox:
-    held = account.senders.get(text)
-    if held is not None:
+    if (held := account.senders.get(text)) is not None:
         return held
     _require(text.strip() and len(text) <= FROM_CHARS, f"Invalid 'From' address: '{text}'.")
     found = read_mailbox(text, "From")

@@ -1,13 +1,14 @@
 """Bounces and complaints."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from postmark_sandbox.http import PostmarkError
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, BounceType
 from postmark_sandbox.rules.streams import SERVER_ID
-from postmark_sandbox.times import eastern_text
+from postmark_sandbox.state.outbox import Message
+from postmark_sandbox.times import eastern_text, now_ns
 
 # Postmark's ids do not fit into 32 bits; neither do these.
 FIRST_ID = 692_560_173_000_000_000
@@ -17,15 +18,9 @@ FIRST_ID = 692_560_173_000_000_000
 class Bounce:
     id: int
     type: BounceType
-    message_id: str
+    message: Message
     address: str
-    sender: str
-    stream: str
-    tag: str
-    subject: str
-    metadata: dict[str, str]
     at_ns: int
-    source: str = field(repr=False)
     active_again: bool = False
 
     @property
@@ -40,19 +35,19 @@ class Bounce:
             "Type": self.type.type,
             "TypeCode": self.type.code,
             "Name": self.type.name,
-            "Tag": self.tag,
-            "MessageID": self.message_id,
+            "Tag": self.message.tag,
+            "MessageID": self.message.id,
             "ServerID": SERVER_ID,
-            "MessageStream": self.stream,
+            "MessageStream": self.message.stream,
             "Description": self.type.description,
             "Details": f"smtp;550 5.1.1 {self.type.name} on request",
             "Email": self.address,
-            "From": self.sender,
+            "From": self.message.item["From"],
             "BouncedAt": eastern_text(self.at_ns),
             "DumpAvailable": True,
             "Inactive": self.inactive,
             "CanActivate": self.type.can_activate,
-            "Subject": self.subject,
+            "Subject": self.message.subject,
         }
 
 
@@ -61,13 +56,12 @@ class Bounces:
         self._by_id: dict[int, Bounce] = {}
         self._last_id = FIRST_ID
 
-    def next_id(self) -> int:
-        """A fresh id. Ids are never given twice, not even after a reset."""
+    def add(self, kind: BounceType, message: Message, address: str) -> Bounce:
+        """Record a bounce. Ids are never given twice, not even after a reset."""
         self._last_id += 1
-        return self._last_id
-
-    def add(self, bounce: Bounce) -> None:
+        bounce = Bounce(self._last_id, kind, message, address, now_ns())
         self._by_id[bounce.id] = bounce
+        return bounce
 
     def clear(self) -> None:
         self._by_id.clear()
@@ -85,27 +79,26 @@ class Bounces:
     def activate(self, stream: str, address: str) -> None:
         """Let no bounce keep this stream from mailing this address."""
         for bounce in self._newest_first():
-            if bounce.stream == stream and bounce.address.lower() == address.lower():
+            if bounce.message.stream == stream and bounce.address.lower() == address.lower():
                 bounce.active_again = True
 
     def search(self, query: dict[str, str], from_ns: int | None, to_ns: int | None) -> list[Bounce]:
         """The bounces that the query of `GET /bounces` asks for, newest first."""
         kind, inactive = query.get("type"), query.get("inactive")
+        invalid = "Bounces query is not valid:"
         if kind is not None and kind.lower() not in BOUNCE_TYPES:
-            raise PostmarkError(1000, f"Bounces query is not valid: 'type' '{kind}' is not known.")
+            raise PostmarkError(1000, f"{invalid} 'type' '{kind}' is not known.")
         if inactive is not None and inactive.lower() not in ("true", "false"):
-            raise PostmarkError(
-                1000, f"Bounces query is not valid: 'inactive' '{inactive}' is not true or false."
-            )
+            raise PostmarkError(1000, f"{invalid} 'inactive' '{inactive}' is not true or false.")
         return [
             b
             for b in self._newest_first()
-            if b.stream == query.get("messagestream", "outbound")
+            if b.message.stream == query.get("messagestream", "outbound")
             and (kind is None or b.type.type.lower() == kind.lower())
             and (inactive is None or inactive.lower() == str(b.inactive).lower())
             and query.get("emailfilter", "").lower() in b.address.lower()
-            and query.get("tag") in (None, b.tag)
-            and query.get("messageid", b.message_id).lower() == b.message_id
+            and query.get("tag") in (None, b.message.tag)
+            and query.get("messageid", b.message.id).lower() == b.message.id
             and (from_ns is None or b.at_ns >= from_ns)
             and (to_ns is None or b.at_ns <= to_ns)
         ]

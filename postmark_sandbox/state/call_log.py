@@ -50,9 +50,8 @@ class CallLog:
     def clear(self) -> None:
         with self._lock:
             self._last: deque[LoggedCall] = deque(maxlen=KEPT)
-            self._by_status: Counter[str] = Counter()
-            self._by_path: Counter[str] = Counter()
-            self._by_fault: Counter[str] = Counter()
+            names = ("by_status", "by_path", "by_fault")
+            self._counts: dict[str, Counter[str]] = {name: Counter() for name in names}
             self.count = 0
 
     def add(self, call: LoggedCall) -> None:
@@ -60,10 +59,10 @@ class CallLog:
             self.count += 1
             call.number = self.count
             self._last.append(call)
-            self._by_status[str(call.status)] += 1
-            self._by_path[call.route] += 1
+            self._counts["by_status"][str(call.status)] += 1
+            self._counts["by_path"][call.route] += 1
             if call.fault:
-                self._by_fault[call.fault] += 1
+                self._counts["by_fault"][call.fault] += 1
 
     def newest_first(self, count: int = KEPT) -> list[LoggedCall]:
         with self._lock:
@@ -71,9 +70,4 @@ class CallLog:
 
     def counts(self) -> dict[str, Any]:
         with self._lock:
-            return {
-                "total": self.count,
-                "by_status": dict(self._by_status),
-                "by_path": dict(self._by_path),
-                "by_fault": dict(self._by_fault),
-            }
+            return {"total": self.count} | {name: dict(c) for name, c in self._counts.items()}

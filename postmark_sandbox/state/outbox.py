@@ -1,8 +1,7 @@
 """Every accepted message, until the inbox is emptied.
 
-Messages are numbered in the order of acceptance and stored by request, compressed once, as they
-came. What must be found quickly is kept beside them in columns and indexes. The MessageID is the
-number written as a UUID, so no index of ids is needed.
+Messages are numbered in the order of acceptance and stored by request, compressed once, with
+columns and indexes to search. The MessageID is the number as a UUID, so it needs no index.
 """
 
 import threading
@@ -27,8 +26,8 @@ UNPACKED_AT_ONCE = 8
 class StoredRequest:
     """The accepted messages of one request. A column is one value if all messages share it.
 
-    `body` is the compressed request; `positions` are the places of the accepted messages in it,
-    None if all were. `reply` names the fault that kept the caller from learning of it.
+    `positions`: the places of the messages in the compressed `body`, None if all were accepted.
+    `reply`: the fault that kept the caller from learning of it.
     """
 
     first: int
@@ -88,10 +87,7 @@ class Message:
 
 
 class Outbox:
-    """All accepted messages. Safe to use from many threads.
-
-    `is_broadcast`: whether a stream sends each reader one message of an edition.
-    """
+    """All accepted messages, for many threads. A broadcast stream sends a reader one an edition."""
 
     def __init__(self, is_broadcast: Callable[[str], bool]) -> None:
         self._is_broadcast = is_broadcast
@@ -119,11 +115,7 @@ class Outbox:
     def accept(
         self, body: bytes, messages: list[CheckedMessage], positions: list[int] | None
     ) -> StoredRequest:
-        """Keep the messages of one request.
-
-        `body` is the request as it came; `positions` are the places of these messages in it, None
-        if it holds exactly these.
-        """
+        """Keep the messages of one request; `positions` are their places in its body."""
         packed = zlib.compress(body, 1)
         with self.lock:
             stored = StoredRequest(

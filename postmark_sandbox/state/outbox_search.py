@@ -1,7 +1,4 @@
-"""Searching the outbox: by Postmark's filters, and by a text.
-
-A column that all messages of a request share is tested once.
-"""
+"""Searching the outbox: by Postmark's filters, and by a text."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,12 +26,9 @@ class Filters:
                 numbers = [n for n in numbers if test(column[n - stored.first])]
             elif not test(column):
                 return ()
-        if self._recipient:
-            numbers = [n for n in numbers if self._went_to(stored.all_recipients(n))]
+        if one := self._recipient:
+            numbers = [n for n in numbers if one in map(str.lower, stored.all_recipients(n))]
         return numbers
-
-    def _went_to(self, recipients: list[str]) -> bool:
-        return any(address.lower() == self._recipient for address in recipients)
 
     def _tests(self, stored: StoredRequest) -> list[tuple[str | list[str], Callable[[str], bool]]]:
         return [

@@ -22,10 +22,7 @@ MAX_LINE_LENGTH = 990
 
 
 def headers_of(message: Message, unsubscribe_url: str | None) -> list[tuple[str, str]]:
-    """The headers of the mail, in order.
-
-    With an `unsubscribe_url` Postmark manages unsubscribes and adds the two headers of RFC 8058.
-    """
+    """The headers of the mail, in order, with those of RFC 8058 for an `unsubscribe_url`."""
     item = message.item
     headers = [("From", item["From"])]
     for name, field in (("To", "To"), ("Cc", "Cc"), ("Reply-To", "ReplyTo")):
@@ -60,8 +57,7 @@ def body_of(message: Message, part: str, unsubscribe_url: str | None) -> str:
 def source(message: Message, unsubscribe_url: str | None = None) -> str:
     """The raw mail: headers, text and HTML as alternatives, attachments by name only.
 
-    Written by hand, since a caller's header may be anything that Postmark lets through, and the
-    standard library refuses to write some of it.
+    The standard library refuses to write some of the headers that Postmark lets through.
     """
     lines = [_header_line(name, value) for name, value in headers_of(message, unsubscribe_url)]
     bodies = [(kind, body_of(message, f"{kind}Body", unsubscribe_url)) for kind in ("Text", "Html")]

@@ -49,11 +49,8 @@ class Suppressions:
         return entry is not None and not entry.can_be_lifted()
 
     def add(self, stream: str, entry: Suppression) -> bool:
-        """Add an address; return whether that changes the list.
-
-        An entry that cannot be lifted is never replaced, nor what the mailbox said by what the
-        account says.
-        """
+        """Add an address; return whether that changes the list. What the mailbox said is never
+        replaced by what the account says, and an entry that cannot be lifted is never replaced."""
         held = self.of(stream).get(entry.address)
         if held is not None:
             same = (held.reason, held.origin) == (entry.reason, entry.origin)
@@ -76,8 +73,8 @@ class Suppressions:
         wanted = {name: query[name].lower() for name in query}
         reason, origin = wanted.get("suppressionreason"), wanted.get("origin")
         if reason not in (None, *(r.lower() for r in REASONS)):
-            found = query["suppressionreason"]
-            raise PostmarkError(1404, f"The 'SuppressionReason' '{found}' is not valid.")
+            sentence = f"The 'SuppressionReason' '{query['suppressionreason']}' is not valid."
+            raise PostmarkError(1404, sentence)
         if origin not in (None, *(o.lower() for o in ORIGINS)):
             raise PostmarkError(1405, f"The 'Origin' '{query['origin']}' is not valid.")
         return [

@@ -46,8 +46,7 @@ class Webhook:
         return self.triggers.get(trigger, {}).get("IncludeContent", False)
 
     def headers_of_event(self, trace: str, retries_left: int) -> dict[str, str]:
-        """The webhook's own headers, and Postmark's over them. The credentials are `HttpAuth`,
-        else those in the URL."""
+        """The webhook's own headers, Postmark's over them, and `HttpAuth` or the URL's password."""
         parts = urlsplit(self.url)
         pair = self.auth
         if pair is None and parts.username is not None:
@@ -162,9 +161,8 @@ def checked_url(url: Any) -> str:
     """The URL itself if something can be posted to it."""
     known = isinstance(url, str) and len(url) <= MAX_TEXT_LENGTH and read_url(url)
     if not known or CONTROL.search(url) or " " in url or not url.isascii():
-        raise ValueError(
-            "The webhook URL must look like http://user:password@127.0.0.1:8000/path/."
-        )
+        example = "http://user:password@127.0.0.1:8000/path/"
+        raise ValueError(f"The webhook URL must look like {example}.")
     return str(url)
 
 
@@ -214,9 +212,7 @@ def _read_triggers(given: Any, before: dict[str, dict[str, bool]]) -> dict[str, 
             or not isinstance(settings, dict)
             or any(k not in known or not isinstance(v, bool) for k, v in settings.items())
         ):
-            raise _invalid(
-                f"The trigger '{name}' is not valid. Known: {', '.join(TRIGGERS)}, each with "
-                "'Enabled'."
-            )
+            expected = f"Known: {', '.join(TRIGGERS)}, each with 'Enabled'."
+            raise _invalid(f"The trigger '{name}' is not valid. {expected}")
         after[name] = {**before.get(name, {}), **settings}
     return after
