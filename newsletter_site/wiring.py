@@ -8,7 +8,7 @@ from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
-from publishing.actions.start_scheduled import START_TASK, RegisteredStarter
+from publishing.actions.start_scheduled import START_TASK, start_sent_before_restore
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import background, expire_uploads
@@ -36,6 +36,6 @@ def register_hooks() -> None:
     background_tasks.register_background_task(PROVIDER_TASKS)
     background_tasks.register_background_task(START_TASK)
     background_tasks.register_background_task(daily_prune.DAILY_PRUNE)
-    start_scheduled.register(RegisteredStarter())
+    start_scheduled.register(start_sent_before_restore)
     bearer.register(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

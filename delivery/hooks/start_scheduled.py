@@ -1,27 +1,17 @@
-"""Who starts an issue that waited for its time: asked by delivery, answered from above.
+"""Starts scheduled editions; `newsletter_site/wiring.py` registers who knows their audience."""
 
-Who is in an audience is no question for delivery; `newsletter_site/wiring.py` registers who
-knows."""
+from collections.abc import Callable
 
-from typing import Protocol
-
-
-class Starter(Protocol):
-    """Starts scheduled editions."""
-
-    def start_sent_before_restore(self, edition: int) -> bool:
-        """Publish a scheduled edition to everyone confirmed now and hold it back for a person,
-        because the provider has copies of it. False if it was no scheduled one any more."""
+_registered: list[Callable[[int], bool]] = []
 
 
-_registered: list[Starter] = []
-
-
-def register(starter: Starter) -> None:
-    """Have this one asked from now on."""
+def register(starter: Callable[[int], bool]) -> None:
+    """Make `starter` the one that `start_sent_before_restore` calls."""
     _registered[:] = [starter]
 
 
-def registered() -> Starter:
-    """Who is asked."""
-    return _registered[0]
+def start_sent_before_restore(edition: int) -> bool:
+    """Publish a scheduled edition and pause it, because the provider has copies of it.
+
+    False if it is not scheduled any more."""
+    return _registered[0](edition)

@@ -6,10 +6,9 @@ of a pause or an end. Calls in flight finish."""
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
 from delivery.queue.batches.batch_state import pause_batches
 from delivery.queue.batches.edition_lock import lock_edition
-from delivery.queue.batches.insert_batches import insert_batches
+from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
 from delivery.queue.batches.withdraw import withdraw_waiting
 from delivery.queue.enqueue import CURRENT_POS
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE

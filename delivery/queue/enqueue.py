@@ -10,8 +10,7 @@ from django.db.models import QuerySet
 
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.queue.batches.batch_ids import first_batch_id
-from delivery.queue.batches.insert_batches import insert_batches
+from delivery.queue.batches.new_batches import first_batch_id, insert_batches
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 

@@ -8,8 +8,7 @@ from django.db import connection, transaction
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Edition
-from delivery.queue.batches.batch_ids import first_batch_id
-from delivery.queue.batches.insert_batches import insert_batches
+from delivery.queue.batches.new_batches import first_batch_id, insert_batches
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS

@@ -10,8 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.mail.compose import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
 from delivery.models import Edition
-from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
-from delivery.queue.batches.insert_batches import insert_batches
+from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id, insert_batches
 from delivery.queue.enqueue import CURRENT_POS, batch_size_for
 
 AHEAD_OF_ALL = 0

@@ -16,7 +16,7 @@ from delivery import log_context
 from delivery.monitoring import delivery_metrics
 from delivery.queue.batches.batch_state import end_settled_batch
 from delivery.queue.batches.edition_lock import lock_edition
-from delivery.queue.batches.split import halve
+from delivery.queue.batches.split import halve, waiting_recipients
 from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import apply_evidence, unapplied_evidence
@@ -150,18 +150,11 @@ def _recover_claimed(cursor: CursorWrapper, lease: _ExpiredLease, control: str) 
         case AfterCrash.HALVE:
             halve(cursor, lease.batch, lease.edition)
         case AfterCrash.PARK:
-            _park(cursor, lease.batch, crashes)
+            outcomes = dict.fromkeys(waiting_recipients(cursor, lease.batch), parked(crashes))
+            change_outcomes(cursor, lease.batch, outcomes, was="waiting")
+            end_settled_batch(cursor, lease.batch)
             pass_probe_on(cursor, lease.edition)
     return True
-
-
-def _park(cursor: CursorWrapper, batch: int, crashes: int) -> None:
-    cursor.execute(
-        "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'", [batch]
-    )
-    outcomes = dict.fromkeys([row[0] for row in cursor.fetchall()], parked(crashes))
-    change_outcomes(cursor, batch, outcomes, was="waiting")
-    end_settled_batch(cursor, batch)
 
 
 def _recover_sending(

@@ -3,7 +3,7 @@
 A worker that lost its claim changes nothing here; what it learned is kept as evidence."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from delivery.queue.batches.edition_lock import (
     lock_edition,
     with_edition_lock_if_needed,
 )
-from delivery.queue.batches.split import halve, split_off
+from delivery.queue.batches.split import halve, split_off, waiting_recipients
 from delivery.queue.batches.withdraw import withdraw_waiting
 from delivery.queue.batches.write_outcomes import COUNTS, changed_counts, write_outcomes
 from delivery.queue.claim import Claim
@@ -49,12 +49,12 @@ def settle_call(
                    accepted = %s
             WHERE id = %s
             """,
-            [result, dumps(settlement.reason), sum(1 for _ in _acceptances(settlement)), attempt],
+            [result, dumps(settlement.reason), len(_acceptances(settlement)), attempt],
         )
 
     if _settle(claim, settlement, was="sending", and_then=end_attempt):
         return True
-    late = list(_acceptances(settlement))
+    late = _acceptances(settlement)
     with short_transaction() as cursor:
         lock_edition(cursor, claim.edition)
         kept = record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY)
@@ -73,10 +73,9 @@ def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
 
     def count_found(cursor: CursorWrapper) -> None:
         if claim.attempt is not None:
-            found = sum(1 for _ in _acceptances(settlement))
             cursor.execute(
                 "UPDATE attempt SET accepted = least(messages, accepted + %s) WHERE id = %s",
-                [found, claim.attempt],
+                [len(_acceptances(settlement)), claim.attempt],
             )
         again = [
             (recipient, sent) for recipient, more in settlement.duplicates.items() for sent in more
@@ -119,10 +118,12 @@ def _settle(
     return with_edition_lock_if_needed(claim.edition, settle_in, lock_first=lock_first)
 
 
-def _acceptances(settlement: Settlement) -> Iterator[tuple[int, Sent]]:
-    for recipient, outcome in settlement.outcomes.items():
-        if isinstance(outcome, Sent):
-            yield recipient, outcome
+def _acceptances(settlement: Settlement) -> list[tuple[int, Sent]]:
+    return [
+        (recipient, outcome)
+        for recipient, outcome in settlement.outcomes.items()
+        if isinstance(outcome, Sent)
+    ]
 
 
 def _change_batch(
@@ -218,17 +219,12 @@ def _change_deliveries(
             withdraw_waiting(cursor, claim.edition, batch=claim.batch)
     elif settlement.next is Next.HALVE:
         halve(cursor, claim.batch, claim.edition)
-    elif looked_up and settlement.next is Next.WAIT_FOR_DECISION:
-        _split_off_waiting(cursor, claim)
-
-
-def _split_off_waiting(cursor: CursorWrapper, claim: Claim) -> None:
-    cursor.execute(
-        "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
-        [claim.batch],
-    )
-    waiting = [row[0] for row in cursor.fetchall()]
-    if waiting:
+    elif (
+        looked_up
+        and settlement.next is Next.WAIT_FOR_DECISION
+        and (waiting := waiting_recipients(cursor, claim.batch))
+    ):
+        # What was surely not accepted does not wait for a decision beside unknown deliveries.
         split_off(cursor, claim.batch, claim.edition, waiting)
 
 

@@ -23,16 +23,19 @@ def short_transaction() -> Iterator[CursorWrapper]:
 
 
 @contextmanager
+def _joined() -> Iterator[None]:
+    was = _is_joined.set(True)
+    try:
+        yield
+    finally:
+        _is_joined.reset(was)
+
+
+@contextmanager
 def together() -> Iterator[None]:
-    """Commit what the queue does in here with what is written beside it, such as the audit
-    trail."""
-    is_outermost = not _is_joined.get()
-    with transaction.atomic(durable=is_outermost):
-        was = _is_joined.set(True)
-        try:
-            yield
-        finally:
-            _is_joined.reset(was)
+    """Commit what the queue does in here with what is written beside it: the audit trail."""
+    with transaction.atomic(durable=not _is_joined.get()), _joined():
+        yield
 
 
 @contextmanager
@@ -40,8 +43,5 @@ def join_transaction() -> Iterator[None]:
     """Make the queue use the transaction that is open already, which bounds its silence itself."""
     if not connection.in_atomic_block:
         raise RuntimeError("There is no transaction to join.")
-    before = _is_joined.set(True)
-    try:
+    with _joined():
         yield
-    finally:
-        _is_joined.reset(before)

@@ -2,6 +2,7 @@
 
 This is also the last check of every delivery: may it be mailed, and was it sent already?"""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,14 +15,15 @@ from delivery.hooks import readers
 from delivery.mail.message import Recipient
 from delivery.models import Edition
 from delivery.queue.batches.edition_lock import EditionLockNeededError, with_edition_lock_if_needed
-from delivery.queue.batches.recount import recount
-from delivery.queue.batches.write_outcomes import change_outcomes
+from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine import HAS_SENT_MARK, quarantine
 from delivery.reader_fields import FIELD_COLUMNS
 from delivery.rules.outcomes import Outcome, Suppressed, Withdrawn
 from delivery.rules.reason import Reason, ReasonCode
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,21 @@ def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list
             """,
             [claim.batch, misplaced],
         )
-        recount(cursor, claim.batch)
+        _recount(cursor, claim.batch)
     return unmarked, marked
+
+
+def _recount(cursor: CursorWrapper, batch: int) -> None:
+    """Set a batch's counts from its rows. The caller holds the batch."""
+    logger.critical("batch %d is counted anew: its rows were changed by other hands", batch)
+    cursor.execute(
+        f"""
+        UPDATE batch SET {", ".join(f"{name} = held.{name}" for name in ("size", *COUNTS))}
+        FROM (SELECT {COUNT_ROWS} FROM delivery WHERE batch_id = %(batch)s) AS held
+        WHERE id = %(batch)s
+        """,  # noqa: S608 -- constants
+        {"batch": batch},
+    )
 
 
 def _pause(cursor: CursorWrapper, claim: Claim) -> None:

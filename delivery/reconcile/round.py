@@ -158,9 +158,7 @@ class ReconcileRound:
 
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, Found]]) -> None:
         recipients = [recipient for recipient, _ in found]
-        if walked.is_scheduled and start_scheduled.registered().start_sent_before_restore(
-            walked.edition
-        ):
+        if walked.is_scheduled and start_scheduled.start_sent_before_restore(walked.edition):
             # It went out after the backup was taken. Now that it has an audience, what was found
             # is settled in it.
             logger.critical("edition %d had gone out before the restore", walked.edition)

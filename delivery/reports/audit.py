@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from delivery.queue.batches.active_batches import IS_OPEN
+from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
 
 
 class AuditRule(StrEnum):
@@ -35,10 +36,9 @@ class Violation:
     params: Mapping[str, Any]
 
 
-# A waiting delivery with a sent time or provider id counts as unknown.
-_OUTCOME = """CASE WHEN outcome = 'waiting'
-                    AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL)
-                   THEN 'marked' ELSE outcome END"""
+_COUNTED, _FOUND = (
+    ", ".join(f"{row}.{name}" for name in ("size", *COUNTS)) for row in ("batch", "held")
+)
 
 # Editions whose deliveries are dropped have counts and no rows.
 _HAS_ROWS = """(SELECT copies_dropped_at IS NULL FROM edition
@@ -58,28 +58,12 @@ _QUERIES: Mapping[AuditRule, str] = {
         WHERE expected <> held OR expected <> counted
         """,
     AuditRule.BATCH_COUNTS_EQUAL_ROWS: f"""
-        SELECT batch.id AS batch,
-               concat_ws('/', batch.size, batch.sent, batch.suppressed, batch.withdrawn,
-                         batch.failed, batch.unknown, batch.waiting, batch.missed) AS counted,
-               concat_ws('/', held.size, held.sent, held.suppressed, held.withdrawn,
-                         held.failed, held.unknown, held.waiting, held.missed) AS found
+        SELECT batch.id AS batch, concat_ws('/', {_COUNTED}) AS counted,
+               concat_ws('/', {_FOUND}) AS found
         FROM batch LEFT JOIN LATERAL (
-            SELECT count(*) AS size,
-                   count(*) FILTER (WHERE outcome = 'sent') AS sent,
-                   count(*) FILTER (WHERE outcome = 'suppressed') AS suppressed,
-                   count(*) FILTER (WHERE outcome = 'withdrawn') AS withdrawn,
-                   count(*) FILTER (WHERE outcome = 'failed') AS failed,
-                   count(*) FILTER (WHERE outcome = 'unknown') AS unknown,
-                   count(*) FILTER (WHERE outcome IN ('waiting', 'marked')) AS waiting,
-                   count(*) FILTER (WHERE missed) AS missed
-            FROM (SELECT {_OUTCOME} AS outcome, missed
-                  FROM delivery WHERE batch_id = batch.id) AS row
-        ) AS held ON true
+            SELECT {COUNT_ROWS} FROM delivery WHERE batch_id = batch.id) AS held ON true
         WHERE batch.edition_id = ANY(%s) AND {_HAS_ROWS}
-          AND (batch.size, batch.sent, batch.suppressed, batch.withdrawn, batch.failed,
-               batch.unknown, batch.waiting, batch.missed)
-              IS DISTINCT FROM (held.size, held.sent, held.suppressed, held.withdrawn, held.failed,
-               held.unknown, held.waiting, held.missed)
+          AND ({_COUNTED}) IS DISTINCT FROM ({_FOUND})
         """,  # noqa: S608 -- a constant
     # For the whole edition: a delivery that goes again in another batch leaves its count behind.
     AuditRule.FEEDBACK_COUNTS_EQUAL_ROWS: """

@@ -3,7 +3,6 @@
 import logging
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
@@ -83,19 +82,15 @@ def _fill(edition: int) -> Edition:
     return begun
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredStarter:
-    """Starts editions for delivery, which cannot import this app."""
-
-    def start_sent_before_restore(self, edition: int) -> bool:
-        """Publish and pause an edition that a restored database took for scheduled."""
-        with short_transaction() as cursor:
-            if scheduled_editions.begin_sent_before_restore(cursor, edition) is None:
-                return False
-            filled = _fill(edition)
-            control.pause_after_restore(cursor, edition)
-            record_start(filled, 0, is_paused=True, went_out_before=True)
-        return True
+def start_sent_before_restore(edition: int) -> bool:
+    """Publish and pause an edition that a restored database took for scheduled."""
+    with short_transaction() as cursor:
+        if scheduled_editions.begin_sent_before_restore(cursor, edition) is None:
+            return False
+        filled = _fill(edition)
+        control.pause_after_restore(cursor, edition)
+        record_start(filled, 0, is_paused=True, went_out_before=True)
+    return True
 
 
 def count_audience_now(issue: uuid.UUID, version: int, goes_to: str) -> int:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
-from delivery.queue.batches.insert_batches import insert_batches
+from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
 
 
 def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Sequence[int]) -> int:
@@ -41,8 +40,8 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
     return int(new)
 
 
-def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
-    """Move the second half of what waits in `batch` into a new one; both start without crashes."""
+def waiting_recipients(cursor: CursorWrapper, batch: int) -> list[int]:
+    """The recipients of the waiting deliveries of a batch, in order."""
     cursor.execute(
         """
         SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'
@@ -50,6 +49,11 @@ def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
         """,
         [batch],
     )
-    recipients = [row[0] for row in cursor.fetchall()]
+    return [row[0] for row in cursor.fetchall()]
+
+
+def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
+    """Move the second half of what waits in `batch` into a new one; both start without crashes."""
+    recipients = waiting_recipients(cursor, batch)
     split_off(cursor, batch, edition, recipients[(len(recipients) + 1) // 2 :])
     cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch])

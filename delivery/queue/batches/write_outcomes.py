@@ -20,6 +20,15 @@ _NAMES: Mapping[type[Outcome], str] = {
 
 COUNTS = (*_NAMES.values(), "missed")
 
+# In SQL: the size and counts of a batch as its rows have them.
+COUNT_ROWS = ", ".join(
+    (
+        "count(*) AS size",
+        *(f"count(*) FILTER (WHERE outcome = '{name}') AS {name}" for name in _NAMES.values()),
+        "count(*) FILTER (WHERE missed) AS missed",
+    )
+)
+
 
 def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
     # By their types: a batch has hundreds of outcomes of a few types.

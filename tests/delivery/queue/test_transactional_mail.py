@@ -9,8 +9,8 @@ from django.db import IntegrityError, connection, transaction
 
 from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
-from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.batches.split import split_off
 from delivery.queue.control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail

@@ -531,8 +531,8 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     edition = schedule(newsroom)
     database_identity.check_identity()
     database_identity.declare_restored()
-    assert start_scheduled.RegisteredStarter().start_sent_before_restore(edition.pk)
-    assert not start_scheduled.RegisteredStarter().start_sent_before_restore(edition.pk)
+    assert start_scheduled.start_sent_before_restore(edition.pk)
+    assert not start_scheduled.start_sent_before_restore(edition.pk)
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)

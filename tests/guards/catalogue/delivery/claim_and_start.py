@@ -72,7 +72,7 @@ the record of the attempt is committed before the first byte leaves
         rendered.messages.values()], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost, so that their commit is one
-    short_transaction: transaction.atomic(«durable=not _is_joined.get()»)
+    short_transaction: transaction.atomic(«durable=not _is_joined.get()»), connection
     test_a_call_is_not_put_on_record_inside_another_transaction
 a worker that freezes in a transaction does not keep its rows
     short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout

@@ -30,7 +30,7 @@ what waits for its time waits for its reconciliation as well
     test_in_a_database_that_is_another_it_does_not_start
 what went out after the backup is found to have
     ReconcileRound._record: «walked.is_scheduled and
-        starting.registered().start_sent_before_restore(walked.edition) → False»
+        start_scheduled.start_sent_before_restore(walked.edition) → False»
     test_what_went_out_after_the_backup_goes_to_nobody_twice
 the provider's memory is compared with when an issue was scheduled
     load_editions: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →

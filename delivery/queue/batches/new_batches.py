@@ -1,4 +1,4 @@
-"""The ids of an edition's batches: a range of its own for each
+"""Numbers and inserts batches. Each edition has a range of ids
 (docs/decisions/0015-mail-on-request.md)."""
 
 from delivery.models.batch import BATCHES_PER_EDITION
@@ -19,3 +19,14 @@ NEXT_BATCH_ID = f"""(
 def first_batch_id(edition_id: int) -> int:
     """The id of an edition's first batch."""
     return edition_id * BATCHES_PER_EDITION
+
+
+def insert_batches(rows: str, *more_columns: str) -> str:
+    """The SQL that inserts a batch for each of `rows`; everything in it waits.
+
+    `rows` selects id, edition, position, state, due time and size, then `more_columns`."""
+    columns = ", ".join(("id", "edition_id", "pos", "state", "due_at", "size", *more_columns))
+    return f"""
+        INSERT INTO batch ({columns}, waiting)
+        SELECT {columns}, size FROM ({rows}) AS new ({columns})
+    """  # noqa: S608 -- the columns are constants
