@@ -124,12 +124,7 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
 
 
 def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
-    """
-    Return the second person of an edition that is about to be made, if there is one.
-
-    Call it in the transaction that makes the edition: it locks the newsletter's setting. Raises
-    `NeedsApprovalError` if a second person is needed and missing.
-    """
+    """Return who approved an edition, with the setting locked. Raises `NeedsApprovalError`."""
     newsletter = Newsletter.objects.the_one()
     with connection.cursor() as cursor:
         # A statement of its own sees the change that it waited for.

@@ -15,7 +15,7 @@ from delivery.humanise import clock
 from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from idempotency.key import FIELD, InvalidKey, fresh_key, read_key
-from publishing.composer.composer_stats import Hint, composer_stats
+from publishing.composer.composer_stats import composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
@@ -94,14 +94,14 @@ def begin(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return see_other(reverse("desk:write"))
     if _is_of_other_writer(request):
-        return _other_writer()
+        return _json(403, sentence=OTHER_WRITER)
     posted = request.POST.dict()
     fields = parse_draft_fields(posted)
     key = read_key(request.POST.getlist(FIELD), None)
     if isinstance(key, InvalidKey):
-        return _refused(request, fields, key.reason)
+        return _refused(request, key.reason)
     if sentence := length_error(fields.content):
-        return _refused(request, fields, sentence, key=key)
+        return _refused(request, sentence)
     author, issue = author_of(request), issue_posted(request)
     if is_html_form(posted):
         result = drafts.save_html_form(author, key, fields, issue=issue)
@@ -124,10 +124,10 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
             return _show_published(found)
         return composer_page(request, drafts.fields_of_draft(found), draft=found)
     if _is_of_other_writer(request):
-        return _other_writer()
+        return _json(403, sentence=OTHER_WRITER)
     fields = parse_draft_fields(request.POST.dict())
     if sentence := length_error(fields.content):
-        return _refused(request, fields, sentence, draft=drafts.load_draft(draft))
+        return _refused(request, sentence)
     return _save(request, draft, parse_revision(request.POST.dict()), fields)
 
 
@@ -263,7 +263,10 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
             address=address,
             saved_at=_clock(draft),
             **stats.facts(),
-            hints={name: _render_hints(hints) for name, hints in stats.hints.items()},
+            hints={
+                name: render_to_string("publishing/hints.html", {"hints": hints})
+                for name, hints in stats.hints.items()
+            },
         )
     match request.POST.get("then", ""), draft.format:
         case "html", "markdown":
@@ -279,10 +282,6 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
         case then, _ if then in PREVIEWS:
             return see_other(f"{address}?show={then}#preview")
     return see_other(address)
-
-
-def _render_hints(hints: list[Hint]) -> str:
-    return render_to_string("publishing/hints.html", {"hints": hints})
 
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
@@ -327,29 +326,16 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
     )
 
 
-def _refused(
-    request: HttpRequest,
-    fields: DraftFields,
-    sentence: str,
-    *,
-    draft: Draft | None = None,
-    key: str = "",
-) -> HttpResponse:
+def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"sentence": sentence}, status=400)
-    if draft is not None:
-        draft.revision = parse_revision(request.POST.dict())
-    return composer_page(request, fields, draft=draft, key=key, notice=sentence, status=400)
+    return form_again(request, notice=sentence, status=400)
 
 
 def _is_of_other_writer(request: HttpRequest) -> bool:
     """Whether a script saves the words of an author who was signed in before."""
     writer = read_writer(request.POST.get(WRITER_FIELD, ""))
     return wants_json(request) and writer is not None and writer != author_of(request)
-
-
-def _other_writer() -> HttpResponse:
-    return _json(403, sentence=OTHER_WRITER)
 
 
 def _show_published(draft: Draft) -> HttpResponse:

@@ -75,16 +75,12 @@ def _in_text(placeholder: str) -> str:
 
 @dataclass(slots=True)
 class _Container:
-    """A quote or list item: the prefix of its first line and of the rest."""
-
     first: str
     rest: str
 
 
 @dataclass(slots=True)
 class _Page:
-    """The lines so far, and the containers of the next one."""
-
     lines: list[str] = field(default_factory=list)
     containers: list[_Container] = field(default_factory=list)
     gap: bool = False

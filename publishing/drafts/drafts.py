@@ -88,13 +88,9 @@ def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
 
 
 def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
-    """
-    Link a locked draft to the edition that its key made. Nobody can publish it again.
-
-    Edited words that the edition lacks continue in a copy for `copy_for`; None if it has all. The
-    last save of the form for finished HTML is not copied: the same form posted newer words.
-    """
+    """Link a locked draft to its edition; words that it lacks go on in a copy for `copy_for`."""
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
+    # The form for finished HTML has posted newer words than those of its last save.
     if copy_for is None or draft.revision == draft.html_form_revision:
         return
     if not _makes(content_of_draft(draft), edition):
@@ -120,12 +116,7 @@ def fields_of_draft(draft: Draft) -> DraftFields:
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """
-    Save a fresh form for the first time, under its key.
-
-    A repeated save makes no second draft, nor do words for the next version of an issue that has
-    an open draft.
-    """
+    """Save a fresh form once under its key; an issue has one open draft for its next version."""
     with transaction.atomic():
         if issue is not None:
             # Publishing locks the draft or its key before the issue. Another order could deadlock.
@@ -187,13 +178,7 @@ def keep_signed_out(
     issue: uuid.UUID | None = None,
     shown: uuid.UUID | None = None,
 ) -> Draft:
-    """
-    Return a draft of exactly these words for an author whose session ended.
-
-    It is an open draft of theirs or the one that the page had `shown`, if it holds the words, or
-    what they published under the key, or a new draft. Anybody who has a form can post it again and
-    again, so the number of drafts is limited. Raises `TooManyUntouchedError`.
-    """
+    """Return a draft of these words of a signed-out author. Raises `TooManyUntouchedError`."""
     with transaction.atomic():
         # The lock keeps two concurrent posts from both finding room for one.
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
@@ -301,7 +286,6 @@ def _makes(content: DraftContent, edition: Edition) -> bool:
 
 
 def _lock_key(author: uuid.UUID, key: str) -> None:
-    """Serialise first saves and publications under one key of an author."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",

@@ -40,11 +40,7 @@ class ResizingBusyError(Exception):
 
 
 def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
-    """
-    Store the image in this file, made fit for mail; the same file again is the same image.
-
-    Raises `UnusableImageError`, `TooManyUploadsError` and `ResizingBusyError`.
-    """
+    """Store an image once, made fit for mail. Raises the errors above and `UnusableImageError`."""
     sha256 = hashlib.sha256(file).digest()
     same = UploadedImage.objects.filter(sha256=sha256)
     # Clear the mark before reading, so that it is not deleted as unused afterwards.

@@ -8,11 +8,7 @@ _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
 def strip_gif_metadata(gif: bytes) -> tuple[bytes, int]:
-    """
-    Return the same animation, and how many frames it has. Linear in its bytes.
-
-    Raises `ValueError` or `IndexError` if the GIF is incomplete.
-    """
+    """Return the animation and its number of frames. `ValueError` or `IndexError` if incomplete."""
     at = _SCREEN + _table_length(gif[10])
     # One buffer: a list of millions of tiny blocks would take many times the file.
     kept, frames = bytearray(gif[:at]), 0
@@ -36,7 +32,6 @@ def strip_gif_metadata(gif: bytes) -> tuple[bytes, int]:
 
 
 def _table_length(flags: int) -> int:
-    """Return the bytes of the colour table that these flags announce."""
     return 3 * 2 ** ((flags & 7) + 1) if flags & 0x80 else 0
 
 

@@ -13,12 +13,7 @@ from publishing.content.edition_content import LONGEST_TITLE
 
 
 class Draft(models.Model):
-    """
-    What an author writes: a new issue, or the next version of one (`issue`).
-
-    Every save increments `revision` and names the one it was made from. The draft is published
-    under `key`, once, and becomes `edition`; then it stays for its Markdown.
-    """
+    """What an author writes; published once, under `key`. Every save counts up `revision`."""
 
     class Format(models.TextChoices):
         """How the letter is written."""

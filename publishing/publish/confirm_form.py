@@ -11,13 +11,7 @@ from publishing.scheduling.schedule_form import ScheduleForm
 
 
 class ConfirmForm(forms.Form):
-    """
-    Valid if the draft is still as the author saw it; then `confirmed` is what to publish.
-
-    `current` is the draft's present revision, content hash and version; None if it was published
-    already, and then the confirmation is compared with the edition. `refusal` says why the draft
-    must not be published, if it must not.
-    """
+    """Has `confirmed`; valid if the draft is as its author saw it and nothing refuses it."""
 
     revision = forms.Field(required=False)
     content = forms.Field(required=False)

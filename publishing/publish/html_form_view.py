@@ -71,7 +71,6 @@ LATEST = 5
 
 
 def _return_to_check_sheet(view: View) -> View:
-    """After sign-in, show the check sheet again to an author who confirmed a draft."""
 
     @wraps(view)
     def guarded(request: HttpRequest) -> HttpResponse:
@@ -188,7 +187,6 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
 
 
 def _plan(form: HtmlForm) -> VersionPlan | None:
-    """The version that a form is for; None for a new issue or an unknown one."""
     issue, version = (form[name].value() or "" for name in ("issue", "version"))
     try:
         return plan_version(parse_issue_id(issue), parse_version(version or None))
@@ -316,6 +314,5 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
 
 
 def _confirmed_draft(request: HttpRequest) -> Draft | None:
-    """The draft that the post confirms: the confirmation posts its revision, a script none."""
     is_confirmation = parse_revision(request.POST.dict())
     return drafts.draft_by_key(request.POST.get(FIELD, "")) if is_confirmation else None

@@ -164,7 +164,6 @@ def publish(
 
 
 def _find_earlier(author: uuid.UUID, key: str, request: PublishRequest) -> Edition | None:
-    """Return what was published under this key, else as this version."""
     edition = edition_by_key(author, key)
     if edition is None:
         if request.issue is None or request.version is None:
@@ -253,7 +252,6 @@ def _save_issue(request: PublishRequest) -> Issue:
 
 
 def _is_address_fixed(issue: Issue) -> bool:
-    """Whether a copy of the issue may have left or may leave. A trigger checks it too."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
         return bool(cursor.fetchone()[0])

@@ -75,12 +75,7 @@ def publish_draft(
     hold_s: float,
     content: Content | None = None,
 ) -> Edition:
-    """
-    Make the edition of a draft, or return the one that was made of it before.
-
-    `content` is that of the confirmed revision, if the caller has built it already. Runs in the
-    caller's transaction. Raises one of the errors above, and then nothing was changed.
-    """
+    """Make the edition of a draft, or return the one made of it. Raises one of the errors above."""
     locked = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if locked is None:
         raise DraftChangedError(DELETED)

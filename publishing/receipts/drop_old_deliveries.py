@@ -102,11 +102,7 @@ def count_old_copies() -> int:
 
 
 def drop_old_copies() -> Iterator[int]:
-    """
-    Drop what is older than `DELIVERIES_KEEP_DAYS`; yield how many went with each piece.
-
-    Continues interrupted runs. An error of one edition is raised after the others had their turn.
-    """
+    """Drop what is older than `DELIVERIES_KEEP_DAYS`, edition by edition; yield how many went."""
     days = days_kept()
     first_error: Exception | None = None
     for edition in [] if days is None else drop_deliveries.load_due(days=days):

@@ -162,5 +162,4 @@ def _took(first: datetime | None, last: datetime | None) -> str:
 
 
 def _in_groups(digest: str) -> str:
-    """Split a hash into groups of eight characters, to be compared by eye."""
     return " ".join(digest[at : at + 8] for at in range(0, len(digest), 8))

@@ -31,12 +31,7 @@ Which = Literal["", "first", "second"]
 
 
 class InvalidMomentError(ValueError):
-    """
-    A local time that names no moment, or two, or one that cannot be scheduled.
-
-    `field` is the wrong one: `at`, `zone` or `which`. `choices` are the two moments of a time that
-    comes twice.
-    """
+    """A local time that names no moment or two (`choices`); `field` is what is wrong."""
 
     def __init__(self, field: str, sentence: str, choices: Sequence[Moment] = ()) -> None:
         super().__init__(sentence)
@@ -46,12 +41,7 @@ class InvalidMomentError(ValueError):
 
 
 def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None) -> Moment:
-    """
-    Return the moment of `local`, such as 2026-10-25T07:30, in `zone`.
-
-    `which`, first or second, is needed only if the time comes twice. With `now`, the moment must be
-    in the future, by a year at most; None accepts any. Raises `InvalidMomentError`.
-    """
+    """Return the moment of `local` in `zone`, later than any `now`. Raises `InvalidMomentError`."""
     there = _parse_zone(zone)
     said = _parse_local(local)
     if now is not None and not now.year - 1 <= said.year <= now.year + 2:

@@ -12,12 +12,7 @@ TIME_AND_NOW = "A time is named here, and “Now” is chosen: choose “Schedul
 
 
 class RescheduleForm(forms.Form):
-    """
-    A time: `at`, `zone` and, if that time comes twice, `which`.
-
-    A valid form has the `moment`; an ambiguous one has two `choices`. `own_zone` is the
-    newsletter's. `now` is the database's time; None accepts past times, for a key that was used.
-    """
+    """A time; has the `moment`, or two `choices`. A `now` of None accepts past times."""
 
     at = forms.CharField(
         required=False,

@@ -73,7 +73,6 @@ def _draft_named(request: HttpRequest) -> Draft | None:
 
 
 def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> HttpResponse:
-    """Show the errors, and the words in a form with the key of the posted one."""
     if wants_json(request):
         return JsonResponse({"errors": form.errors}, status=status)
     key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
@@ -154,7 +153,6 @@ def _draft_at(page: str) -> uuid.UUID | None:
 
 
 def _where_from(request: HttpRequest) -> str:
-    """Return the page of the desk that the form names as its own."""
     named = request.POST.get(NEXT, "")
     is_ours = url_has_allowed_host_and_scheme(named, allowed_hosts=None)
     return named if is_ours and named.startswith(reverse("desk:publish")) else ""
