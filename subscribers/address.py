@@ -76,8 +76,7 @@ def _careful(typed: str) -> Address | Refusal:
 
 
 def mask_address(email: str) -> str:
-    """Shorten an address so that only its owner recognises it, as forwarded links show it:
-    `m…a@example.org`."""
+    """Shorten an address so that only its owner recognises it: `m…a@example.org`."""
     local_part, _, domain = email.rpartition("@")
     last = local_part[-1] if len(local_part) > 2 else ""
     return f"{local_part[:1]}…{last}@{domain}"

@@ -70,8 +70,7 @@ class RegisteredReaders:
     """Implements `delivery.hooks.readers.Readers`; `newsletter_site` registers it."""
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """Return who may not be sent mail of this kind now: id → `withdrawn` (erased or left) or
-        `suppressed`."""
+        """Return who may not be sent mail of this kind now: id → `withdrawn` or `suppressed`."""
         if not recipients:
             return {}
         with connection.cursor() as cursor:

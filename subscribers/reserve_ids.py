@@ -17,8 +17,7 @@ REQUESTS_APART = 1_000
 
 
 def reserve_ids() -> None:
-    """Let new ids jump, for good even after a rollback; warn if the role may not set the
-    sequence."""
+    """Let new ids jump, even after a rollback; warn if the role may not set the sequence."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,2 +1,1 @@
-"""The calls about readers and imports. They only translate; there is no SQL and no decision
-here."""
+"""The calls about readers and imports. They only translate, and decide nothing."""

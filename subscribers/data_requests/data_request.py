@@ -47,8 +47,7 @@ class DataLink:
 
 
 def store_request(address: str, network: str) -> int:
-    """Store a request for a worker and return 0, or return the seconds that the network must
-    wait."""
+    """Store a request for a worker and return 0, or the seconds that the network must wait."""
     with transaction.atomic():
         wait = seconds_until_turn(network)
         if not wait:

@@ -1,5 +1,4 @@
-"""The keyed hash that is left of an erased reader: BLAKE2b (RFC 7693) under a key from
-`SECRET_KEY`."""
+"""The hash that is left of an erased reader: BLAKE2b (RFC 7693), keyed from `SECRET_KEY`."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -18,8 +17,7 @@ def hash_of(address: str) -> bytes:
 
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
-    """Return the given addresses whose owners were erased, under this or an earlier key. Two
-    queries."""
+    """Return those of the addresses whose owners were erased, under any accepted key."""
     if not Erasure.objects.exists():
         return set()
     by_hash = {

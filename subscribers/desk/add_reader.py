@@ -1,5 +1,4 @@
-"""Add one reader, as the API does. Like an import it only ever adds; a reader who is gone is
-skipped."""
+"""Add one reader, as the API does. Like an import it only ever adds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -89,8 +89,7 @@ def find_suppression(chosen: ReaderFilter) -> Suppression | None:
 
 
 def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
-    """The readers with the text in their address or a field; by an index if addresses begin with
-    it."""
+    """The readers with the text in a field or their address, or at its start if any have it."""
     found = Subscriber.objects.all()
     if chosen.state:
         found = found.filter(state=chosen.state)

@@ -6,8 +6,7 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Takes files of `most` bytes in all, in temporary files; of more it takes none and sets
-    `is_over`."""
+    """Takes up to `most` bytes of files to disk; beyond that it stops and sets `is_over`."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

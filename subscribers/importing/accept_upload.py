@@ -50,8 +50,7 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any
 ) -> tuple[SubscriberImport, bool]:
-    """Store a file that a worker checks, again if it was refused; return the import, and whether it
-    is new."""
+    """Store a new or refused file to be checked; return the import, and whether it is new."""
     with transaction.atomic():
         statement = Statement(importer=importer)
         record, is_new = _get_or_create(file, content, filename, State.CHECKING, statement)

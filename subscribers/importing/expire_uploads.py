@@ -27,8 +27,7 @@ EXPIRE = f"""
 
 
 def expire_file() -> bool:
-    """Delete one file that was checked more than `IMPORT_EXPIRES_DAYS` ago; False if there is
-    none."""
+    """Delete one file that was checked over `IMPORT_EXPIRES_DAYS` ago; False if there is none."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute(EXPIRE, [settings.IMPORT_EXPIRES_DAYS])

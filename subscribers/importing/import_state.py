@@ -10,8 +10,7 @@ REFUSED_LATELY = "1 day"
 
 @dataclass(frozen=True, slots=True)
 class OpenImports:
-    """Unfinished imports by state, how long the oldest idle one has waited, and how many were
-    refused lately."""
+    """Unfinished imports by state, the longest idle time, and how many were refused lately."""
 
     by_state: Mapping[str, int]
     stalled_s: float | None

@@ -149,8 +149,6 @@ def _finish(lease: Lease) -> None:
 
 
 def _refuse(lease: Lease, refusal: Refusal) -> None:
-    """End the import with a reason. Readers of earlier chunks stay; the same content continues
-    there."""
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
         stored_file.delete(lease.import_id)

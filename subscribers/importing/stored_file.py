@@ -17,8 +17,7 @@ MEGABYTE = 1024 * 1024
 
 
 def store(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
-    """Store the content in the caller's transaction. Raises `UnreadableFileError` if its hash
-    differs."""
+    """Store the content in this transaction. Raises `UnreadableFileError` if its hash differs."""
     digest = hashlib.sha256()
     file.seek(0)
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):

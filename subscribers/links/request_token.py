@@ -16,8 +16,7 @@ class Request(NamedTuple):
 
 
 def token_for(purpose: str, request: Request) -> str:
-    """The token of this request for `purpose`, of at most 16 bytes; 32 characters, always the
-    same."""
+    """The token of this request, 32 characters; `purpose` has at most 16 bytes."""
     return seal(purpose, PAYLOAD.pack(*request))
 
 

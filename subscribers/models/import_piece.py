@@ -6,8 +6,7 @@ LONGEST_PIECE = 1024 * 1024  # bytes
 
 
 class ImportPiece(models.Model):
-    """At most a megabyte of the file, until the import has ended; so any machine can continue
-    it."""
+    """At most a megabyte of the file, kept until the import has ended."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "number")
     subscriber_import = models.ForeignKey(

@@ -6,8 +6,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class ImportSeenAddress(models.Model):
-    """Finds duplicates across chunks and processes, in constant memory, until the import has
-    ended."""
+    """Kept during an import to find duplicates across chunks in constant memory."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
     subscriber_import = models.ForeignKey(

@@ -35,8 +35,7 @@ class SignUp:
 
 
 def sign_up(request: SignUp) -> int:
-    """Store the request, queue its confirmation mail and return 0, or the seconds that the network
-    must wait."""
+    """Store the request, queue its mail and return 0, or the seconds that the network must wait."""
     with transaction.atomic():
         wait = seconds_until_turn(request.network, request.suspicious)
         if wait:

@@ -53,8 +53,7 @@ class _Reader:
 
 
 def apply_events(events: Sequence[ProviderEvent]) -> None:
-    """Apply events in the caller's transaction. No delivery or reactivation brings a reader
-    back."""
+    """Apply events in the caller's transaction; none brings a reader back."""
     with connection.cursor() as cursor:
         for event in events:
             if isinstance(event, Bounced | Suppressed):

@@ -31,8 +31,7 @@ MAPPED_TO = (EMAIL, *FIELD_NAMES, STATUS)
 
 
 class Layout(NamedTuple):
-    """The columns of a file, counted from 0, in `fields` by reader field; `header_line` is 0
-    without one."""
+    """The columns of a file, counted from 0; `header_line` is 0 without a header."""
 
     header_line: int
     header: list[str]

@@ -17,8 +17,7 @@ _MOST_UNUSED = 12  # columns named; a file may have thousands
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a file is read, as JSON stores it; columns by header or number. `doubt` and `hidden` are
-    codes."""
+    """How a file is read, as JSON stores it. `doubt` and `hidden` are codes."""
 
     encoding: str = ""
     delimiter: str = ""

@@ -1,5 +1,4 @@
-"""From bytes to lines that end in CRLF, LF or CR. Of a line that is too long only the start is
-kept."""
+"""From bytes to lines that end in CRLF, LF or CR. Only the start of a long line is kept."""
 
 import hashlib
 import io
@@ -14,8 +13,7 @@ _CUT = LONGEST_LINE + 1
 
 
 class HashingReader(io.RawIOBase):
-    """Reads a file from its start, whoever else reads it, counts and hashes; closing leaves the
-    file open."""
+    """Reads a file from its start, whoever else reads it; closing leaves the file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -42,8 +40,7 @@ class HashingReader(io.RawIOBase):
 
 
 def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
-    """The lines with their ends; of a long one `LONGEST_LINE + 1` characters. Invalid bytes become
-    `encoding.UNDECODABLE`."""
+    """Lines with their ends, cut after `LONGEST_LINE + 1` characters. Invalid bytes are marked."""
     text = io.TextIOWrapper(
         io.BufferedReader(file, _PIECE),
         encoding=encoding.codec,

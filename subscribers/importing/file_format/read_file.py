@@ -1,5 +1,4 @@
-"""From a file to rows. The same file always gives the same rows in the same order, in constant
-memory."""
+"""From a file to rows: always the same ones in the same order, in constant memory."""
 
 from __future__ import annotations
 
@@ -99,8 +98,7 @@ class ReaderFile:
         return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
-        """The rows in the order of the file. Raises `UnreadableFileError` at the end if the file
-        changed."""
+        """The rows in order. Raises `UnreadableFileError` at the end if the file changed."""
         reader = self._reading = HashingReader(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
