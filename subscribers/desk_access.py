@@ -51,18 +51,15 @@ def desk_page(
     show a form with its text and key, not a fresh key under which the same letter could be
     published again."""
     newsletter = Newsletter.objects.the_one()
+    # Where the mail of a development site ends up.
+    in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
+    sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):
         page = render(
             request,
             template,
-            {"newsletter": newsletter, "sandbox_url": _sandbox_url(), **facts},
+            {"newsletter": newsletter, "sandbox_url": sandbox_url, **facts},
             status=status,
         )
     page.headers["Cache-Control"] = "private, no-cache"
     return page
-
-
-def _sandbox_url() -> str:
-    """Where the mail of a development site ends up, so that nobody has to look for it."""
-    in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
-    return settings.POSTMARK_BASE_URL if in_sandbox else ""

@@ -109,7 +109,7 @@ def name_everything(services: Services) -> None:
 
 def bring_in(first: int, last: int, folder: Path) -> None:
     """Import these rows of the demo's list, as a file of their own."""
-    from subscribers.importing import import_file
+    from subscribers.importing.import_file import import_file
 
     rows = (ROOT / "publishing/demo_material/readers.csv").read_text("utf-8-sig").splitlines(True)
     piece = folder / f"readers-{last}.csv"

@@ -16,7 +16,7 @@ from ninja.params.functions import Query
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, require_key, run_call
 from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
-from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, DecimalInt, json_response
+from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from api.strict_parser import shorten_name
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
@@ -38,7 +38,7 @@ from subscribers.importing.report import counts_of, description_of
 from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
 
-router = Router(tags=["Imports"])
+router = Router(tags=["Imports"], auth=Bearer(scopes.IMPORTS), by_alias=True)
 
 State = SubscriberImport.State
 FILENAME = Query(
@@ -71,11 +71,9 @@ _UPLOAD: dict[str, Any] = {
 
 @router.get(
     "/",
-    auth=Bearer(scopes.IMPORTS),
     response={200: ImportPage, **problem_responses()},
     operation_id="listImports",
     summary="List imports",
-    by_alias=True,
 )
 def list_imports(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
@@ -93,12 +91,10 @@ def list_imports(
 
 @router.post(
     "/",
-    auth=Bearer(scopes.IMPORTS),
     response={201: ImportReceived, 200: ImportReceived, **problem_responses(*CHANGE_STATUSES)},
     operation_id="uploadImport",
     summary="Upload a file to be checked",
     openapi_extra=_UPLOAD,
-    by_alias=True,
 )
 def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpResponse:
     """
@@ -123,12 +119,10 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
 
 @router.get(
     "/{int:import_id}/",
-    auth=Bearer(scopes.IMPORTS),
     response={200: Import, **problem_responses(404)},
     operation_id="getImport",
     summary="Status of an import",
     url_name="import",
-    by_alias=True,
 )
 def get_import(request: HttpRequest, import_id: int) -> Import:
     """While it is checked what would happen, afterwards what did."""
@@ -137,7 +131,6 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
 
 @router.get(
     "/{int:import_id}/rejects.csv",
-    auth=Bearer(scopes.IMPORTS),
     response={200: str, **problem_responses(404)},
     operation_id="importRejects",
     summary="The rejected rows",
@@ -152,12 +145,10 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 
 @router.post(
     "/{int:import_id}/import/",
-    auth=Bearer(scopes.IMPORTS),
     response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="decideImport",
     summary="Import what was checked",
     openapi_extra=KEY_PARAMETER,
-    by_alias=True,
 )
 def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
     """A worker imports it. It only ever adds, and brings nobody back who left."""
@@ -183,12 +174,10 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 
 @router.post(
     "/{int:import_id}/drop/",
-    auth=Bearer(scopes.IMPORTS),
     response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="dropImport",
     summary="Discard what was checked",
     openapi_extra=KEY_PARAMETER,
-    by_alias=True,
 )
 def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """Deletes a file that was checked and not imported."""
@@ -268,8 +257,7 @@ def _beside_one_file(request: HttpRequest, files: int) -> str:
 
 
 def _named(import_id: int) -> SubscriberImport:
-    imports = SubscriberImport.objects.select_related("imported_by")
-    found = imports.filter(pk=import_id).first() if import_id <= LARGEST_NUMBER else None
+    found = SubscriberImport.objects.select_related("imported_by").filter(pk=import_id).first()
     if found is None:
         raise ProblemError(
             ProblemType.NOT_FOUND, "There is no such import; perhaps it was discarded."

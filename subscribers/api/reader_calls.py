@@ -11,7 +11,7 @@ from ninja.params.functions import Query
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
-from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, DecimalInt, json_response
+from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from subscribers.address import read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
@@ -34,7 +34,7 @@ from subscribers.record_activity import record_reader_activity
 from subscribers.refusal import Refusal
 from subscribers.refusal_sentences import sentence_of
 
-router = Router(tags=["Readers"])
+router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
 
 ActionName = Literal["unsubscribe", "shut-out", "let-in", "erase"]
 WHICH_STATE = Query(None, description="In this state alone.")
@@ -42,7 +42,6 @@ WHICH_STATE = Query(None, description="In this state alone.")
 
 @router.get(
     "/",
-    auth=Bearer(scopes.READERS),
     response={200: ReaderPage, **problem_responses()},
     operation_id="listReaders",
     summary="List readers",
@@ -67,7 +66,6 @@ def list_readers(
 
 @router.post(
     "/look-up/",
-    auth=Bearer(scopes.READERS),
     response={200: Reader, **problem_responses(404, 413, 415)},
     operation_id="lookUpReader",
     summary="Look a reader up by address",
@@ -85,7 +83,6 @@ def look_up_reader(request: HttpRequest, whom: Body[LookedUp]) -> Reader:
 
 @router.post(
     "/",
-    auth=Bearer(scopes.READERS),
     response={201: ReaderAdded, 200: ReaderAdded, **problem_responses(*CHANGE_STATUSES)},
     operation_id="addReader",
     summary="Add a reader",
@@ -130,7 +127,6 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
 
 @router.get(
     "/{int:reader}/",
-    auth=Bearer(scopes.READERS),
     response={200: Reader, **problem_responses(404)},
     operation_id="getReader",
     summary="One reader",
@@ -143,7 +139,6 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
 
 @router.get(
     "/{int:reader}/record/",
-    auth=Bearer(scopes.READERS),
     response={200: dict[str, object], **problem_responses(404)},
     operation_id="exportReader",
     summary="Everything that is held about a reader",
@@ -159,7 +154,6 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
 
 @router.post(
     "/{int:reader}/{action}/",
-    auth=Bearer(scopes.READERS),
     response={200: ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="actOnReader",
     summary="Unsubscribe, block, unblock or erase a reader",
@@ -215,12 +209,7 @@ def _not_valid(field: str, refusal: Refusal) -> ProblemError:
 
 
 def _named(reader: int) -> Subscriber:
-    # A number that no bigint holds is nobody's.
-    found = (
-        Subscriber.objects.select_related("subscriber_import").filter(pk=reader).first()
-        if reader <= LARGEST_NUMBER
-        else None
-    )
+    found = Subscriber.objects.select_related("subscriber_import").filter(pk=reader).first()
     if found is None:
         raise _nobody()
     return found

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data import Entry, PersonalData
@@ -20,25 +19,21 @@ class StateLabel:
     tone: str
 
 
-STATES: Mapping[str, StateLabel] = MappingProxyType(
-    {
-        Subscriber.State.PENDING: StateLabel("Not confirmed yet", "held", ""),
-        Subscriber.State.CONFIRMED: StateLabel("Confirmed", "sent", "sent"),
-        Subscriber.State.UNSUBSCRIBED: StateLabel("Unsubscribed", "withdrawn", "calm"),
-        Subscriber.State.BOUNCED: StateLabel("Mail to this address bounced", "failed", "fault"),
-        Subscriber.State.COMPLAINED: StateLabel("Called a letter spam", "suppressed", "fault"),
-    }
-)
-OUTCOMES: Mapping[str, str] = MappingProxyType(
-    {
-        "waiting": "queued",
-        "sent": "sent; the mail provider accepted it",
-        "unknown": "sent without an answer; the provider is being asked",
-        "suppressed": "not sent; the address may not be mailed",
-        "withdrawn": "not sent; withdrawn before sending",
-        "failed": "not sent; it failed",
-    }
-)
+STATES: Mapping[str, StateLabel] = {
+    Subscriber.State.PENDING: StateLabel("Not confirmed yet", "held", ""),
+    Subscriber.State.CONFIRMED: StateLabel("Confirmed", "sent", "sent"),
+    Subscriber.State.UNSUBSCRIBED: StateLabel("Unsubscribed", "withdrawn", "calm"),
+    Subscriber.State.BOUNCED: StateLabel("Mail to this address bounced", "failed", "fault"),
+    Subscriber.State.COMPLAINED: StateLabel("Called a letter spam", "suppressed", "fault"),
+}
+OUTCOMES: Mapping[str, str] = {
+    "waiting": "queued",
+    "sent": "sent; the mail provider accepted it",
+    "unknown": "sent without an answer; the provider is being asked",
+    "suppressed": "not sent; the address may not be mailed",
+    "withdrawn": "not sent; withdrawn before sending",
+    "failed": "not sent; it failed",
+}
 # Codes that only a newer release knows are shown as they are.
 ACTS: dict[str, str] = {act.value: str(act.label) for act in Act}
 WAYS: dict[str, str] = {how.value: str(how.label) for how in How}
@@ -60,13 +55,11 @@ class PersonalDataText:
 
 
 # On a reader's own page.
-_TO_THE_READER: Mapping[str, str] = MappingProxyType(
-    {
-        Act.CONFIRMED: "confirmed by you",
-        Act.RECORD_ASKED: "asked what is held about you",
-        How.ONE_CLICK: "by the button of your mail program",
-    }
-)
+_TO_THE_READER: Mapping[str, str] = {
+    Act.CONFIRMED: "confirmed by you",
+    Act.RECORD_ASKED: "asked what is held about you",
+    How.ONE_CLICK: "by the button of your mail program",
+}
 
 
 def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from subscribers.data_requests.erase import erase
 from subscribers.leaving.leave import leave
@@ -67,9 +66,9 @@ _ERASE = Action(
     lambda _: True,
     erase,
 )
-ACTIONS: Mapping[str, Action] = MappingProxyType(
-    {action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _ERASE)}
-)
+ACTIONS: Mapping[str, Action] = {
+    action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _ERASE)
+}
 
 
 def applicable_actions(reader: Subscriber) -> list[Action]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES
@@ -11,16 +10,14 @@ from subscribers.models.suppression import Suppression, why_suppressed
 
 State = Subscriber.State
 
-_SENTENCES: Mapping[str, str] = MappingProxyType(
-    {
-        State.PENDING: "Not confirmed yet. No letter goes there before they have pressed the "
-        "button in the mail that asks them.",
-        State.CONFIRMED: "Confirmed. Every letter goes there.",
-        State.UNSUBSCRIBED: "Unsubscribed. No letter goes there; only the reader can come back.",
-        State.BOUNCED: "Mail to this address bounced. No letter goes there.",
-        State.COMPLAINED: "Called a letter spam. No letter goes there.",
-    }
-)
+_SENTENCES: Mapping[str, str] = {
+    State.PENDING: "Not confirmed yet. No letter goes there before they have pressed the "
+    "button in the mail that asks them.",
+    State.CONFIRMED: "Confirmed. Every letter goes there.",
+    State.UNSUBSCRIBED: "Unsubscribed. No letter goes there; only the reader can come back.",
+    State.BOUNCED: "Mail to this address bounced. No letter goes there.",
+    State.COMPLAINED: "Called a letter spam. No letter goes there.",
+}
 BLOCKED = "The address is blocked at the desk: nothing is mailed to it."
 
 

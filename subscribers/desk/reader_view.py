@@ -17,8 +17,7 @@ from subscribers.record_activity import record_reader_activity
 
 
 def _reader_or_404(reader: int) -> Subscriber:
-    # PostgreSQL refuses a number that no bigint holds.
-    found = Subscriber.objects.filter(pk=reader).first() if reader < 1 << 63 else None
+    found = Subscriber.objects.filter(pk=reader).first()
     if found is None:
         raise Http404("There is no reader of this number.")
     return found

@@ -24,6 +24,13 @@ State = SubscriberImport.State
 WORKER_SILENCE = timedelta(seconds=60)
 RUNNING = (State.CHECKING, State.WAITING, State.RUNNING)
 
+SYMBOLS: dict[str, tuple[str, str]] = {
+    State.FINISHED: ("sent", "sent"),
+    State.REFUSED: ("failed", "fault"),
+    State.EXPIRED: ("withdrawn", "calm"),
+    State.CHECKED: ("waiting", ""),
+    State.WAITING: ("waiting", ""),
+}
 # The codes of refusal_sentences.py in short.
 SKIPPED_IN_SHORT = {
     "reader_unsubscribed": "had unsubscribed",
@@ -72,7 +79,7 @@ class ImportStatus:
 def load_status(record: SubscriberImport) -> ImportStatus:
     """The status of an import now."""
     pending = record.statuses.get(ADDED_PENDING, 0)
-    glyph, tone = _symbol(record)
+    glyph, tone = SYMBOLS.get(record.state, ("sending", ""))
     return ImportStatus(
         glyph=glyph,
         tone=tone,
@@ -86,19 +93,6 @@ def load_status(record: SubscriberImport) -> ImportStatus:
         ready=record.added - pending,
         pending=pending,
     )
-
-
-def _symbol(record: SubscriberImport) -> tuple[str, str]:
-    match record.state:
-        case State.FINISHED:
-            return "sent", "sent"
-        case State.REFUSED:
-            return "failed", "fault"
-        case State.EXPIRED:
-            return "withdrawn", "calm"
-        case State.CHECKED | State.WAITING:
-            return "waiting", ""
-    return "sending", ""
 
 
 def _sentence(record: SubscriberImport) -> str:

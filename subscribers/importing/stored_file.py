@@ -11,7 +11,7 @@ from django.db import connection, reset_queries
 
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.models import ImportPiece
-from subscribers.models.import_piece import LONGEST_PIECE
+from subscribers.models.subscriber_import import LONGEST_PIECE
 
 MEGABYTE = 1024 * 1024
 

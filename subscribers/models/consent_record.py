@@ -1,4 +1,4 @@
-"""A consent record: how a reader came to be mailed, or not to be."""
+"""The log of consent: how a reader came to be mailed, or not to be, and the words they saw."""
 
 from django.db import models
 from django.db.models import Q
@@ -33,6 +33,20 @@ class How(models.TextChoices):
     PROVIDER = "provider", "reported by the provider"
     OPERATOR = "operator", "by an operator at the desk"
     API = "api", "by a program"
+
+
+class ConsentWording(models.Model):
+    """The sentences beside a button, kept once and for good; consent records point to them."""
+
+    id = models.BigAutoField(primary_key=True)
+    text_hash = models.BinaryField()
+    text = models.TextField()
+    first_used_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "consent_wording"
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(name="a_wording_is_kept_once", fields=["text_hash"])]
 
 
 class ConsentRecord(ReaderColumns):

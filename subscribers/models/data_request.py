@@ -1,4 +1,4 @@
-"""A data request: somebody typed an address to see what is held about it."""
+"""Requests of readers about their data: to see it, and that it was erased."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -21,3 +21,18 @@ class DataRequest(models.Model):
         db_table = "data_request"
         default_permissions = ()
         indexes = [models.Index(name="data_request_asked_from", fields=["network", "asked_at"])]
+
+
+class Erasure(models.Model):
+    """The keyed hash of an erased reader's address, by which an import skips it."""
+
+    id = models.BigAutoField(primary_key=True)
+    address_hash = models.BinaryField(help_text="BLAKE2b of the case-folded address, keyed.")
+    erased_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "erasure"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="an_address_is_erased_once", fields=["address_hash"])
+        ]

@@ -1,4 +1,4 @@
-"""An import: one file of readers, from its upload to its report."""
+"""An import: one file of readers, from its upload to its report, and what it keeps of its rows."""
 
 from django.conf import settings
 from django.db import models
@@ -6,8 +6,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from subscribers.models.checks import checks
+from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
+LONGEST_PIECE = 1024 * 1024  # bytes
+LONGEST_EXCERPT = 320  # enough to recognise a row; the file itself stays with its importer
 
 
 class State(models.TextChoices):
@@ -113,3 +116,79 @@ class SubscriberImport(models.Model):
 
     def __str__(self) -> str:
         return f"import {self.pk} of {self.filename}"
+
+
+class ImportPiece(models.Model):
+    """At most a megabyte of the file, kept until the import has ended."""
+
+    pk = models.CompositePrimaryKey("subscriber_import_id", "number")
+    subscriber_import = models.ForeignKey(
+        "subscribers.SubscriberImport",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="pieces",
+    )
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        db_table = "import_piece"
+        default_permissions = ()
+
+
+class ImportSeenAddress(models.Model):
+    """Kept during an import to find duplicates across chunks in constant memory."""
+
+    pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
+    subscriber_import = models.ForeignKey(
+        "subscribers.SubscriberImport",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+    email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
+    line = models.PositiveIntegerField(help_text="Where it stood first.")
+    has_left = models.BooleanField(
+        default=False, db_default=False, help_text="A row says that they are gone."
+    )
+
+    class Meta:
+        db_table = "import_seen_address"
+        default_permissions = ()
+
+
+class RejectedRow(models.Model):
+    """A row that is rejected as unreadable or not mailable, or skipped because its reader is gone.
+    `reason` is a code of `refusal_sentences.py`, `parameters` are the values of its sentence."""
+
+    class Result(models.TextChoices):
+        """Which of the two."""
+
+        REJECTED = "rejected"
+        SKIPPED = "skipped"
+
+    id = models.BigAutoField(primary_key=True)
+    subscriber_import = models.ForeignKey(
+        "subscribers.SubscriberImport",
+        db_index=False,
+        on_delete=models.CASCADE,
+        related_name="rejected_rows",
+    )
+    line = models.PositiveIntegerField(help_text="Where the row starts in the file, from 1.")
+    result = models.CharField(max_length=8, choices=Result)
+    email = models.CharField(
+        max_length=LONGEST_EXCERPT, blank=True, help_text="What stood there, cut when long."
+    )
+    reason = models.CharField(max_length=40)
+    parameters = models.JSONField(default=dict, db_default={})
+
+    class Meta:
+        db_table = "rejected_row"
+        constraints = [
+            models.UniqueConstraint(
+                name="a_row_is_rejected_once", fields=["subscriber_import", "line"]
+            ),
+            *checks(a_row_was_rejected_or_skipped=Q(result__in=["rejected", "skipped"])),
+        ]

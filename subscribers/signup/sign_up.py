@@ -1,7 +1,6 @@
 """Sign up. Nothing that the caller learns depends on whose address it is or what became of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from django.db import transaction
 
@@ -22,48 +21,42 @@ from subscribers.models.consent_record import Act
 TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SignUp:
-    """One request to be put on the list. `values` are the reader's fields."""
-
-    address: str
-    values: Mapping[str, str]
-    how: str
-    network: str
-    wording: str
-    suspicious: bool = False
-
-
-def sign_up(request: SignUp) -> int:
+def sign_up(
+    address: str,
+    values: Mapping[str, str],
+    how: str,
+    network: str,
+    wording: str,
+    *,
+    is_suspicious: bool = False,
+) -> int:
     """Store the request, queue its mail and return 0, or the seconds that the network must wait."""
     with transaction.atomic():
-        wait = seconds_until_turn(request.network, request.suspicious)
+        wait = seconds_until_turn(network, is_suspicious)
         if wait:
             return wait
-        reader = _locked_reader(request)
+        reader = _locked_reader(address, values)
         number = next_number(reader, CONFIRMATION)
         record_consent(
             reader.pk,
             Act.ASKED,
-            request.how,
-            network=request.network,
-            wording=request.wording,
+            how,
+            network=network,
+            wording=wording,
             request=number,
-            values=request.values,
-            detail=TOO_FAST if request.suspicious else "",
+            values=values,
+            detail=TOO_FAST if is_suspicious else "",
         )
         if number != NOT_MAILED:
             request_mail(Edition.Kind.CONFIRMATION, number, [(reader.pk, reader.email)], ahead=True)
     return 0
 
 
-def _locked_reader(request: SignUp) -> Subscriber:
+def _locked_reader(address: str, values: Mapping[str, str]) -> Subscriber:
     """The reader of this address, added now if there is none, and locked."""
     for _ in range(TRIES):
-        Subscriber.objects.bulk_create(
-            [Subscriber(email=request.address, **request.values)], ignore_conflicts=True
-        )
-        of_this_address = Subscriber.objects.filter(email_key=request.address.lower())
+        Subscriber.objects.bulk_create([Subscriber(email=address, **values)], ignore_conflicts=True)
+        of_this_address = Subscriber.objects.filter(email_key=address.lower())
         if (reader := of_this_address.select_for_update().first()) is not None:
             return reader
     raise LookupError("The reader of this address was deleted again and again.")

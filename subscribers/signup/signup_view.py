@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models.newsletter import Newsletter
 from subscribers.client_network import network_of
 from subscribers.consent import consent_wording
-from subscribers.signup.sign_up import SignUp, sign_up
+from subscribers.signup.sign_up import sign_up
 from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sign_time
 from subscribers.signup_limits import is_suspicious
 
@@ -30,14 +30,12 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
         return form_page(request, form, status=422)
     seconds = form.seconds_filling_in(time.time())
     wait = sign_up(
-        SignUp(
-            address=form.cleaned_data["email"],
-            values=form.values,
-            how=form.how,
-            network=network_of(request),
-            wording=sign_up_wording(),
-            suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
-        )
+        form.cleaned_data["email"],
+        form.values,
+        form.how,
+        network_of(request),
+        sign_up_wording(),
+        is_suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
     )
     if wait:
         response = form_page(request, form, notice="too_many", status=429)

@@ -21,80 +21,66 @@ def keys(words: str) -> frozenset[str]:
 
 # These name a column of addresses whatever stands in it.
 ADDRESS = keys("""
-    email, mail, e-mail 1, email 1, e-mail 1 - value, email value, email id, emails, mails
-    email address, mail address, email addresses, your email, your email address
-    primary email, contact email, subscriber email, user email, work email, member email
-    email adresse, mail adresse, email adressen
-    mailadressen, e-post, e-postadresse, elektronische Post
-    e-postadress, mejl, mejladress, e-postadres
-    e-mailadres, mailadres, sähköposti, sähköpostiosoite
-    correo, correo electrónico
-    dirección de correo, dirección de correo electrónico, dirección email
-    correu, correu electrònic, adreça electrònica, posta elektronikoa
-    courriel, adresse courriel, adresse de courriel
-    adresse mail, adresse email, adresse électronique
-    adresse de messagerie, courrier électronique, mél
-    posta, posta elettronica, indirizzo email, indirizzo mail, indirizzo di posta elettronica
-    correio, correio eletrónico, correio electrónico, endereço de email, endereço de e-mail
-    endereço email, endereço eletrónico, endereço de correio eletrónico
-    poczta, poczta elektroniczna, adres email, adres e-mail, adres mailowy
-    emailová adresa, e-mailová adresa, adresa e-mail
-    adresa email, e-mail cím, email cím, e-mail-cím
-    e-pošta, epošta, e-pasts, el. paštas, e-postiaadress, e-posti aadress, netfang, tölvupóstur
-    e-posta, eposta, e-posta adresi
-    ηλεκτρονικό ταχυδρομείο, ηλεκτρονική διεύθυνση, ηλ. ταχυδρομείο
-    почта, электронная почта, эл. почта, адрес электронной почты, имейл, электронный адрес, мейл
-    електронна пошта, електронна адреса, ел. пошта, е-пошта, имејл
-    メール, メールアドレス, Eメール, 電子メール, 邮箱
-    电子邮件, 电子邮箱, 邮件地址, 電子郵件, 電郵, 信箱
-    이메일, 메일, 이메일 주소, 전자우편, البريد الإلكتروني
-    بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
+    email, mail, e-mail 1, email 1, e-mail 1 - value, email value, email id, emails, mails,
+    email address, mail address, email addresses, your email, your email address, primary email,
+    contact email, subscriber email, user email, work email, member email, email adresse,
+    mail adresse, email adressen, mailadressen, e-post, e-postadresse, elektronische Post,
+    e-postadress, mejl, mejladress, e-postadres, e-mailadres, mailadres, sähköposti,
+    sähköpostiosoite, correo, correo electrónico, dirección de correo,
+    dirección de correo electrónico, dirección email, correu, correu electrònic,
+    adreça electrònica, posta elektronikoa, courriel, adresse courriel, adresse de courriel,
+    adresse mail, adresse email, adresse électronique, adresse de messagerie,
+    courrier électronique, mél, posta, posta elettronica, indirizzo email, indirizzo mail,
+    indirizzo di posta elettronica, correio, correio eletrónico, correio electrónico,
+    endereço de email, endereço de e-mail, endereço email, endereço eletrónico,
+    endereço de correio eletrónico, poczta, poczta elektroniczna, adres email, adres e-mail,
+    adres mailowy, emailová adresa, e-mailová adresa, adresa e-mail, adresa email, e-mail cím,
+    email cím, e-mail-cím, e-pošta, epošta, e-pasts, el. paštas, e-postiaadress, e-posti aadress,
+    netfang, tölvupóstur, e-posta, eposta, e-posta adresi, ηλεκτρονικό ταχυδρομείο,
+    ηλεκτρονική διεύθυνση, ηλ. ταχυδρομείο, почта, электронная почта, эл. почта,
+    адрес электронной почты, имейл, электронный адрес, мейл, електронна пошта, електронна адреса,
+    ел. пошта, е-пошта, имејл, メール, メールアドレス, Eメール, 電子メール, 邮箱, 电子邮件,
+    电子邮箱, 邮件地址, 電子郵件, 電郵, 信箱, 이메일, 메일, 이메일 주소, 전자우편,
+    البريد الإلكتروني, بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
 """)
 # These may as well be the address of a house or a telephone number: the sample must agree.
 _PERHAPS_ADDRESS = keys("""
-    address, adresse, adress, adres, adresa, aadress
-    osoite, cím, dirección, indirizzo, endereço, adreça
-    contact, kontakt, contacto, contatto, contato, recipient
-    subscriber, reader, to, адрес, адреса, 地址
+    address, adresse, adress, adres, adresa, aadress, osoite, cím, dirección, indirizzo, endereço,
+    adreça, contact, kontakt, contacto, contatto, contato, recipient, subscriber, reader, to,
+    адрес, адреса, 地址
 """)
 _PARTS_OF_PERHAPS_ADDRESS = ("mail", "correo", "courriel", "correio", "posta", "почт")
 
 FULL_NAME = keys("""
-    full name, fullname, display name, complete name, your name, contact name, subscriber name
-    first and last name, first name and last name, first name last name, name and surname
-    vollständiger name, vor- und nachname, vorname nachname, vorname und nachname, ganzer name
-    nom complet, nom et prénom, prénom et nom, nom prénom, prénom nom, nombre completo
-    nombre y apellidos, nombre y apellido, nome completo, nome e cognome, nome e apelido
-    nome cognome, nome e sobrenome, volledige naam, fullt navn, fulde navn, fullständigt namn
-    koko nimi, imię i nazwisko, jméno a příjmení, celé jméno, meno a priezvisko, teljes név
-    nume complet, ime i prezime, ime in priimek, ad soyad
-    adı soyadı, ονοματεπώνυμο, фио, полное имя
-    імя та прізвище, 氏名, お名前, 姓名, 성명
+    full name, fullname, display name, complete name, your name, contact name, subscriber name,
+    first and last name, first name and last name, first name last name, name and surname,
+    vollständiger name, vor- und nachname, vorname nachname, vorname und nachname, ganzer name,
+    nom complet, nom et prénom, prénom et nom, nom prénom, prénom nom, nombre completo,
+    nombre y apellidos, nombre y apellido, nome completo, nome e cognome, nome e apelido,
+    nome cognome, nome e sobrenome, volledige naam, fullt navn, fulde navn, fullständigt namn,
+    koko nimi, imię i nazwisko, jméno a příjmení, celé jméno, meno a priezvisko, teljes név,
+    nume complet, ime i prezime, ime in priimek, ad soyad, adı soyadı, ονοματεπώνυμο, фио,
+    полное имя, імя та прізвище, 氏名, お名前, 姓名, 성명
 """)
 # Beside the other half of it, each of these is half a name.
 NAME = keys("""
-    name, names, nom, nombre, nome, naam, navn, namn
-    nimi, nimed, név, jméno, meno, ime, nume, numele
-    nafn, vārds, isim, ad, όνομα, имя, имена, імя
-    名前, 名字, 이름, الاسم, نام, שם, नाम, reader, subscriber
+    name, names, nom, nombre, nome, naam, navn, namn, nimi, nimed, név, jméno, meno, ime, nume,
+    numele, nafn, vārds, isim, ad, όνομα, имя, имена, імя, 名前, 名字, 이름, الاسم, نام, שם, नाम,
+    reader, subscriber
 """)
 GIVEN_NAME = keys("""
-    first name, firstname, first, given name, given
-    forename, fname, christian name, vorname, rufname
-    prénom, prénoms, nombre de pila, nom de pila
-    primeiro nome, nome próprio, voornaam, fornavn, förnamn
-    etunimi, imię, křestní jméno, keresztnév, utónév, prenume, eesnimi, vardas, имя собственное
+    first name, firstname, first, given name, given, forename, fname, christian name, vorname,
+    rufname, prénom, prénoms, nombre de pila, nom de pila, primeiro nome, nome próprio, voornaam,
+    fornavn, förnamn, etunimi, imię, křestní jméno, keresztnév, utónév, prenume, eesnimi, vardas,
+    имя собственное
 """)
 FAMILY_NAME = keys("""
-    last name, lastname, last, surname, family name
-    family, lname, nachname, familienname, zuname
-    nom de famille, apellido, apellidos, primer apellido
-    cognom, cognoms, cognome, apelido, apelidos
-    sobrenome, último nome, achternaam, familienaam
-    etternavn, efternavn, efternamn, sukunimi, nazwisko
-    příjmení, priezvisko, vezetéknév, családnév
-    nume de familie, prezime, priimek, perekonnanimi
-    pavardė, uzvārds, soyad, soyadı, soyisim, επώνυμο, фамилия, прізвище, 姓, 성
+    last name, lastname, last, surname, family name, family, lname, nachname, familienname, zuname,
+    nom de famille, apellido, apellidos, primer apellido, cognom, cognoms, cognome, apelido,
+    apelidos, sobrenome, último nome, achternaam, familienaam, etternavn, efternavn, efternamn,
+    sukunimi, nazwisko, příjmení, priezvisko, vezetéknév, családnév, nume de familie, prezime,
+    priimek, perekonnanimi, pavardė, uzvārds, soyad, soyadı, soyisim, επώνυμο, фамилия, прізвище,
+    姓, 성
 """)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from subscribers.importing.file_format.encoding import UNDECODABLE
 from subscribers.importing.file_format.lines import LONGEST_LINE
-from subscribers.models.rejected_row import LONGEST_EXCERPT
+from subscribers.models.subscriber_import import LONGEST_EXCERPT
 from subscribers.refusal import Refusal, refuse
 
 MOST_LINES_IN_A_ROW = 40  # somebody's address or remark in quotation marks, with room

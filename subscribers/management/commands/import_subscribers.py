@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -11,10 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
 from subscribers.files.atomic_file import atomic_file
-from subscribers.importing import Progress, UnreadableFileError, import_file
 from subscribers.importing.file_format.columns import MAPPED_TO, read_mapping
-from subscribers.importing.import_file import file_name
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.rejects_file import HEADER, reject_line
+from subscribers.importing.report import Progress
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.models import RejectedRow
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -133,8 +134,6 @@ class Command(BaseCommand):
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:
-    try:
+    with suppress(OSError):  # One of them does not exist: opening it says why.
         return rejects.samefile(path)
-    except OSError:
-        # One of them does not exist: opening it says why.
-        return False
+    return False

@@ -13,7 +13,7 @@ from subscribers.data_requests import data_request
 from subscribers.models import Subscriber
 from subscribers.reader_values import NO_VALUES
 from subscribers.reserve_ids import REQUESTS_APART, next_request_number
-from subscribers.signup.sign_up import SignUp, sign_up
+from subscribers.signup.sign_up import sign_up
 from tests.database.template import set_ids_apart
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.reconcile.table_backup import KeptRows
@@ -33,7 +33,7 @@ def never_restored(newsroom: Newsroom) -> Iterator[None]:
 
 
 def asks(newsroom: Newsroom, address: str) -> None:
-    assert sign_up(SignUp(address, NO_VALUES, "form", "", "Subscribe")) == 0
+    assert sign_up(address, NO_VALUES, "form", "", "Subscribe") == 0
     newsroom.deliver_all()
 
 

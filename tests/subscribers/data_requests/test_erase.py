@@ -22,7 +22,7 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.erasure_hash import erased_among, hash_of
 from subscribers.data_requests.personal_data import load_personal_data
-from subscribers.importing import import_file
+from subscribers.importing.import_file import import_file
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import (
@@ -33,7 +33,7 @@ from subscribers.models import (
     Subscriber,
     SubscriberImport,
 )
-from subscribers.signup.sign_up import SignUp, sign_up
+from subscribers.signup.sign_up import sign_up
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.queue.test_start import a_call_held_by
@@ -164,7 +164,7 @@ def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
 def test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back(
     has_signed_up_again: bool,
 ) -> None:
-    assert sign_up(SignUp(ADDRESS, {"name": NAME}, "form", "", "One letter a week.")) == 0
+    assert sign_up(ADDRESS, {"name": NAME}, "form", "", "One letter a week.") == 0
     reader = Subscriber.objects.get()
     erase(reader.pk)
     if has_signed_up_again:
@@ -281,7 +281,7 @@ def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: 
 def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
     reader = newsroom.confirm(1)[0]
     with erasing_waits_for(newsroom, reader):
-        assert sign_up(SignUp(reader.email, {"name": NAME}, "form", "", "One letter a week.")) == 0
+        assert sign_up(reader.email, {"name": NAME}, "form", "", "One letter a week.") == 0
     assert tables_that_hold(NAME) == []
     assert Delivery.objects.get().recipient_id == reader.pk
 

@@ -9,7 +9,7 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase
 from subscribers.importing.run import CHUNK
 from subscribers.models import ImportSeenAddress, RejectedRow, Subscriber, SubscriberImport
-from subscribers.models.import_piece import LONGEST_PIECE
+from subscribers.models.subscriber_import import LONGEST_PIECE
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import (
     SOME_DAY,

@@ -11,16 +11,13 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from subscribers.importing import (
-    Progress,
-    UnreadableFileError,
-    accept_upload,
-    background,
-    import_file,
-)
+from subscribers.importing import accept_upload, background
 from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.import_file import import_file
 from subscribers.importing.lease import MOST_SETBACKS, Lease, claim_import, guard
+from subscribers.importing.report import Progress
 from subscribers.importing.run import CHUNK, run
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport

@@ -85,7 +85,7 @@ forms that come back in no time have fewer tries
     test_forms_that_came_back_too_fast_have_fewer_tries
     test_forms_that_come_back_in_no_time_are_let_through_three_times
 that a form came back in no time is on record
-    sign_up: detail=«TOO_FAST if request.suspicious else»
+    sign_up: detail=«TOO_FAST if is_suspicious else»
     test_forms_that_come_back_in_no_time_are_let_through_three_times
 nobody makes up the moment at which a form was shown
     SignUpForm.seconds_filling_in: float(«_SIGNER.unsign(self.data["shown"]) →

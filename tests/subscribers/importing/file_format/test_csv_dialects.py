@@ -19,7 +19,7 @@ from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import DOUBTS, columns_sentence, unused_sentence
-from subscribers.models.rejected_row import LONGEST_EXCERPT
+from subscribers.models.subscriber_import import LONGEST_EXCERPT
 
 READERS = [
     ("ada@example.org", "Ada Whitlock"),

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from subscribers.importing import Progress, UnreadableFileError, import_file
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.records import MOST_LINES_IN_A_ROW
+from subscribers.importing.import_file import import_file
+from subscribers.importing.report import Progress
 from subscribers.importing.run import CHUNK
 from subscribers.models import RejectedRow, Subscriber
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
