@@ -58,7 +58,6 @@ def _plain(typed: str) -> Address | None:
 
 
 def _careful(typed: str) -> Address | Refusal:
-    """The address by both rules, or the first reason against it."""
     if not typed:
         return refuse("address_missing")
     if len(typed) > LONGEST_ADDRESS:

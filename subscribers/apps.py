@@ -4,6 +4,4 @@ from django.apps import AppConfig
 
 
 class SubscribersConfig(AppConfig):
-    """Readers, their leaving, suppressions and imports."""
-
     name = "subscribers"

@@ -14,7 +14,6 @@ class Audience(QuerySet[Subscriber]):
     """Readers who get an issue; counted as publishing reads them, by hash joins."""
 
     def count(self) -> int:
-        """Count the readers in one statement, of the caller's transaction if there is one."""
         with (
             transaction.atomic(savepoint=False),
             connection.cursor() as cursor,
@@ -24,8 +23,7 @@ class Audience(QuerySet[Subscriber]):
 
 
 def confirmed() -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """Select confirmed, unsuppressed readers as (id, email, *reader fields), unordered and
-    unevaluated: publishing numbers them inside one `INSERT … SELECT`."""
+    """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields)."""
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     return (
         Audience(Subscriber)

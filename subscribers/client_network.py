@@ -11,9 +11,8 @@ IPV6_BITS = 48
 
 
 def network_of(request: HttpRequest) -> str:
-    """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy
-    (`TRUST_PROXY`) the last address of `X-Forwarded-For` counts, because a visitor can make up
-    those before it."""
+    """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy the last
+    address of `X-Forwarded-For` counts: a visitor can make up the others."""
     address_text = request.META.get("REMOTE_ADDR", "")
     if settings.TRUST_PROXY:
         address_text = (
@@ -28,7 +27,6 @@ def network_of(request: HttpRequest) -> str:
 
 
 def _address_in(address_text: str) -> IPv4Address | IPv6Address | None:
-    """The address, also where a proxy wrote its port behind it; None if there is none."""
     for text in (
         address_text,
         address_text.rpartition(":")[0].strip("[]"),

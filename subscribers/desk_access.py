@@ -48,8 +48,7 @@ def desk_page(
     request: HttpRequest, template: str, facts: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
     """Render a page of the desk with the newsletter's times. Not `no-store`: the back button must
-    show a form with its text and key, not a fresh key under which the same letter could be
-    published again."""
+    show a form with its text and key."""
     newsletter = Newsletter.objects.the_one()
     # Where the mail of a development site ends up.
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105

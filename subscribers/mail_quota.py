@@ -54,7 +54,6 @@ def next_number(reader: Subscriber, counter: str) -> int:
 
 
 def _mails_within_a_day(subscriber_id: int) -> int:
-    """How many mails of either kind this reader was sent within a day."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -68,6 +67,5 @@ def _mails_within_a_day(subscriber_id: int) -> int:
 
 
 def _lock_id(network: str) -> int:
-    """The number of the advisory lock of this network: signed, 64 bits."""
     digest = blake2b(network.encode(), digest_size=8, person=b"sign-up").digest()
     return int.from_bytes(digest, "big", signed=True)

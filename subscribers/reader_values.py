@@ -10,8 +10,7 @@ NO_VALUES = {field.name: "" for field in READER_FIELDS}
 
 
 def read_value(field: ReaderField, text: str) -> str | Refusal:
-    """The value that `text` holds, or why it cannot be kept. Runs of white space become one blank,
-    because a value goes into mail headers."""
+    """The value that `text` holds, its white space as single blanks, or why it cannot be kept."""
     value = " ".join(text.split())
     if len(value) > field.longest:
         length, longest = len(value), field.longest

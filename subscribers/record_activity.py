@@ -26,8 +26,7 @@ def record_activity(
     flag: int = CHANGE,
     **params: Any,
 ) -> None:
-    """Record that a user did this to a thing, in the caller's transaction. A thing that may be
-    gone, or must not be named, is given as its model, with a `name` and `key`."""
+    """Record what a user did to a thing; one that may be gone is given as a model and name."""
     if isinstance(thing, Model):
         name, key = name or str(thing), thing.pk
     LogEntry.objects.create(

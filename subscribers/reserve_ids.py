@@ -1,6 +1,5 @@
-"""Reserve the ids that a restored backup does not know were given out, because mail sent after it
-has them in its keys. New ids jump by a random distance: the same backup may be restored twice. A
-reader whose id is below the last jump was here before it; their next request number jumps too."""
+"""Reserve the ids that a restored backup does not know were given out in mail. The distance is
+random: a backup may be restored twice. The request numbers of readers from before jump too."""
 
 import logging
 

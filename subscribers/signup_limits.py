@@ -1,5 +1,5 @@
-"""How often an address and a network may ask for mail. Pure. A form that came back faster than a
-reader types is not refused, because browsers fill forms in; it has fewer tries."""
+"""How often an address and a network may ask for mail. Pure. A form that came back too fast is not
+refused, because browsers fill forms in; it has fewer tries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,8 @@ class PastRequest:
 
 
 def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
-    """How many seconds a network must wait before it may ask again; 0 if it may now. `asked` are
-    its requests of the last hour, the latest first. A clock that stepped back makes nobody wait
-    longer than an hour."""
+    """How long a network must wait, at most an hour; 0 if it may ask now. `asked` are its requests
+    of the last hour, the latest first."""
     every = [one.seconds_ago for one in asked]
     wait = _until_fewer_than(per_hour, every)
     if suspicious:

@@ -211,7 +211,6 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
 
 @contextmanager
 def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, str]]:
-    """The file that came, and its name. Raises `ProblemError` where none did, or too much."""
     match request.content_type:
         case "text/csv":
             with TemporaryFile(prefix="homing-upload-") as file:

@@ -21,8 +21,7 @@ def record_consent(
     values: Mapping[str, str] | None = None,
     detail: str = "",
 ) -> int:
-    """Add one record in the caller's transaction; return its id. Without `at` it is the database's
-    clock. `wording` is the text beside the button, `values` are the reader's fields as typed."""
+    """Add one record in this transaction, by default at the database's time; return its id."""
     when = {} if at is None else {"at": at}
     record = ConsentRecord.objects.create(
         subscriber_id=subscriber_id,
@@ -45,7 +44,6 @@ def count_acts_since(at: datetime) -> Mapping[str, int]:
 
 
 def _wording_id(text: str) -> int:
-    """The id of a wording, stored now if it is new."""
     text_hash = hashlib.sha256(text.encode()).digest()
     known = ConsentWording.objects.filter(text_hash=text_hash).values_list("id", flat=True)
     if (earlier := known.first()) is None:

@@ -1,5 +1,4 @@
-"""Requests for the personal data of an address, and the mails that answer them. Only the owner gets
-the mail. Storing a request costs the same for every address; a worker looks it up later."""
+"""Requests for the data of an address, answered by mail. All addresses cost the same to store."""
 
 import logging
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ UNKNOWN_READER = 0
 
 
 class LinkState(Enum):
-    """What a link to personal data leads to."""
-
     OPEN = "open"
     STALE = "stale"
     ERASED = "erased"

@@ -14,8 +14,8 @@ logger = logging.getLogger(__name__)
 
 
 def erase(subscriber_id: int) -> bool:
-    """Erase this reader, all of it or nothing; False if there is none. Waiting copies are not sent.
-    The provider is not asked for anything, because that would need the address."""
+    """Erase this reader, all of it or nothing; False if there is none. The provider is not
+    asked."""
     with transaction.atomic():
         key = (
             Subscriber.objects.filter(id=subscriber_id).values_list("email_key", flat=True).first()

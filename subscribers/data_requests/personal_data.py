@@ -40,9 +40,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PersonalData:
-    """Everything that is held about one reader; lists begin with the oldest. `mails_not_known`
-    counts letters whose recipients are not kept any more. `provider_…` is what the provider's lists
-    say, was asked to change, and reported."""
+    """Everything that is held about one reader; lists begin with the oldest."""
 
     id: int
     address: str

@@ -29,8 +29,6 @@ INSERT = f"""
 
 
 class Result(StrEnum):
-    """What became of a reader who was to be added; the words of imports."""
-
     ADDED = "added"
     KNOWN = "known"
     SKIPPED = "skipped"
@@ -48,9 +46,7 @@ class AddResult:
 def add_reader(
     address: str, values: Mapping[str, str], *, stated_by: str, consent: str = ""
 ) -> AddResult:
-    """Add one reader in one transaction with the consent record and any mail to confirm.
-    `stated_by` names the caller. `consent` is where and how the reader gave it; then they are
-    confirmed."""
+    """Add one reader for `stated_by`; they are confirmed if `consent` says where they gave it."""
     key = address.lower()
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -1,6 +1,5 @@
-"""The list of readers, a page at a time, newest first, filtered by state or by a text. At a million
-readers a search by the start of an address uses an index; any other reads every row, for about a
-second. Counting by state takes some tenths."""
+"""The list of readers, newest first, filtered by state or text. At a million readers only a search
+by the start of an address uses an index; any other reads every row, for about a second."""
 
 from __future__ import annotations
 
@@ -28,8 +27,6 @@ class SearchTookTooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReaderFilter:
-    """A state, or every one if it is empty, and a text to look for."""
-
     state: str = ""
     text: str = ""
 

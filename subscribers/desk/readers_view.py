@@ -117,6 +117,5 @@ def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, obj
 
 
 def _query(chosen: ReaderFilter, *, before: int | None = None) -> str:
-    """The query string of a page with this filter."""
     parts = {"state": chosen.state, "q": chosen.text, "before": before}
     return "?" + urlencode({name: value for name, value in parts.items() if value})

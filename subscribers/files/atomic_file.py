@@ -10,8 +10,8 @@ from typing import TextIO
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[TextIO]:
-    """Open a UTF-8 file that replaces `path` at the end; an exception leaves what was there. Raises
-    `OSError` for a folder, a device or a pipe (`/dev/stdout` is a link to one)."""
+    """Open a file that replaces `path` at the end. Raises `OSError` for a folder, device or
+    pipe."""
     file = path.resolve()
     if file.is_dir():
         raise IsADirectoryError(None, "it is a folder")

@@ -14,7 +14,6 @@ class BoundedUpload(TemporaryFileUploadHandler):
         self.is_over = False
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:
-        """Keep the chunk while there is room."""
         self._left -= len(raw_data)
         if self._left < 0:
             self.is_over = True

@@ -34,7 +34,6 @@ class Statement:
     importer: Any = None
 
     def as_columns(self) -> dict[str, Any]:
-        """The columns of an import."""
         return {
             "confirmed": self.confirmed,
             "statement": self.where if self.confirmed else "",

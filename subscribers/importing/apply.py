@@ -1,7 +1,6 @@
 """Apply a chunk of rows to the list, in the caller's transaction. A check counts without the
-insert: a rollback would use up ids and leave dead rows. No statement sends or fetches more at once
-than fits into a socket's buffer: if the process froze in the middle, the server would wait with its
-locks held."""
+insert: a rollback would use up ids. No statement exceeds a socket's buffer: if the process froze in
+the middle, the server would wait with its locks held."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,4 @@
-"""Import one file in the foreground, or try it in a dry run. The file is stored before the first
-row is applied, so a worker continues if this process is killed."""
+"""Import one file in the foreground; if this process is killed, a worker continues."""
 
 import os
 import time
@@ -37,11 +36,9 @@ def import_file(
     on_rejected: Callable[[RejectedRow], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> ImportReport:
-    """Import the readers of a CSV file; with `dry_run` report what that would do and change
-    nothing. `confirmed` states that they gave their consent elsewhere, and `where` says where and
-    how; without it they get a mail to confirm. Known content is reported, or continued if it was
-    interrupted. Raises `UnreadableFileError` if the file cannot be imported; then nothing
-    changed."""
+    """Import the readers of a CSV file, or with `dry_run` only report what that would do.
+    `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
+    Raises `UnreadableFileError` if the file cannot be imported; then nothing changed."""
     with ReaderFile(path, file_name(path), mapping) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
         is_finished = earlier is not None and earlier.state == SubscriberImport.State.FINISHED
@@ -66,7 +63,6 @@ def file_name(path: Path) -> str:
 
 
 def _run_to_end(import_id: int, on_progress: Callable[[Progress], None]) -> None:
-    """Run the import, or wait while another process runs it."""
     owner = uuid4()
     while True:
         record = SubscriberImport.objects.get(pk=import_id)
@@ -92,7 +88,6 @@ def _dry_run(
     on_rejected: Callable[[RejectedRow], None],
     on_progress: Callable[[Progress], None],
 ) -> ImportReport:
-    """The same steps in one transaction that leaves nothing."""
     counts, skipped, statuses = Counts(), Counter[str](), Counter[str]()
     terms = ImportTerms(import_id=0, confirmed=confirmed, is_check=True)
     with transaction.atomic(), seen_addresses_of_dry_run():

@@ -49,8 +49,6 @@ SKIPPED_IN_SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class ResultLine:
-    """One result: how many rows, and what that means."""
-
     name: str
     glyph: str
     tone: str

@@ -187,7 +187,6 @@ def _import_or_404(import_id: int) -> SubscriberImport:
 
 
 def _read_as(record: SubscriberImport) -> dict[str, object] | None:
-    """How the file was understood, in words."""
     read_as = description_of(record)
     if read_as is None:
         return None

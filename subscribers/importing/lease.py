@@ -1,5 +1,5 @@
-"""The lease of an import: claimed for a limited time, renewed by each chunk, released. The guard
-keeps a process that lost it from writing. All times are from the database's clock."""
+"""The lease of an import: claimed for a limited time, renewed by each chunk, released. All times
+are from the database's clock."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -29,7 +29,6 @@ class Lease:
 
     @property
     def is_check(self) -> bool:
-        """Whether nothing is imported, only counted."""
         return self.state == "checking"
 
 

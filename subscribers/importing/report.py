@@ -25,7 +25,6 @@ class Counts:
 
     @property
     def rows(self) -> int:
-        """All of them together."""
         return sum(astuple(self))
 
     def __add__(self, more: Counts) -> Counts:
@@ -52,7 +51,6 @@ class Progress:
 
     @property
     def percent(self) -> int:
-        """How much of the file was read, from 0 to 100."""
         return 100 * self.bytes_read // max(self.size, 1)
 
 

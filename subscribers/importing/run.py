@@ -1,5 +1,5 @@
-"""Run an import from its checkpoint to its end, a chunk at a time, under a lease. The counts are
-the checkpoint: the next process reads the file again and skips as many rows."""
+"""Run an import under a lease, a chunk at a time. The counts are the checkpoint: the next process
+reads the file again and skips as many rows."""
 
 import logging
 from collections import Counter
@@ -95,7 +95,6 @@ def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) 
 def _apply_chunk(
     lease: Lease, terms: ImportTerms, chunk: list[Row | BadRow], bytes_read: int
 ) -> Counts:
-    """Apply one chunk and move the checkpoint, or neither; return the counts so far."""
     validated = [validate_row(row) for row in chunk]
     with transaction.atomic(), connection.cursor() as cursor:
         # Before any other lock: a reader who is erased meanwhile would be added anew.

@@ -13,8 +13,7 @@ ON_THE_LIST = (Subscriber.State.PENDING, Subscriber.State.CONFIRMED, Subscriber.
 
 
 def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail: str = "") -> bool:
-    """Record that this reader leaves, and tell the provider; return True the first time. A
-    complaint stays, and the wish is recorded beside it."""
+    """Record that this reader leaves, and tell the provider; True the first time."""
     with transaction.atomic():
         left = Subscriber.objects.filter(id=subscriber_id, unsubscribed_at=None).update(
             state=Case(

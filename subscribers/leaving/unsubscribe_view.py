@@ -23,8 +23,8 @@ LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """Tell a mail program, which says so in the body (RFC 8058), from a reader on the page. It only
-    goes on record, so an unreadable body keeps nobody from leaving."""
+    """Tell a mail program (RFC 8058) from a reader. An unreadable body keeps nobody from
+    leaving."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
@@ -36,18 +36,16 @@ def unsubscribe_channel(request: HttpRequest) -> How:
 
 @method_decorator(csrf_exempt, name="dispatch")
 class Unsubscribe(View):
-    """The page of the unsubscribe link, which is also its one-click address (RFC 8058). GET changes
-    nothing, because link scanners fetch it. POST needs no CSRF token: mail programs post without
-    cookies. Requests are not counted by network: many come from one mailbox provider."""
+    """The page of the unsubscribe link and its one-click address (RFC 8058). GET changes nothing,
+    because link scanners fetch it. POST needs no CSRF token: mail programs post without cookies.
+    Networks are not counted: many readers come from one mailbox provider."""
 
     http_method_names = ["get", "head", "post"]
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        """Show one button, or that they have left already."""
         return self._respond(request, token, leaves=False)
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        """Unsubscribe. The response is the same however often it comes."""
         return self._respond(request, token, leaves=True)
 
     def _respond(self, request: HttpRequest, token: str, *, leaves: bool) -> HttpResponse:

@@ -1,7 +1,6 @@
-"""Sealed tokens: encrypted and authenticated numbers in our links. A synthetic IV (RFC 5297): the
-tag is a keyed hash of the payload, which is XORed with a keyed hash of the tag. BLAKE2b (RFC 7693)
-is the fastest hash at hand: a token is made for every copy of an issue. A token does not expire
-while its key is known; the page behind the link decides when a link ends."""
+"""Sealed tokens: encrypted and authenticated numbers in our links. A synthetic IV (RFC 5297) made
+with BLAKE2b (RFC 7693), the fastest hash at hand: a token is made for every copy of an issue. A
+token never expires; the page behind the link decides."""
 
 import hmac
 import re

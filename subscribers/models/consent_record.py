@@ -9,8 +9,6 @@ from subscribers.models.checks import checks
 
 
 class Act(models.TextChoices):
-    """What happened."""
-
     ASKED = "asked", "asked for the letter"
     CONFIRMED = "confirmed", "confirmed by the reader"
     IMPORTED = "imported", "came with an import"
@@ -23,8 +21,6 @@ class Act(models.TextChoices):
 
 
 class How(models.TextChoices):
-    """By which way it came to us."""
-
     FORM = "form", "by the form on our page"
     EMBEDDED_FORM = "embedded form", "by a form on another site"
     LINK = "link", "by the link in a mail"
@@ -50,9 +46,8 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """Added once, never changed; deleted only with its reader. Triggers hold that. `request` is the
-    number of the mail that was asked for, or that a confirmation answers. The reader's fields are
-    as typed; the confirmation makes them the reader's own."""
+    """Added once, never changed; deleted only with its reader. Triggers hold that. The reader's
+    fields are as typed; the confirmation makes them the reader's own."""
 
     id = models.BigAutoField(primary_key=True)
     # Without a constraint in the database: the person is erased first, their records after them.

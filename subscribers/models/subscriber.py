@@ -14,14 +14,11 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class Subscriber(ReaderColumns):
-    """A person on the list, by the case-folded address `email_key`; `email` is as Postmark takes
-    it. Leaving is a state and no suppression: that list is about addresses, whoever asks. The
-    gravest state stays, whatever the order of events. Triggers hold that only `opt_in`, the
-    reader's own fresh consent, leads back to `confirmed`, and that an address never changes."""
+    """A person on the list. Leaving is a state and no suppression: that list is about addresses.
+    The gravest state stays, whatever the order of events. Triggers hold that only `opt_in`, the
+    reader's own fresh consent, leads back to `confirmed`."""
 
     class State(models.TextChoices):
-        """Where a reader stands."""
-
         PENDING = "pending", "has not confirmed yet"
         CONFIRMED = "confirmed", "wants the letter"
         UNSUBSCRIBED = "unsubscribed", "has left"
@@ -29,8 +26,6 @@ class Subscriber(ReaderColumns):
         COMPLAINED = "complained", "called it spam"
 
     class Source(models.TextChoices):
-        """How this person came onto the list."""
-
         IMPORT = "import"
         SIGN_UP = "sign-up"
         API = "api"
@@ -123,5 +118,4 @@ class Subscriber(ReaderColumns):
 
     @property
     def since(self) -> datetime:
-        """Since when they have been in their state."""
         return self.gone_at or self.confirmed_at or self.created_at

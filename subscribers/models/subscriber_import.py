@@ -14,8 +14,6 @@ LONGEST_EXCERPT = 320  # enough to recognise a row; the file itself stays with i
 
 
 class State(models.TextChoices):
-    """The states of an import."""
-
     CHECKING = "checking", "is being checked"
     CHECKED = "checked", "checked, not imported"
     WAITING = "waiting", "waits for a worker"
@@ -26,9 +24,8 @@ class State(models.TextChoices):
 
 
 class SubscriberImport(models.Model):
-    """One file, known by the SHA-256 of its content and how its columns are read. With `confirmed`
-    the importer states consent elsewhere, which is why its readers may be mailed; so it cannot be
-    deleted. `rows` is the checkpoint; `owner`, `epoch` and `lease_until` are a lease."""
+    """One file, known by the SHA-256 of its content and how its columns are read. Its statement is
+    why its readers may be mailed, so it cannot be deleted. `rows` is the checkpoint."""
 
     State = State
 
@@ -160,12 +157,9 @@ class ImportSeenAddress(models.Model):
 
 
 class RejectedRow(models.Model):
-    """A row that is rejected as unreadable or not mailable, or skipped because its reader is gone.
-    `reason` is a code of `refusal_sentences.py`, `parameters` are the values of its sentence."""
+    """A row that is rejected, or skipped because its reader is gone. `reason` is a code."""
 
     class Result(models.TextChoices):
-        """Which of the two."""
-
         REJECTED = "rejected"
         SKIPPED = "skipped"
 

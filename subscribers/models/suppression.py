@@ -11,20 +11,16 @@ LONGEST_ADDRESS = 254
 
 
 class Suppression(models.Model):
-    """One address that is not mailed, whoever it belongs to. No import removes a row. Compared byte
-    by byte (collation C), so an operating system's new collations cannot break the index."""
+    """One address that is not mailed, whoever it belongs to. Compared byte by byte (collation C),
+    so an operating system's new collations cannot break the index."""
 
     class Reason(models.TextChoices):
-        """Why the address is suppressed."""
-
         BOUNCE = "bounce", "mail to it bounces"
         COMPLAINT = "complaint", "its owner called the letter spam"
         UNSUBSCRIBE = "unsubscribe", "its owner left on the provider's page"
         MANUAL = "manual", "an operator blocked it"
 
     class Origin(models.TextChoices):
-        """Who said so."""
-
         PROVIDER = "provider"
         OPERATOR = "operator"
         IMPORT = "import"

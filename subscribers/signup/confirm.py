@@ -1,5 +1,4 @@
-"""Confirming: how a visitor becomes a reader by their own consent. A reader who has gone since
-their request has to ask anew; a trigger holds the same."""
+"""Confirming: how a visitor becomes a reader by their own consent."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,8 +18,6 @@ from subscribers.models.consent_record import Act, How
 
 
 class LinkState(Enum):
-    """What a link to confirm does."""
-
     OPEN = "one press confirms"
     DONE = "confirmed already"
     STALE = "too old: the reader has to sign up again"
@@ -65,8 +62,7 @@ def link_state(
     asked: ConsentRecord | None,
     last_confirmed: int | None,
 ) -> LinkState:
-    """Decide what the link of this request does. Pure. `asked` is the record by which the mail was
-    asked for, `last_confirmed` the number of the latest request that was confirmed."""
+    """Decide what the link of this request does, which `asked` recorded. Pure."""
     is_answered = last_confirmed is not None and request <= last_confirmed
     if is_answered or asked is None:
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE
@@ -79,7 +75,6 @@ def link_state(
 def _state_and_record(
     reader: Subscriber | None, request: int
 ) -> tuple[LinkState, ConsentRecord | None]:
-    """What a link does, and the record by which its mail was asked for."""
     if reader is None or request < 1:
         return LinkState.STALE, None
     records = ConsentRecord.objects.filter(subscriber=reader)

@@ -1,5 +1,5 @@
 """The page behind the link in a mail that asks for confirmation. GET changes nothing, because link
-scanners fetch it. POST needs the CSRF token too: no other site's page confirms anybody."""
+scanners fetch it. POST needs the CSRF token too."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

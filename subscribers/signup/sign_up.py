@@ -53,7 +53,6 @@ def sign_up(
 
 
 def _locked_reader(address: str, values: Mapping[str, str]) -> Subscriber:
-    """The reader of this address, added now if there is none, and locked."""
     for _ in range(TRIES):
         Subscriber.objects.bulk_create([Subscriber(email=address, **values)], ignore_conflicts=True)
         of_this_address = Subscriber.objects.filter(email_key=address.lower())

@@ -66,18 +66,15 @@ class SignUpForm(forms.Form):
 
     @property
     def how(self) -> How:
-        """From which page the form came."""
         how = (self.data or self.initial).get("how")
         return How.EMBEDDED_FORM if how == How.EMBEDDED_FORM else How.FORM
 
     @property
     def is_trapped(self) -> bool:
-        """Whether a program filled in the field that no reader sees."""
         return bool(self.data.get(TRAP))
 
     @property
     def values(self) -> dict[str, str]:
-        """The reader's fields, once the form is valid."""
         return {name: self.cleaned_data[name] for name in FIELD_NAMES}
 
     def seconds_filling_in(self, now: float) -> float | None:

@@ -49,7 +49,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 def embedded(request: HttpRequest) -> HttpResponse:
     """Take forms without a CSRF token: from other sites, and from pages that caches keep. A form on
     our own pages signs up: no other site can forge its `Origin`. Any other form changes nothing and
-    shows ours, filled in, so nobody is signed up by only looking at a page."""
+    shows ours, filled in."""
     if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
         return subscriptions(request)
     if request.method != "POST":

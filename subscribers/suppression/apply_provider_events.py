@@ -1,6 +1,5 @@
-"""Apply what the provider reported about an address: the reader's state, suppression and consent.
-Events come twice and in any order: the gravest state and reason and the earliest time stay. An
-event older than the reader's own opt-in no longer counts."""
+"""Apply what the provider reported about an address. Events come twice and in any order: the
+gravest state and reason and the earliest time stay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,8 +60,7 @@ def apply_events(events: Sequence[ProviderEvent]) -> None:
 
 
 def reported_reasons(reader: Subscriber) -> list[Reason]:
-    """Why the provider or an import suppresses this reader, since their last opt-in. The log of
-    consent has it even if the suppression list shows an operator's block in its place."""
+    """Why the provider or an import suppresses this reader, by the log since their last opt-in."""
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
@@ -102,7 +100,6 @@ def _apply(cursor: CursorWrapper, event: Bounced | Suppressed) -> None:
 
 
 def _lock_reader(cursor: CursorWrapper, event: ProviderEvent) -> _Reader | None:
-    """The reader of the copy it names, or else whoever has the address."""
     whom = event.delivery.recipient if event.delivery else None
     cursor.execute(
         """

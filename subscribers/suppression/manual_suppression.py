@@ -1,5 +1,4 @@
-"""Blocking an address by hand, and unblocking it. The owner's opt-in does not lift a block. What
-the provider or an import reported before or since keeps the address suppressed."""
+"""Blocking an address by hand, and unblocking it; a block stays if its owner opts in."""
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -58,7 +57,6 @@ def unblock(subscriber_id: int) -> bool:
 
 
 def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None:
-    """The gravest reason from the provider or an import since the last opt-in, if any."""
     reasons = reported_reasons(reader)
     opted_in_since = reader.opt_in is not None and reader.opt_in.at >= blocked.at
     if blocked.reason != Reason.MANUAL and not opted_in_since:
@@ -68,7 +66,6 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
 
 
 def _suppress(address_key: str) -> bool:
-    """Put the block on the suppression list; False if it was there."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

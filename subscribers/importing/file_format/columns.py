@@ -41,7 +41,6 @@ class Layout(NamedTuple):
     status: StatusRule | None = None
 
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
-        """The values of the reader's fields, each from all columns that make it up."""
         return tuple(
             " ".join(part for column in columns if column < len(row) and (part := row[column]))
             for columns in self.fields
@@ -87,8 +86,8 @@ def read_mapping(options: Sequence[str]) -> Mapping:
 def layout_of(
     records: Sequence[Record], mapping: Mapping = (), filename: str = ""
 ) -> Layout | None:
-    """Return the layout of a file that begins with these rows; None without a column of addresses.
-    Raises `UnreadableFileError` if `mapping` names a column that the file does not have."""
+    """The layout of a file that begins with these rows; None without a column of addresses. Raises
+    `UnreadableFileError` if `mapping` names an unknown column."""
     at = _header_at(records, mapping)
     header = records[at][1] if at is not None else []
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
@@ -224,7 +223,6 @@ def _address_column(header: list[str], width: int, sample: _Sample, taken: set[i
 
 
 def _columns_by_header(header: list[str], address: int, sample: _Sample) -> Map[str, Sequence[int]]:
-    """The columns of each field, by the words of the header."""
     found_keys = [key(field) for field in header]
 
     def first(words: frozenset[str]) -> tuple[int, ...]:

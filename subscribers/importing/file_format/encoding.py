@@ -1,6 +1,4 @@
-"""Detect the encoding of a file: UTF-16 by a mark or by its zero bytes, else UTF-8 or Windows-1252.
-All of it is read: the first accent may be far down, and a few broken characters cost only their
-rows."""
+"""Detect the encoding of a file. All of it is read: the first accent may be far down."""
 
 import codecs
 from operator import itemgetter
@@ -17,8 +15,6 @@ _NOT_IN_WINDOWS_1252 = b"\x81\x8d\x8f\x90\x9d"
 
 
 class Encoding(NamedTuple):
-    """An encoding as Python's codecs call it and as people do."""
-
     codec: str
     words: str
 
@@ -66,7 +62,6 @@ class EncodingDetector:
         self._not_in_windows_1252 |= len(piece.translate(None, _NOT_IN_WINDOWS_1252)) < len(piece)
 
     def encoding(self) -> Encoding:
-        """The encoding, once all pieces were looked at."""
         if self._settled:
             return self._settled
         self._count(self._decoder.decode(b"", final=True), 0)

@@ -22,11 +22,9 @@ class HashingReader(io.RawIOBase):
         self.bytes_read = 0
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def readinto(self, into: memoryview) -> int:  # type: ignore[override]
-        """Fill `into`, as far as the file reaches."""
         self._file.seek(self.bytes_read)
         piece = self._file.read(len(into))
         into[: len(piece)] = piece
@@ -35,7 +33,6 @@ class HashingReader(io.RawIOBase):
         return len(piece)
 
     def digest(self) -> bytes:
-        """SHA-256 of what was handed out so far."""
         return self._hash.digest()
 
 

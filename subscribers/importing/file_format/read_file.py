@@ -60,8 +60,7 @@ class Row(NamedTuple):
 
 
 class ReaderFile:
-    """A file of readers: a path, or a seekable binary file such as an upload, which stays open. Use
-    it as a context manager. Raises `UnreadableFileError` if it cannot be imported."""
+    """A regular file of readers, or an upload that stays open. Raises `UnreadableFileError`."""
 
     def __init__(self, source: Path | BinaryIO, filename: str = "", mapping: Mapping = ()) -> None:
         self.source = source
@@ -101,7 +100,6 @@ class ReaderFile:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read by the last call of `rows`; some thousand ahead of the row."""
         return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
@@ -252,8 +250,6 @@ def _stated_in(first_line: str) -> str | None:
 
 
 def _delimiter_of(sample: Sequence[str]) -> str:
-    """The delimiter that finds the most addresses and known header words in these lines."""
-
     def score(delimiter: str) -> int:
         rows = [row[1] for row in records(iter(sample), delimiter) if not isinstance(row, BadRow)]
         addresses = sum(any(map(looks_like_address, fields)) for fields in rows)

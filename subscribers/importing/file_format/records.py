@@ -1,5 +1,5 @@
-"""From lines to the fields of each row. A row may span a few lines only: a quotation mark that is
-never closed would swallow all rows after it."""
+"""From lines to the fields of each row. A row may span a few lines only, because a quotation mark
+may never be closed."""
 
 import csv
 from collections import deque
@@ -86,7 +86,6 @@ def _spans_lines(field: str) -> bool:
 
 
 def _fault(line: str) -> Refusal | None:
-    """Why this line can be no part of a row, if it cannot."""
     if len(line) > LONGEST_LINE:
         return refuse("line_too_long", longest=LONGEST_LINE)
     if "\0" in line:

@@ -24,7 +24,6 @@ class Status(StrEnum):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the address must not be mailed."""
         return self in _GONE
 
 
@@ -228,7 +227,6 @@ class StatusRule:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The columns that it reads."""
         return tuple(one.column for one in self.status_columns)
 
     def of(self, fields: Sequence[str]) -> RowStatus | Refusal:
@@ -324,8 +322,8 @@ def rule_of(
     mapped: Collection[int] = (),
     taken: Collection[int] = (),
 ) -> StatusRule | None:
-    """How a file with this header says the status of its rows; None if it says none. `values` gives
-    the first values of a column; `mapped` columns hold statuses, `taken` ones something else."""
+    """How a file says the status of its rows; None if it says none. `values` gives the first values
+    of a column; `mapped` columns hold statuses, `taken` ones something else."""
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)
     if product is _NO_PRODUCT and {"emailaddress", "type"} <= set(named):

@@ -19,14 +19,12 @@ class Command(BaseCommand):
     help = "Write the list of readers to a CSV file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The options that scripts rely on."""
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument(
             "--state", choices=Subscriber.State.values, default="", help="only these readers"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Export, or exit 1 with one sentence and the file as it was."""
         path: Path = options["file"]
         written = -1  # The header is no reader.
         try:

@@ -33,7 +33,6 @@ class Command(BaseCommand):
     help = "Import readers from a CSV file with the columns email and name."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The options that scripts rely on."""
         parser.add_argument("file", metavar="FILE.csv", type=Path)
         parser.add_argument(
             "--dry-run", action="store_true", help="say what would happen and change nothing"
@@ -64,7 +63,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import one file, or exit 1 with one sentence and nothing changed."""
         path: Path = options["file"]
         rejects: Path | None = options["rejects"]
         self.shown: dict[str, list[RejectedRow]] = {"skipped": [], "rejected": []}
