@@ -18,12 +18,10 @@ class Address(NamedTuple):
 
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
-# Postmark's own pattern for the part before the @-sign: RFC 5322 without `?`. Its pattern for the
-# domain allows whatever email-validator lets through, once that is in ASCII.
+# Postmark's own pattern: RFC 5322 without `?`. Its pattern for the domain is email-validator's.
 POSTMARK_LOCAL_PART = re.compile(r"[A-Za-z0-9.!#$%&'`*+\-/=^_{}|~]+")
 
-# Stricter than needed on purpose: no doubled hyphen (punycode), and an ending of letters only. What
-# does not match takes the careful way.
+# Stricter than needed: no doubled hyphen (punycode), and an ending of letters only.
 _PLAIN = re.compile(
     r"([A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+(?:\.[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+)*)"
     r"@((?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+([A-Za-z]{2,63}))"
@@ -32,8 +30,7 @@ _LONGEST_PLAIN_LABEL = 63
 _ENDINGS_THAT_LEAD_NOWHERE = frozenset(
     name.rpartition(".")[2] for name in email_validator.SPECIAL_USE_DOMAIN_NAMES
 )
-# Blanks and the invisible characters that copying from pages and spreadsheets leaves behind:
-# zero-width space, word joiner, byte order mark, and the marks of writing direction.
+# Left behind by copying: zero-width space, marks of direction, word joiner, byte order mark.
 _INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
 
 

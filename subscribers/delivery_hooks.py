@@ -15,9 +15,8 @@ from subscribers.links.unsubscribe_token import tokens_for
 from subscribers.models import Subscriber, Suppression
 from subscribers.suppression import apply_provider_events
 
-# Rows only for those who may not be mailed. Raw because the ORM cannot join a list of ids with rows
-# that may be missing. A reader who left is `withdrawn` even if the address is suppressed. A batch
-# has neighbouring ids: with their range named, only that part of the list is read.
+# Raw because the ORM cannot join a list of ids with rows that may be missing. A batch has
+# neighbouring ids: with their range named, only that part of the list is read.
 NO_LONGER_MAILABLE = """
     SELECT recipient,
            CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed' THEN %s
@@ -29,11 +28,8 @@ NO_LONGER_MAILABLE = """
         OR EXISTS (SELECT FROM suppression
                    WHERE address_key = subscriber.email_key AND lifted_at IS NULL)
 """
-
-
-# For a reader who left, bounced or complained, mail on request is the only way back, and for
-# anybody the way to their data. An operator's block stops it. So does a suppression by an import,
-# if the reader never asked here. The provider keeps a list of its own for the stream.
+# Mail on request is the way back for a reader who is gone. An operator's block stops it. So does a
+# suppression by an import, if the reader never asked here.
 NOT_TO_BE_MAILED_ON_REQUEST = """
     SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient
@@ -48,7 +44,6 @@ NOT_TO_BE_MAILED_ON_REQUEST = """
                                 AND (act = 'record asked' OR act = 'asked'
                                      AND how IN ('form', 'embedded form')))))
 """
-
 # Locked in one order, so that two batches that settle at once cannot block each other.
 MARK_REFUSED = """
     WITH refused AS (

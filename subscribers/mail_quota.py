@@ -11,8 +11,7 @@ from subscribers.signup_limits import DAY_S, HOUR_S, PastRequest, may_be_mailed,
 
 # The detail of a consent record whose form came back too fast.
 TOO_FAST = "the form came back faster than a person fills it in"
-# The number of a request that no mail answers, because of the day's limit.
-NOT_MAILED = 0
+NOT_MAILED = 0  # the number of a request that no mail answers, because of the day's limit
 # The columns that count a reader's requests, by what is asked for.
 CONFIRMATION = "requests"
 RECORD = "record_requests"

@@ -53,12 +53,7 @@ def record_export(by: uuid.UUID, state: str) -> None:
 
 def record_import_activity(code: str, by: uuid.UUID, record: SubscriberImport) -> None:
     """A file was uploaded (`upload`), imported (`import`) or discarded (`discard`)."""
-    consent = {"statement": record.statement} if record.confirmed else {}
-    record_activity(
-        code,
-        by,
-        record,
-        name=record.filename,
-        flag=_FLAGS.get(code, CHANGE),
-        **(consent if code == "import" else {}),
-    )
+    is_stated = code == "import" and record.confirmed
+    params = {"statement": record.statement} if is_stated else {}
+    flag = _FLAGS.get(code, CHANGE)
+    record_activity(code, by, record, name=record.filename, flag=flag, **params)

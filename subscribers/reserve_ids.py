@@ -7,12 +7,9 @@ from django.db import connection
 
 logger = logging.getLogger(__name__)
 
-# No list grows by so many between a backup and its restore.
-IDS_APART = 100_000_000
-# Possible jumps. A request number has nine digits, so there cannot be more.
-PLACES = 1_000
-# No reader asks for mail so often.
-REQUESTS_APART = 1_000
+IDS_APART = 100_000_000  # no list grows by so many between a backup and its restore
+PLACES = 1_000  # possible jumps; there cannot be more, as a request number has nine digits
+REQUESTS_APART = 1_000  # no reader asks for mail so often
 
 
 def reserve_ids() -> None:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from subscribers.data_requests import data_request_view
-from subscribers.leaving.unsubscribe_view import Unsubscribe
+from subscribers.leaving.unsubscribe_view import unsubscribe
 from subscribers.signup import confirm_view, signup_view
 
 app_name = "subscribers"
@@ -22,8 +22,7 @@ urlpatterns = [
         "record/<str:token>/leave/", data_request_view.leave_from_record, name="leave_from_record"
     ),
     path("record/<str:token>/erase/", data_request_view.erase_record, name="erase_record"),
-    path("unsubscribe/<str:token>/", Unsubscribe.as_view(), name="unsubscribe"),
-    # A link that lost its last slash on the way works too: a redirect would turn the one-click
-    # POST of a mail program into a GET (RFC 8058, section 3.1 forbids it).
-    path("unsubscribe/<str:token>", Unsubscribe.as_view()),
+    path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
+    # Without the last slash too: a redirect would turn a one-click POST into a GET (RFC 8058, 3.1).
+    path("unsubscribe/<str:token>", unsubscribe),
 ]

@@ -21,12 +21,9 @@ from subscribers.models.consent_record import Act, How
 logger = logging.getLogger(__name__)
 
 LINK_DAYS = 7
-# Requests that one call answers.
-AT_ONCE = 200
-# A request that failed this often is set aside.
-MOST_FAILURES = 5
-# The reader of a record that only counts for its network: the address is unknown.
-UNKNOWN_READER = 0
+AT_ONCE = 200  # requests that one call answers
+MOST_FAILURES = 5  # a request that failed this often is set aside
+UNKNOWN_READER = 0  # of a record that only counts for its network
 
 
 class LinkState(Enum):

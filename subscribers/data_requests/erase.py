@@ -14,8 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def erase(subscriber_id: int) -> bool:
-    """Erase this reader, all of it or nothing; False if there is none. The provider is not
-    asked."""
+    """Erase this reader, all of it or nothing; False if there is none."""
     with transaction.atomic():
         key = (
             Subscriber.objects.filter(id=subscriber_id).values_list("email_key", flat=True).first()
@@ -31,8 +30,7 @@ def erase(subscriber_id: int) -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # Whoever held the person's row until now may have added to it: a mail on request, a change
-        # that the provider is to be told. From here on nobody does.
+        # Whoever held the person's row until now may have queued a mail or a change.
         anonymise_recipient(subscriber_id, key)
         forget_address(key)
     if erased:

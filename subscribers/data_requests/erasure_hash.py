@@ -1,11 +1,11 @@
 """The hash that is left of an erased reader: BLAKE2b (RFC 7693), keyed from `SECRET_KEY`."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 from hashlib import blake2b
 
 from django.conf import settings
 
+from subscribers.links.sealed_token import purpose_key
 from subscribers.models import Erasure
 
 HASH_BYTES = 32
@@ -31,11 +31,7 @@ def erased_among(addresses: Iterable[str]) -> set[str]:
     return {by_hash[bytes(found)] for found in known}
 
 
-@lru_cache(maxsize=8)
-def _key(secret: str) -> bytes:
-    """A key for this purpose alone, whatever the length of the secret."""
-    return blake2b(secret.encode(), digest_size=32, person=b"erasure").digest()
-
-
 def _hashed(secret: str, folded: str) -> bytes:
-    return blake2b(folded.encode(), key=_key(secret), digest_size=HASH_BYTES).digest()
+    return blake2b(
+        folded.encode(), key=purpose_key(secret, "erasure"), digest_size=HASH_BYTES
+    ).digest()

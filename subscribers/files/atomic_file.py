@@ -10,8 +10,7 @@ from typing import TextIO
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[TextIO]:
-    """Open a file that replaces `path` at the end. Raises `OSError` for a folder, device or
-    pipe."""
+    """Open a file that replaces `path` at the end. Raises `OSError` for a folder or device."""
     file = path.resolve()
     if file.is_dir():
         raise IsADirectoryError(None, "it is a folder")

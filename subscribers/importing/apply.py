@@ -51,8 +51,7 @@ INSERT_CANDIDATES = f"""
                          {", %s::text[]" * len(FIELD_NAMES)})
 """  # noqa: S608 -- a constant
 
-# A dry run notes addresses in a temporary table, which is found before the lasting one of this
-# name.
+# A temporary table is found before the lasting one of this name.
 SHADOW_SEEN_ADDRESSES = """
     CREATE TEMPORARY TABLE import_seen_address (LIKE import_seen_address INCLUDING ALL)
     ON COMMIT DROP

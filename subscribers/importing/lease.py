@@ -1,5 +1,4 @@
-"""The lease of an import: claimed for a limited time, renewed by each chunk, released. All times
-are from the database's clock."""
+"""The lease of an import: claimed, renewed by each chunk, released; by the database's clock."""
 
 from dataclasses import dataclass
 from uuid import UUID

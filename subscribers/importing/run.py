@@ -28,8 +28,7 @@ logger = logging.getLogger(__name__)
 
 CHUNK = 5_000  # rows
 
-# Two imports that meet the same addresses in another order would deadlock. Held to the end of the
-# chunk's transaction, so it also works behind a connection pooler.
+# Two imports that meet the same addresses in another order would deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
 
 

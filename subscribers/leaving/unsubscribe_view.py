@@ -4,9 +4,8 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
-from django.utils.decorators import method_decorator
-from django.views import View
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
 
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models.newsletter import Newsletter
@@ -23,8 +22,7 @@ LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """Tell a mail program (RFC 8058) from a reader. An unreadable body keeps nobody from
-    leaving."""
+    """Tell a mail program (RFC 8058) from a reader, also if the body is unreadable."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
@@ -34,31 +32,24 @@ def unsubscribe_channel(request: HttpRequest) -> How:
     return How.ONE_CLICK if said == "One-Click" else How.LINK
 
 
-@method_decorator(csrf_exempt, name="dispatch")
-class Unsubscribe(View):
-    """The page of the unsubscribe link and its one-click address (RFC 8058). GET changes nothing,
-    because link scanners fetch it. POST needs no CSRF token: mail programs post without cookies.
-    Networks are not counted: many readers come from one mailbox provider."""
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the page of the unsubscribe link, or unsubscribe: it is the one-click address, too.
 
-    http_method_names = ["get", "head", "post"]
-
-    def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        return self._respond(request, token, leaves=False)
-
-    def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        return self._respond(request, token, leaves=True)
-
-    def _respond(self, request: HttpRequest, token: str, *, leaves: bool) -> HttpResponse:
-        subscriber_id = read(token)
-        if subscriber_id is None:
-            return _page(request, "unknown_link", status=404)
-        if subscriber_id == TEST_RECIPIENT:
-            return _page(request, "test_letter_link")
-        if leaves:
-            leave(subscriber_id, unsubscribe_channel(request), network=network_of(request))
-        reader = Subscriber.objects.filter(id=subscriber_id).first()
-        has_left = leaves or reader is None or reader.unsubscribed_at is not None
-        return _page(request, "unsubscribed" if has_left else "unsubscribe", reader)
+    GET changes nothing, because link scanners fetch it. POST needs no CSRF token: mail programs
+    post without cookies. Networks are not counted: many readers come from one mailbox provider."""
+    subscriber_id = read(token)
+    if subscriber_id is None:
+        return _page(request, "unknown_link", status=404)
+    if subscriber_id == TEST_RECIPIENT:
+        return _page(request, "test_letter_link")
+    leaves = request.method == "POST"
+    if leaves:
+        leave(subscriber_id, unsubscribe_channel(request), network=network_of(request))
+    reader = Subscriber.objects.filter(id=subscriber_id).first()
+    has_left = leaves or reader is None or reader.unsubscribed_at is not None
+    return _page(request, "unsubscribed" if has_left else "unsubscribe", reader)
 
 
 def _page(

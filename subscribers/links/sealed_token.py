@@ -22,7 +22,7 @@ def seal(purpose: str, payload: bytes) -> str:
 
 def seal_all(purpose: str, payloads: Iterable[bytes]) -> list[str]:
     """The tokens of `payloads`, in their order; the key is looked for once."""
-    key = _key(settings.SECRET_KEY, purpose)
+    key = purpose_key(settings.SECRET_KEY, purpose)
     return [_sealed(key, payload) for payload in payloads]
 
 
@@ -34,7 +34,7 @@ def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
     sealed = urlsafe_b64decode(token)
     tag, covered = sealed[:tag_bytes], sealed[tag_bytes:]
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        key = _key(secret, purpose)
+        key = purpose_key(secret, purpose)
         payload = _covered(key, tag, covered)
         if hmac.compare_digest(tag, _tag(key, payload)):
             return payload
@@ -52,7 +52,7 @@ def _tag_bytes(payload_bytes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def _key(secret: str, purpose: str) -> bytes:
+def purpose_key(secret: str, purpose: str) -> bytes:
     """A key for this purpose alone, whatever the length of the secret."""
     return blake2b(secret.encode(), digest_size=32, person=purpose.encode()).digest()
 

@@ -17,8 +17,7 @@ from subscribers.mail_quota import (
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
 
-# A reader can be deleted between the insert and the lock; not often.
-TRIES = 5
+TRIES = 5  # a reader can be deleted between the insert and the lock; not often
 
 
 def sign_up(

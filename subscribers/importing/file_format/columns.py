@@ -238,8 +238,7 @@ def _columns_by_header(header: list[str], address: int, sample: _Sample) -> Map[
     if full:
         found[NAME.name] = full
     elif name and len(halves) == 1:
-        # “Nom, Prénom” and “Nome, Cognome”: beside its other half, a name is half a name, unless
-        # its values hold that half as well.
+        # “Nom, Prénom”: beside its other half, a name is half a name, unless it holds both.
         if _holds(sample, name[0], halves[0]):
             found[NAME.name] = name
         else:

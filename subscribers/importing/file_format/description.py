@@ -8,7 +8,6 @@ from typing import Any
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.importing.file_format.columns import Layout
-from subscribers.importing.file_format.encoding import WINDOWS_1252, Encoding
 from subscribers.importing.file_format.records import excerpt
 
 _LONGEST_HEADER = 60  # characters shown
@@ -37,13 +36,6 @@ class Description:
         """Read what another release may have stored: unknown keys are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in stored.items() if name in known})
-
-
-def describe_doubt(encoding: Encoding, *, is_contradicted: bool) -> str:
-    """The code of the doubt about an encoding that the bytes do not prove; empty if they do."""
-    if encoding != WINDOWS_1252:
-        return ""
-    return "other_encoding" if is_contradicted else "windows_1252"
 
 
 def column_name(layout: Layout, column: int) -> str:

@@ -4,9 +4,7 @@ import codecs
 from operator import itemgetter
 from typing import NamedTuple
 
-# Replaces bytes that are no character. No file can hold it: a lone surrogate is valid in none of
-# the encodings.
-UNDECODABLE = "\udc80"
+UNDECODABLE = "\udc80"  # for bytes that are no character; no file holds a lone surrogate
 MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
 _REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also hold it itself
 _START = 64 * 1024  # bytes at the start of a file that are searched for UTF-16
@@ -49,7 +47,7 @@ class EncodingDetector:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._characters = 0  # outside ASCII, valid in UTF-8
         self._broken = 0
-        self._not_in_windows_1252 = False
+        self.contradicts_windows_1252 = False  # bytes that stand for nothing in it were found
 
     def feed(self, piece: bytes) -> None:
         """Take the next piece of the file; the first one has at least some thousand bytes."""
@@ -59,18 +57,15 @@ class EncodingDetector:
         if self._settled or piece.isascii():
             return
         self._count(self._decoder.decode(piece), piece.count(_REPLACEMENT.encode()))
-        self._not_in_windows_1252 |= len(piece.translate(None, _NOT_IN_WINDOWS_1252)) < len(piece)
+        self.contradicts_windows_1252 |= len(piece.translate(None, _NOT_IN_WINDOWS_1252)) < len(
+            piece
+        )
 
     def encoding(self) -> Encoding:
         if self._settled:
             return self._settled
         self._count(self._decoder.decode(b"", final=True), 0)
         return UTF_8 if self._characters >= self._broken else WINDOWS_1252
-
-    @property
-    def contradicts_windows_1252(self) -> bool:
-        """Whether there are bytes that stand for nothing in it: then it may well be another one."""
-        return self._not_in_windows_1252
 
     def _count(self, text: str, meant: int) -> None:
         broken = text.count(_REPLACEMENT) - meant

@@ -3,9 +3,8 @@
 from subscribers.refusal import refuse
 from subscribers.refusal_sentences import sentence_of
 
-# First bytes by format; text is compared in lower case. The formats' names are in
-# refusal_sentences.py.
-_BY_FIRST_BYTES: tuple[tuple[bytes, str], ...] = (
+# The formats' names are in refusal_sentences.py. Text is compared in lower case.
+_BY_FIRST_BYTES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "empty_zip"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "office"),
@@ -20,7 +19,7 @@ _BY_FIRST_BYTES: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xfe\0\0", "utf_32"),
     (b"\0\0\xfe\xff", "utf_32"),
 )
-_BY_FIRST_TEXT: tuple[tuple[bytes, str], ...] = (
+_BY_FIRST_TEXT = (
     (b"{\\rtf", "rtf"),
     (b"<!doctype html", "html"),
     (b"<html", "html"),

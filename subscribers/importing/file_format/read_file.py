@@ -22,11 +22,10 @@ from subscribers.importing.file_format.columns import (
 from subscribers.importing.file_format.description import (
     Description,
     column_name,
-    describe_doubt,
     field_columns,
     unused_columns,
 )
-from subscribers.importing.file_format.encoding import EncodingDetector
+from subscribers.importing.file_format.encoding import WINDOWS_1252, EncodingDetector
 from subscribers.importing.file_format.header_words import is_known, key
 from subscribers.importing.file_format.lines import HashingReader, line_end, lines_of
 from subscribers.importing.file_format.not_a_csv import (
@@ -41,8 +40,7 @@ from subscribers.refusal import Refusal, refuse
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _STATED = "sep="  # a first line that Excel writes, and reads, before the header
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
-# The sample by which a file is understood: so many lines with something in them, and bounds for
-# files that begin with something else.
+# The sample by which a file is understood, with bounds for files that begin with something else.
 _FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
@@ -150,9 +148,10 @@ class ReaderFile:
             detector.feed(piece)
         self.size, self.content_hash = size, digest.digest()
         self._encoding = detector.encoding()
-        self._doubt = describe_doubt(
-            self._encoding, is_contradicted=detector.contradicts_windows_1252
-        )
+        self._doubt = ""
+        if self._encoding == WINDOWS_1252:  # which no bytes prove
+            is_contradicted = detector.contradicts_windows_1252
+            self._doubt = "other_encoding" if is_contradicted else "windows_1252"
 
     def _sample(self) -> tuple[int, list[str]]:
         """How many blank lines there are at the start, and the first lines after them."""

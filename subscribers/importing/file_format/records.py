@@ -1,5 +1,4 @@
-"""From lines to the fields of each row. A row may span a few lines only, because a quotation mark
-may never be closed."""
+"""From lines to the fields of each row, which spans only a few lines."""
 
 import csv
 from collections import deque

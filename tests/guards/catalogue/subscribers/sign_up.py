@@ -132,7 +132,7 @@ an earlier link says the same once a later one confirmed
     link_state: not None and request «<= → ==» last_confirmed
     test_an_earlier_link_says_the_same_once_a_later_one_confirmed
 no token does what another was made for
-    _key: digest_size=32«, person=purpose.encode()»).digest()
+    purpose_key: digest_size=32«, person=purpose.encode()»).digest()
     test_no_token_does_what_another_was_made_for
 a token that was changed is none of ours
     unseal: if «hmac.compare_digest(tag, _tag(key, payload)) → True»:
