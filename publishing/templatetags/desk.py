@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from email.utils import parseaddr
 
 from django import template
+from django.forms.utils import flatatt
 from django.template.defaultfilters import capfirst
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
@@ -24,6 +25,7 @@ register.filter("reason_sentence", reason_sentence)
 register.filter("duration", duration)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
+_NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent"}
 
 
 @register.simple_tag
@@ -37,6 +39,18 @@ def glyph(name: str, tone: str = "") -> SafeString:
 def state(name: str, tone: str, words: str) -> SafeString:
     """A symbol and the words beside it, which begin with a capital letter."""
     return format_html('<span class="state {}">{}{}</span>', tone, glyph(name), capfirst(words))
+
+
+@register.simple_block_tag
+def note(content: str, tone: str, name: str = "", **attributes: str) -> SafeString:
+    """A note with a symbol, that of its tone unless it is named, and attributes."""
+    return format_html(
+        '<div class="{}"{}>{}<div>{}</div></div>',
+        f"note {tone}" if tone else "note",
+        flatatt(attributes),
+        glyph(name or _NOTE_GLYPHS[tone]),
+        content,
+    )
 
 
 @register.filter("counted")
