@@ -170,13 +170,12 @@ class WebhookQueue:
                     return heapq.heappop(self._later) if is_due else self._now.popleft()
                 if self._events:
                     events, times = self._events[0]
-                    event = next(events, None)
-                    if event is not None:
+                    if (event := next(events, None)) is not None:
                         self._queue(event, times, now)
-                        continue
-                    self._events.popleft()
-                    self._done += 1
-                    self._changed.notify_all()
+                    else:
+                        self._events.popleft()
+                        self._done += 1
+                        self._changed.notify_all()
                     continue
                 dues = [post.due for post in self._later[:1]]
                 dues += [self._window.due] if self._window is not None else []
@@ -213,9 +212,9 @@ class WebhookQueue:
     def _posts(self, event: dict[str, Any], due: float) -> Iterator[_Post]:
         trigger = event["RecordType"]
         for hook in self.hooks.wanting(event):
-            sent = event
-            if "Content" in event and not hook.wants_content(trigger):
-                sent = {name: value for name, value in event.items() if name != "Content"}
+            sent = dict(event)
+            if not hook.triggers.get(trigger, {}).get("IncludeContent"):
+                sent.pop("Content", None)
             yield _Post(due, 0, hook.id, trigger, orjson.dumps(sent), str(uuid4()))
 
     def _copy(self, post: _Post, due: float, tries: int = 0) -> _Post:

@@ -54,14 +54,10 @@ def _from_here(request: Request) -> bool:
 
 
 def _show_calls(sandbox: Sandbox, request: Request) -> Response:
-    return page(
-        sandbox,
-        "Calls",
-        "calls.html",
-        total=sandbox.calls.count,
-        faulty=sum(sandbox.calls.counts()["by_fault"].values()),
-        calls=sandbox.calls.newest_first(SHOWN_CALLS),
-    )
+    calls = sandbox.calls.newest_first(SHOWN_CALLS)
+    faulty = sum(sandbox.calls.counts()["by_fault"].values())
+    total = sandbox.calls.count
+    return page(sandbox, "Calls", "calls.html", total=total, faulty=faulty, calls=calls)
 
 
 def _ask_to_empty(sandbox: Sandbox, request: Request) -> Response:
@@ -73,26 +69,12 @@ def _empty(sandbox: Sandbox, request: Request) -> Response:
     return see_other("/")
 
 
-def _ask_to_unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Response:
-    return _unsubscribe_page(sandbox, message)
-
-
 def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Response:
-    address = message.recipients[0]
-    if address.lower() not in sandbox.suppressions.of(message.stream):
+    address, is_done = message.recipients[0], request.method == "POST"
+    if is_done and address.lower() not in sandbox.suppressions.of(message.stream):
         sandbox.events.unsubscribe(message, address)
-    return _unsubscribe_page(sandbox, message, is_done=True)
-
-
-def _unsubscribe_page(sandbox: Sandbox, message: Message, *, is_done: bool = False) -> Response:
-    return page(
-        sandbox,
-        "Messages",
-        "unsubscribe.html",
-        message=message,
-        address=message.recipients[0],
-        is_done=is_done,
-    )
+    template = "unsubscribe.html"
+    return page(sandbox, "Messages", template, message=message, address=address, is_done=is_done)
 
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
@@ -113,6 +95,6 @@ ON_MESSAGE: dict[tuple[str, str, str], Callable[[Sandbox, Request, Message], Res
     ("GET", "/message", "html"): messages.show_html,
     ("POST", "/message", "events"): messages.add_event,
     ("POST", "/message", "one-click"): messages.one_click,
-    ("GET", "/unsubscribe", ""): _ask_to_unsubscribe,
+    ("GET", "/unsubscribe", ""): _unsubscribe,
     ("POST", "/unsubscribe", ""): _unsubscribe,
 }

@@ -44,20 +44,18 @@ class ApiCall:
         request = self.request
         if gone:
             self.record_caller_gone()
-        fault = self.fault.kind if self.fault is not None else "caller_gone" if gone else ""
-        self.sandbox.calls.add(
-            LoggedCall(
-                at_ns=request.at_ns,
-                method=request.method,
-                path=request.path,
-                route=request.path.replace(self.id, "{id}") if self.id else request.path,
-                status=0 if gone else status,
-                ms=(time.monotonic() - request.arrived) * 1000,
-                messages=self.messages,
-                accepted=0 if self.stored is None else self.stored.size,
-                fault=fault,
-            )
+        logged = LoggedCall(
+            at_ns=request.at_ns,
+            method=request.method,
+            path=request.path,
+            route=request.path.replace(self.id, "{id}") if self.id else request.path,
+            status=0 if gone else status,
+            ms=(time.monotonic() - request.arrived) * 1000,
+            messages=self.messages,
+            accepted=0 if self.stored is None else self.stored.size,
+            fault=self.fault.kind if self.fault is not None else "caller_gone" if gone else "",
         )
+        self.sandbox.calls.add(logged)
         self.sandbox.gate.changed()
 
 

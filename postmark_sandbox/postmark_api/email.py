@@ -6,15 +6,8 @@ from uuid import uuid4
 from postmark_sandbox.faults.response_faults import TEXTS, text_of
 from postmark_sandbox.http import PostmarkError, Response, Transfer, ok, plain
 from postmark_sandbox.postmark_api.call import ApiCall
-from postmark_sandbox.rules.validation import (
-    BODY_BYTES,
-    INACTIVE,
-    MAX_MESSAGES,
-    MESSAGE_BYTES,
-    CheckedMessage,
-    check,
-    check_fields,
-)
+from postmark_sandbox.rules import validation
+from postmark_sandbox.rules.validation import CheckedMessage
 from postmark_sandbox.times import utc_text
 
 # Postmark publishes this token: it is no secret.
@@ -28,8 +21,8 @@ def send_one(call: ApiCall) -> Response:
     item = call.request.json()
     if not isinstance(item, dict):
         raise PostmarkError(402, "Invalid JSON: expected one message as an object.")
-    if len(call.request.body) > MESSAGE_BYTES:
-        check_fields(item)
+    if len(call.request.body) > validation.MESSAGE_BYTES:
+        validation.check_fields(item)
         # What Postmark's 413 says is not documented, so this one is not JSON.
         return plain(413, "The request is larger than 10 MB.")
     return _send(call, [item], batched=False)
@@ -40,7 +33,7 @@ def send_batch(call: ApiCall) -> Response:
     items = call.request.json()
     if not isinstance(items, list):
         raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
-    if len(items) > MAX_MESSAGES:
+    if len(items) > validation.MAX_MESSAGES:
         raise PostmarkError(410, TEXTS[410])
     return _send(call, items, batched=True)
 
@@ -48,18 +41,18 @@ def send_batch(call: ApiCall) -> Response:
 def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
     call.messages = len(items)
     account = call.sandbox.account_now()
-    weigh = len(call.request.body) > BODY_BYTES
+    weigh = len(call.request.body) > validation.BODY_BYTES
     results: list[dict[str, Any]] = []
     accepted: dict[int, CheckedMessage] = {}
     for position, item in enumerate(items):
         result = {}
         try:
-            accepted[position] = check(item, account, batched=batched, weigh=weigh)
-            _refuse_on_request(call, accepted[position], position)
+            message = validation.check(item, account, batched=batched, weigh=weigh)
+            _refuse_on_request(call, message, position)
+            accepted[position] = message
         except PostmarkError as refused:
             if not batched:
                 raise
-            accepted.pop(position, None)
             result = {"ErrorCode": refused.code, "Message": refused.message}
         results.append(result)
 
@@ -102,10 +95,9 @@ def _accept(
 
 def _result(message: CheckedMessage, message_id: str, at: str, text: str) -> dict[str, Any]:
     if message.inactive:
-        text = (
-            "Message OK, but will not deliver to these inactive addresses: "
-            f"{', '.join(message.inactive)}. {INACTIVE}"
-        )
+        left_out = ", ".join(message.inactive)
+        text = f"Message OK, but will not deliver to these inactive addresses: {left_out}."
+        text += f" {validation.INACTIVE}"
     result: dict[str, Any] = {"To": message.to} if message.to else {}
     return result | {"SubmittedAt": at, "MessageID": message_id, "ErrorCode": 0, "Message": text}
 

@@ -4,7 +4,8 @@ Postmark's own order of checks is not documented.
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -67,7 +68,6 @@ class Account:
     suppressed: Mapping[str, Mapping[str, object]]
     verified: Set[str] | None = None
     state: str = "active"
-    senders: dict[str, Mailbox] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) ->
         _check_sizes(item)
     stream = item.get("MessageStream") or "outbound"
     account.streams.to_send(stream)
-    sender = _sender(item.get("From") or "", account)
+    sender = _sender(item.get("From") or "")
     if item.get("ReplyTo"):
         read_list(item["ReplyTo"], "Reply-To")
     recipients, magic = _recipients(item)
@@ -131,10 +131,11 @@ def check_fields(item: Any) -> None:
     """403 for fields that Postmark does not know, or of another type."""
     if type(item) is not dict:
         raise PostmarkError(403, "Invalid request field(s): a message must be an object.")
-    wrong = []
-    for name, value in item.items():
-        if type(value) is not FIELDS.get(name) and (value is not None or name not in FIELDS):
-            wrong.append(name)
+    wrong = [
+        name
+        for name, value in item.items()
+        if type(value) is not FIELDS.get(name) and (value is not None or name not in FIELDS)
+    ]
     if not wrong:
         links = item.get("TrackLinks")
         if links and links.lower() not in TRACK_LINKS:
@@ -160,14 +161,10 @@ def _check_sizes(item: dict[str, Any]) -> None:
         _require(size <= BODY_BYTES, f"The '{name}' is larger than 5 MB.")
 
 
-def _sender(text: str, account: Account) -> Mailbox:
-    if (held := account.senders.get(text)) is not None:
-        return held
+@lru_cache(maxsize=1000)
+def _sender(text: str) -> Mailbox:
     _require(text.strip() and len(text) <= FROM_CHARS, f"Invalid 'From' address: '{text}'.")
-    found = read_mailbox(text, "From")
-    if len(account.senders) < 1000:
-        account.senders[text] = found
-    return found
+    return read_mailbox(text, "From")
 
 
 def _recipients(item: dict[str, Any]) -> tuple[list[str], bool]:
@@ -181,11 +178,9 @@ def _recipients(item: dict[str, Any]) -> tuple[list[str], bool]:
             for mailbox in read_list(item.get(name) or "", name)
         ]
     _require(recipients, "Zero recipients specified")
-    _require(
-        len(recipients) <= MAX_RECIPIENTS,
-        f"The number of recipients is limited to {MAX_RECIPIENTS} "
-        f"(To, Cc and Bcc together); this message has {len(recipients)}.",
-    )
+    limit = f"The number of recipients is limited to {MAX_RECIPIENTS} (To, Cc and Bcc together)"
+    enough = len(recipients) <= MAX_RECIPIENTS
+    _require(enough, f"{limit}; this message has {len(recipients)}.")
     magic = [address for address in recipients if domain_of(address) in MAGIC_DOMAINS]
     for address in magic:
         valid = event_type_of(address)[0] is not EventType.INVALID
@@ -205,17 +200,12 @@ def _check_metadata(metadata: dict[str, Any]) -> None:
     _require(len(metadata) <= METADATA_PAIRS, f"{invalid}s are limited to {METADATA_PAIRS} pairs.")
     distinct = len({key.lower() for key in metadata})
     _require(distinct == len(metadata), f"{invalid} names must differ by more than case.")
+    names = f"{invalid} names are limited to {METADATA_KEY_CHARS} characters."
+    values = f"{invalid} values are limited to {METADATA_VALUE_CHARS} characters."
     for key, value in metadata.items():
-        _require(
-            len(key) <= METADATA_KEY_CHARS,
-            f"{invalid} names are limited to {METADATA_KEY_CHARS} characters. "
-            f"'{key}' has {len(key)}.",
-        )
-        _require(
-            len(metadata_text(value)) <= METADATA_VALUE_CHARS,
-            f"{invalid} values are limited to {METADATA_VALUE_CHARS} characters. "
-            f"'{key}' has a longer one.",
-        )
+        _require(len(key) <= METADATA_KEY_CHARS, f"{names} '{key}' has {len(key)}.")
+        fits = len(metadata_text(value)) <= METADATA_VALUE_CHARS
+        _require(fits, f"{values} '{key}' has a longer one.")
 
 
 def _has_texts(entry: Any, *names: str) -> bool:

@@ -21,7 +21,13 @@ class Filters:
         early = self._from_ns is not None and stored.at_ns < self._from_ns
         if early or (self._to_ns is not None and stored.at_ns > self._to_ns):
             return ()
-        for column, test in self._tests(stored):
+        tests: list[tuple[str | list[str], Callable[[str], bool]]] = [
+            (stored.stream, lambda value: value == self._stream),
+            (stored.tag, lambda value: self._tag in ("", value)),
+            (stored.sender, lambda value: self._sender in ("", value.lower())),
+            (stored.subject, lambda value: self._subject in value.lower()),
+        ]
+        for column, test in tests:
             if isinstance(column, list):
                 numbers = [n for n in numbers if test(column[n - stored.first])]
             elif not test(column):
@@ -29,14 +35,6 @@ class Filters:
         if one := self._recipient:
             numbers = [n for n in numbers if one in map(str.lower, stored.all_recipients(n))]
         return numbers
-
-    def _tests(self, stored: StoredRequest) -> list[tuple[str | list[str], Callable[[str], bool]]]:
-        return [
-            (stored.stream, lambda value: value == self._stream),
-            (stored.tag, lambda value: self._tag in ("", value)),
-            (stored.sender, lambda value: self._sender in ("", value.lower())),
-            (stored.subject, lambda value: self._subject in value.lower()),
-        ]
 
 
 class TextFilter:

@@ -9,12 +9,14 @@ from urllib.parse import unquote, urlsplit
 from postmark_sandbox.http import PostmarkError, read_url
 from postmark_sandbox.rules.addresses import CONTROL
 
-TRIGGERS = ("Open", "Click", "Delivery", "Bounce", "SpamComplaint", "SubscriptionChange")
-# The settings of a trigger beside `Enabled`.
-OPTIONS = {
-    "Open": "PostFirstOpenOnly",
-    "Bounce": "IncludeContent",
-    "SpamComplaint": "IncludeContent",
+# The types of event, with the settings of each.
+TRIGGERS = {
+    "Open": {"Enabled": False, "PostFirstOpenOnly": False},
+    "Click": {"Enabled": False},
+    "Delivery": {"Enabled": False},
+    "Bounce": {"Enabled": False, "IncludeContent": False},
+    "SpamComplaint": {"Enabled": False, "IncludeContent": False},
+    "SubscriptionChange": {"Enabled": False},
 }
 # Postmark uses 1350 to 1364 for webhooks. Two are known for sure: too many, and not verified.
 NOT_FOUND, INVALID, TOO_MANY, NOT_VERIFIED = 1350, 1351, 1359, 1364
@@ -40,10 +42,6 @@ class Webhook:
 
     def enabled(self) -> list[str]:
         return [name for name in TRIGGERS if self.triggers.get(name, {}).get("Enabled")]
-
-    def wants_content(self, trigger: str) -> bool:
-        """Whether the source of the mail goes along."""
-        return self.triggers.get(trigger, {}).get("IncludeContent", False)
 
     def headers_of_event(self, trace: str, retries_left: int) -> dict[str, str]:
         """The webhook's own headers, Postmark's over them, and `HttpAuth` or the URL's password."""
@@ -71,12 +69,7 @@ class Webhook:
             "MessageStream": self.stream,
             "HttpAuth": None if auth is None else {"Username": auth[0], "Password": auth[1]},
             "HttpHeaders": [{"Name": name, "Value": value} for name, value in self.headers],
-            "Triggers": {
-                name: {"Enabled": False}
-                | ({OPTIONS[name]: False} if name in OPTIONS else {})
-                | self.triggers.get(name, {})
-                for name in TRIGGERS
-            },
+            "Triggers": {name: TRIGGERS[name] | self.triggers.get(name, {}) for name in TRIGGERS},
         }
 
     def update(self, body: Any) -> None:
@@ -106,9 +99,9 @@ class WebhookList:
 
     def set_catch_all(self, url: str | None) -> None:
         """Send every event of every stream to this URL, without a verification."""
-        self._catch_all = (
-            None if url is None else Webhook(CATCH_ALL_ID, checked_url(url), verified=set(TRIGGERS))
-        )
+        self._catch_all = None
+        if url is not None:
+            self._catch_all = Webhook(CATCH_ALL_ID, checked_url(url), verified=set(TRIGGERS))
 
     def next_id(self) -> int:
         """A fresh id; ids are never given twice."""
@@ -206,9 +199,9 @@ def _read_triggers(given: Any, before: dict[str, dict[str, bool]]) -> dict[str, 
         raise _invalid("'Triggers' must be an object.")
     after = dict(before)
     for name, settings in given.items():
-        known = ("Enabled", OPTIONS.get(name))
+        known = TRIGGERS.get(name)
         if (
-            name not in TRIGGERS
+            known is None
             or not isinstance(settings, dict)
             or any(k not in known or not isinstance(v, bool) for k, v in settings.items())
         ):
