@@ -1,5 +1,4 @@
-// Looks outside without keeping the page waiting, and puts what was found in its place. What it
-// writes comes ready from the server; with scripts off the button does the same.
+// Runs the external checks without keeping the page waiting, and shows what the server found.
 const place = document.querySelector("[data-findings]");
 
 async function look(form) {

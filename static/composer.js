@@ -74,7 +74,7 @@ function saved(facts) {
   document.title = document.title.replace(/^.*(?= · )/, title ? `Writing: ${title}` : "Write an issue");
 }
 
-// Shows the problems of a field, rendered by the server. Unchanged ones stay: a button may have the focus.
+// Unchanged hints stay: a button in them may have the focus.
 function showHints(place, html) {
   const rendered = document.createElement("template");
   rendered.innerHTML = html;
@@ -100,7 +100,6 @@ function find(button) {
   above.remove();
 }
 
-// A copy of one of the notes that stand ready in the page; it stays as long as it is so.
 function showNote(kind, facts) {
   if (note.dataset.kind !== kind) {
     note.dataset.kind = kind;
@@ -114,7 +113,6 @@ function showNote(kind, facts) {
   showTold();
 }
 
-// Said in the note, whose buttons stay: nothing else saves these words any more.
 function notCopied(answer, facts) {
   const isSignedOut = answer?.type === "opaqueredirect";
   const sentence = isSignedOut
@@ -130,12 +128,7 @@ function showTold() {
 
 function keep() {
   const { revision, idempotency_key: key } = form.elements;
-  isKept = device.keep({
-    words: wordsOf(form),
-    revision: revision.value,
-    key: key.value,
-    saved: !saving.isDirty,
-  });
+  isKept = device.keep({ words: wordsOf(form), revision: revision.value, key: key.value, saved: !saving.isDirty });
 }
 
 const DO = {
@@ -208,9 +201,7 @@ form.addEventListener("submit", async (event) => {
 addEventListener("beforeunload", (event) => {
   if (!leaving && saving.isDirty) event.preventDefault();
 });
-addEventListener("pageshow", () => {
-  leaving = false;
-});
+addEventListener("pageshow", () => (leaving = false));
 
 tools(form);
 testLetter(form, saving);

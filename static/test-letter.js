@@ -1,5 +1,4 @@
-// Looks how a test letter stands until it is settled, less and less often. With scripts off there is
-// a link that looks again.
+// Polls the state of a test letter until it is settled, less and less often.
 const place = document.querySelector("[data-test-letter=open]");
 const FIRST_MS = 1000;
 const LONGEST_MS = 15000;
@@ -8,10 +7,7 @@ async function look(pauseMs) {
   const answer = await fetch(location.href, { headers: { Accept: "application/json" } }).catch(() => null);
   if (answer?.ok) {
     const letter = await answer.json();
-    if (letter.settled) {
-      location.reload();
-      return;
-    }
+    if (letter.settled) return location.reload();
     const sentence = place.querySelector("[data-sentence]");
     if (sentence.textContent !== letter.sentence) sentence.textContent = letter.sentence;
   }

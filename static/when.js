@@ -1,6 +1,5 @@
-// Says in UTC what a local time comes to while it is being typed, and asks which of two where the
-// clocks go back. The server reads the time again; without this script it says the same after the
-// button.
+// Shows a local time in UTC while it is typed, and asks which of two where the clocks go back.
+// The server reads the time again.
 const DAY_MS = 86_400_000;
 
 // How far the clocks of a zone are ahead of UTC at a moment, in milliseconds.
@@ -78,14 +77,11 @@ for (const part of document.querySelectorAll("[data-when]")) {
       said.textContent = "This time comes twice there, because the clocks go back; choose which.";
     } else {
       const moment = moments[form.elements.which.value === "second" && twice ? 1 : 0];
-      const past = moment <= Date.now();
-      said.textContent = past
-        ? `${words(moment, zone.value)} is past.`
-        : `${words(moment, zone.value)}.`;
+      said.textContent = `${words(moment, zone.value)}${moment <= Date.now() ? " is past" : ""}.`;
     }
   }
 
-  // Who names a time means it. Who means now after all names none: it waits until they change back.
+  // Typing a time chooses “Schedule”. Choosing “Now” puts the time aside until they change back.
   let named = "";
   function choose(field) {
     if (choice && field === at && at.value) choice.value = "at";

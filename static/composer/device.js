@@ -1,5 +1,4 @@
-// The words on this device: kept at every key, so that a lost connection, a crash or a reload costs
-// nothing. Every opening of the page keeps its own copy; two tabs do not write over each other.
+// Keeps the words on this device at every key. Every opening of the page has a copy of its own.
 const PREFIX = "homing-draft";
 const FORGET_SAVED_MS = 24 * 3600 * 1000;
 

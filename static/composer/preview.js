@@ -1,5 +1,4 @@
-// The letter as it will arrive, loaded again after every save. The next frame takes the last one's
-// place when it is there, scrolled as far; neither adds to the history.
+// The preview, loaded again after every save. A new frame replaces the last one, scrolled as far.
 export class Preview {
   constructor(form) {
     this.form = form;

@@ -7,7 +7,6 @@ const AT_LATEST_MS = 10_000;
 const FIRST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 60_000;
 const AT_ONCE_WHILE_LEAVING = 60_000; // a browser sends no more than 64 KiB after the page is gone
-
 const MOST_UNANSWERED = 100;
 
 export class Saving {
@@ -100,8 +99,7 @@ export class Saving {
     return this.refused(answer.status, facts);
   }
 
-  // Unanswered words may have arrived: meeting them later is no conflict. Of many, the first and the
-  // latest are kept.
+  // Unanswered words may have arrived: meeting them later is no conflict.
   remember(words) {
     if (this.unanswered.some((earlier) => same(words, earlier))) return;
     this.unanswered.push(words);
