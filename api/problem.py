@@ -44,7 +44,6 @@ class ProblemType(Enum):
 
     @property
     def urn(self) -> str:
-        """The identifier by which programs tell types apart."""
         return f"{URN}{self.name.lower().replace('_', '-')}"
 
 

@@ -6,10 +6,7 @@ from django.http import HttpResponse
 from ninja.params.functions import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-MOST_IN_A_PAGE = 1000
-USUAL_PAGE = 100
-# What a bigint holds.
-LARGEST_NUMBER = 2**63 - 1
+LARGEST_NUMBER = 2**63 - 1  # what a bigint holds
 
 
 def _only_digits(given: Any) -> Any:
@@ -19,13 +16,10 @@ def _only_digits(given: Any) -> Any:
     return given
 
 
-# A number in a query.
 DecimalInt = Annotated[int, BeforeValidator(_only_digits)]
 
 # The query of a list.
-LIMIT = Query(
-    USUAL_PAGE, ge=1, le=MOST_IN_A_PAGE, description="How many to a page.", example=USUAL_PAGE
-)
+LIMIT = Query(100, ge=1, le=1000, description="How many to a page.", example=100)
 BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
 
 

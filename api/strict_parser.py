@@ -20,8 +20,7 @@ from delivery.control_characters import CONTROL_CHARACTERS
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Integers up to here are the same in every program that reads JSON.
-LARGEST_SAFE_INTEGER = 2**53 - 1
+LARGEST_SAFE_INTEGER = 2**53 - 1  # the same in every program that reads JSON
 
 Run = Callable[..., HttpResponseBase]
 

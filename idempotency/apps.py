@@ -4,8 +4,6 @@ from django.apps import AppConfig
 
 
 class IdempotencyConfig(AppConfig):
-    """Remembers posted forms and the answers they were given."""
-
     name = "idempotency"
     verbose_name = "Posted forms"
 

@@ -49,8 +49,6 @@ STAFF = "Only accounts with staff status can sign in, to the desk and to these p
 
 @admin.register(User)
 class AuthorAdmin(_UserAdmin):
-    """Authors and operators."""
-
     # One tuple for all objects of the class; to django-stubs it is one for each.
     list_display = (*_UserAdmin.list_display, "group_names", "has_two_step")  # type: ignore[misc]
     readonly_fields = ("last_login", "date_joined", "two_step_since")
@@ -107,11 +105,7 @@ class LogEntryAdmin(_LogAdmin):
     def change(self, entry: LogEntry) -> str:
         return str(sentence_of(entry))
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: LogEntry | None = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: LogEntry | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: LogEntry | None = None) -> bool:
-        return False
+    has_change_permission = has_delete_permission = has_add_permission

@@ -4,8 +4,6 @@ from django.apps import AppConfig
 
 
 class NewsletterSiteConfig(AppConfig):
-    """Registers hooks of the apps (newsletter_site/wiring.py) and listens to signals."""
-
     name = "newsletter_site"
     verbose_name = "People"
 

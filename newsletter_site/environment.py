@@ -29,7 +29,6 @@ class Environment:
         return bool(self.values.get(name, "").strip())
 
     def text(self, name: str, default: str = "") -> str:
-        """The value without surrounding blanks."""
         return self.values.get(name, "").strip() or default
 
     def required(self, name: str, reason: str) -> str:
@@ -62,7 +61,6 @@ class Environment:
         )
 
     def optional_whole(self, name: str, *, least: int, most: int) -> int | None:
-        """A whole number from `least` to `most`, or None if it is unset."""
         return self.whole(name, least, least=least, most=most) if name in self else None
 
     def texts(self, name: str) -> list[str]:
@@ -91,14 +89,11 @@ class Environment:
         return float(found)
 
     def optional_rate(self, name: str) -> float | None:
-        """A number above zero, or None if it is unset."""
         if name not in self:
             return None
+        positive = rf"(?=.*[1-9]){NUMBER}"
         expected = "messages per second above 0, or unset for no ceiling"
-        found = self.matching(name, "", NUMBER, expected)
-        if not float(found):
-            stop(name, repr(found), expected)
-        return float(found)
+        return float(self.matching(name, "", positive, expected))
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         return self.matching(name, default, choices.__contains__, " or ".join(choices))

@@ -21,7 +21,6 @@ class PermissionsBackend(ModelBackend):
     """Loads a user with their own permissions and those of their groups."""
 
     def get_user(self, user_id: Any) -> Any:
-        """The user of a session with their permissions; None if they may not sign in."""
         users = get_user_model()._default_manager.annotate(_may=ArraySubquery(_PERMISSIONS))
         user = users.filter(pk=user_id).first()
         if user is None or not self.user_can_authenticate(user):

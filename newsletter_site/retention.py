@@ -209,7 +209,6 @@ def _apply(
 
 
 def _with_pauses(pieces: Iterator[int], pause: Callable[[float], object]) -> Iterator[int]:
-    """Yield the total so far after each piece, and then pause."""
     total, began_at = 0, time.monotonic()
     for number in pieces:
         total += number

@@ -34,7 +34,6 @@ if not DEBUG:
 
 
 def _development_secret_key(data_dir: Path) -> str:
-    """The key of a development checkout, created once and readable only for its owner."""
     path = data_dir / "secret_key"
     try:
         data_dir = embedded_postgres.prepare_data_dir(data_dir)

@@ -76,8 +76,6 @@ _NO_READER = (
 
 
 class _Arrival:
-    """When a request began to arrive, and how many bytes of it have come."""
-
     def __init__(self, received: int) -> None:
         self.began_s = time.monotonic()
         self.received = received
@@ -169,8 +167,6 @@ class _Parser(RequestParser):
 
 
 class _Connection(TConn):
-    """A client, and what has come of the request that it is sending."""
-
     def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
         super().__init__(cfg, sock, client, server)
         self.parser = _Parser(cfg, sock, client)
@@ -178,7 +174,6 @@ class _Connection(TConn):
         self.expect(b"")
 
     def expect(self, buffered: bytes) -> None:
-        """Begin the next request with these bytes of it."""
         self.buffer = bytearray()
         # How long the request is in all; None until its header is here.
         self.length: float | None = None
@@ -194,14 +189,6 @@ class _Connection(TConn):
             if end >= 0:
                 header = end + len(_END_OF_HEADER)
                 self.length = header + body_length(bytes(self.buffer[:header]))
-
-    def hand_to_parser(self) -> None:
-        self.parser.unreader.unread(bytes(self.buffer))
-        self.buffer.clear()
-
-    @property
-    def has_arrived(self) -> bool:
-        return self.length is not None and len(self.buffer) >= self.length
 
     @property
     def is_full(self) -> bool:
@@ -246,7 +233,6 @@ class BufferingWorker(ThreadWorker):
         self._wait_for(_Connection(self.cfg, sock, client, listener.getsockname()))
 
     def on_client_socket_readable(self, conn: _Connection, client: socket.socket) -> None:
-        """Wait for the next request of a connection that was kept; it has begun to come."""
         if conn not in self.keepalived_conns:
             return
         self.poller.unregister(client)
@@ -255,7 +241,8 @@ class BufferingWorker(ThreadWorker):
         self._wait_for(conn)
 
     def handle(self, conn: _Connection) -> bool:
-        conn.hand_to_parser()
+        conn.parser.unreader.unread(bytes(conn.buffer))
+        conn.buffer.clear()
         return bool(super().handle(conn))
 
     def finish_request(self, conn: _Connection, fs: Future[bool]) -> None:
@@ -316,7 +303,7 @@ class BufferingWorker(ThreadWorker):
             self._close(conn)
 
     def _decide(self, conn: _Connection) -> None:
-        if conn.has_arrived:
+        if conn.length is not None and len(conn.buffer) >= conn.length:
             self._begin(conn)
         elif conn.may_be_read:
             self._assign_readers()

@@ -3,7 +3,7 @@
 from api import bearer
 from delivery.hooks import readers, start_scheduled
 from delivery.interface import PROVIDER_TASKS, event_inbox
-from delivery.tasks import background_tasks
+from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
@@ -18,24 +18,20 @@ from subscribers.signup import expire_unconfirmed
 def register_hooks() -> None:
     """Register hooks, and the tasks that a worker runs besides delivery."""
     readers.register(RegisteredReaders())
-    background_tasks.register_background_task(
-        background_tasks.BackgroundTask(
-            "the provider's events", event_inbox.run_background_task, event_inbox.is_due
-        )
-    )
-    background_tasks.register_background_task(
-        background_tasks.BackgroundTask("imports", background.run_next_import, background.is_due)
-    )
-    background_tasks.register_task(
+    register_task(
         "requests for a record", data_request.answer_requests, data_request.has_waiting_requests
     )
-    background_tasks.register_task(
-        "sign-ups that nobody confirmed", expire_unconfirmed.expire_pending
-    )
-    background_tasks.register_task("files that nobody imported", expire_uploads.expire_file)
-    background_tasks.register_background_task(PROVIDER_TASKS)
-    background_tasks.register_background_task(START_TASK)
-    background_tasks.register_background_task(daily_prune.DAILY_PRUNE)
+    register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
+    register_task("files that nobody imported", expire_uploads.expire_file)
+    events = event_inbox.run_background_task, event_inbox.is_due
+    for task in (
+        BackgroundTask("the provider's events", *events),
+        BackgroundTask("imports", background.run_next_import, background.is_due),
+        PROVIDER_TASKS,
+        START_TASK,
+        daily_prune.DAILY_PRUNE,
+    ):
+        register_background_task(task)
     start_scheduled.register(start_sent_before_restore)
     bearer.register(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

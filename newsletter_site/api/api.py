@@ -15,11 +15,9 @@ from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.api.routing import router as issues
 from subscribers.api import import_calls, reader_calls
 
-VERSION = "1"
-
 api = NinjaAPI(
     title="Homing",
-    version=VERSION,
+    version="1",
     description=(
         "Publish a newsletter and see that everyone got it, from a program. Every call that "
         "changes something takes an `Idempotency-Key`: asked again with the same key it is "
@@ -93,8 +91,7 @@ for _kind in _PROBLEMS:
 
 @api.exception_handler(Exception)
 def _unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Leave an unexpected error to the site, which logs it, and to ApiBoundary, which answers."""
-    raise error
+    raise error  # the site logs it, and ApiBoundary answers
 
 
 def _field_name(loc: tuple[Any, ...]) -> str:

@@ -29,7 +29,6 @@ class Browser:
         self._session.headers["Connection"] = "close"
 
     def window(self) -> Browser:
-        """Another window with the same cookies."""
         window = Browser(self._site_url)
         window._session.cookies.update(self._session.cookies)
         return window

@@ -45,7 +45,6 @@ class Observed:
 
     @property
     def not_sent(self) -> list[DeliveryRow]:
-        """The deliveries that are not sent, by address."""
         rows = (row for row in self.deliveries.values() if row.outcome != "sent")
         return sorted(rows, key=lambda row: row.address)
 

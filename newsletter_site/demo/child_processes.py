@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import requests
@@ -23,7 +24,7 @@ class DemoError(Exception):
     """The demo cannot continue. Its text says what was found and what to do."""
 
 
-class Children:
+class Children(AbstractContextManager["Children"]):
     """The processes of one demo; leaving the block ends them. Each inherits the file `lock`."""
 
     def __init__(self, cwd: Path, logs: Path, lock: int, stop: StopSignals) -> None:
@@ -33,11 +34,7 @@ class Children:
         self._stop = stop
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Children:
-        return self
-
     def start(self, name: str, *command: str, environment: Mapping[str, str]) -> None:
-        """Start a Python module with its arguments."""
         log = self._log(name)
         log.unlink(missing_ok=True)  # It may belong to another user.
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -17,7 +17,6 @@ class Console:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the demo began."""
         return time.monotonic() - self._began_at
 
     def step(self, text: str) -> None:

@@ -50,15 +50,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
         """Connect; if the server has died meanwhile, start it again first."""
+        connection: Connection[Any]
         try:
-            return self._connect(conn_params)
+            connection = super().get_new_connection(conn_params)
         except ConnectionFailure as failure:
             try:
                 usage.restart(join_cluster(self.settings_dict))
             except EmbeddedPostgresError as error:
                 raise OperationalError(str(error)) from failure
-            return self._connect(conn_params)
-
-    def _connect(self, conn_params: dict[str, Any]) -> Connection[Any]:
-        connection: Connection[Any] = super().get_new_connection(conn_params)
+            connection = super().get_new_connection(conn_params)
         return connection

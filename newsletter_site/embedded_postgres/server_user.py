@@ -24,7 +24,6 @@ class ServerUser:
 
     @property
     def is_us(self) -> bool:
-        """Whether this process already runs as that user."""
         return self.uid == os.geteuid()
 
 

@@ -6,8 +6,6 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 
 
 class RejectUploads(FileUploadHandler):
-    """Skips every file; the other fields of the form are read as usual."""
-
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         raise SkipFile
 

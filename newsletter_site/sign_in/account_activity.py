@@ -11,18 +11,13 @@ from subscribers.record_activity import record_activity
 logger = logging.getLogger(__name__)
 
 
-def record(code: str, account: Any, **params: Any) -> None:
-    """The owner of an account did this to its sign-in."""
-    record_activity(code, account.pk, account, **params)
-
-
 def record_operator(code: str, account: Any) -> None:
     """Record it under the account, because nobody is signed in, and in the program's log."""
-    record(code, account, from_command_line=True)
-    transaction.on_commit(lambda: _log(account, code))
+    record_activity(code, account.pk, account, from_command_line=True)
 
+    def log() -> None:
+        with log_context.scope():
+            log_context.bind(author=account.pk)
+            logger.info("%s from the command line", code)
 
-def _log(account: Any, code: str) -> None:
-    with log_context.scope():
-        log_context.bind(author=account.pk)
-        logger.info("%s from the command line", code)
+    transaction.on_commit(log)

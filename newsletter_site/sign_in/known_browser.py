@@ -60,7 +60,6 @@ def _set_cookie(response: HttpResponse, author: str, number: str) -> None:
 
 
 def _cookie_name(author: str) -> str:
-    """One cookie for each author who uses this browser. Its name reveals no user name."""
     return f"browser_{author[:12]}"
 
 

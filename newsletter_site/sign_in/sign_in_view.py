@@ -16,10 +16,10 @@ from django.views.decorators.http import require_safe
 
 from newsletter_site.models import User
 from newsletter_site.sign_in import known_browser, two_step_devices
-from newsletter_site.sign_in.account_activity import record
 from newsletter_site.sign_in.throttle import count_failure, may_try
 from newsletter_site.sign_in.two_step_devices import CodeResult, pause_sentence
 from subscribers.client_network import network_of
+from subscribers.record_activity import record_activity
 
 BACKEND = "newsletter_site.permissions_backend.PermissionsBackend"
 WRONG_CODE = (
@@ -100,8 +100,9 @@ class SignIn(LoginView):
         is_known = known_browser.number_of(request, author.get_username())
         login(request, author, backend=BACKEND)
         if with_recovery_code or not is_known:
-            record(
+            record_activity(
                 "sign_in",
+                author.pk,
                 author,
                 new_browser=not is_known,
                 recovery_code=with_recovery_code,

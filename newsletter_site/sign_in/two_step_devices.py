@@ -18,7 +18,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from delivery.humanise import duration
 from newsletter_site.models import User
-from newsletter_site.sign_in.account_activity import record, record_operator
+from newsletter_site.sign_in.account_activity import record_operator
+from subscribers.record_activity import record_activity
 
 RECOVERY_CODES = 10
 SETUP_EXPIRES = timedelta(minutes=15)
@@ -99,7 +100,7 @@ def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode 
         TOTPDevice.objects.filter(user=author).exclude(pk=device.pk).delete()
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
         _set_since(author, Now())
-        record("set_up_two_step", author)
+        record_activity("set_up_two_step", author.pk, author)
         return _make_recovery_codes(author)
 
 
@@ -127,7 +128,7 @@ def renew_recovery_codes(author: Any) -> list[str]:
     """Replace the recovery codes by ten new ones."""
     with transaction.atomic():
         _lock(author)
-        record("new_recovery_codes", author)
+        record_activity("new_recovery_codes", author.pk, author)
         return _make_recovery_codes(author)
 
 
@@ -151,7 +152,7 @@ def remove(author: Any, *, by_operator: bool = False) -> bool:
             if by_operator:
                 record_operator("remove_two_step_by_operator", author)
             else:
-                record("remove_two_step", author)
+                record_activity("remove_two_step", author.pk, author)
         return was_on
 
 

@@ -35,7 +35,6 @@ View = TypeVar("View", bound=Callable[..., HttpResponse])
 
 
 def _for_staff(view: View) -> View:
-    """Redirect users without staff status to the login and back."""
     return staff_member_required(view, login_url="admin:login")
 
 

@@ -18,8 +18,6 @@ from newsletter_site.embedded_postgres import EmbeddedPostgresError
 
 
 class Command(BaseCommand):
-    """Runs the demo; its exit code says whether every promise was kept."""
-
     help = (
         "Show the main job: start a database, a sandbox, a site and workers, import sample "
         "readers, publish an issue by posting the form twice, deliver it, count the copies. Then "

@@ -13,8 +13,6 @@ from newsletter_site.operations.health.checks import CHECKS, check_workers
 
 
 class Command(BaseCommand):
-    """Runs one check, prints its result as one JSON line, ends with 0 or 1."""
-
     help = (
         "Say whether this Homing is well: `live` (the program and its settings), `ready` (the "
         "database and its migrations), `workers` (one was heard from in the last 60 seconds). "

@@ -13,8 +13,6 @@ from newsletter_site.sign_in.account_activity import record_operator
 
 
 class Command(BaseCommand):
-    """Forget an author's failures, and print a link that makes a browser known."""
-
     help = (
         "Forget the failed sign-ins of an author, and print a link after which their browser is "
         "counted apart from others. They still need their password."

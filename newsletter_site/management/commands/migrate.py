@@ -20,13 +20,8 @@ LOCK_TIMEOUT, DEADLOCK, CANCELLED = "55P03", "40P01", "57014"
 CONNECTION_LOST = (None, "57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
 # Failures to connect that no waiting changes. A server says them in these words, without a code.
 PERMANENT = (
-    "authentication failed",
-    "does not exist",
-    "no pg_hba.conf entry",
-    "no password supplied",
-    "permission denied",
-    "not permitted to log in",
-    "certificate",
+    *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
+    *("permission denied", "not permitted to log in", "certificate"),
 )
 
 
@@ -170,14 +165,11 @@ class Command(migrate.Command):
         if migration is not None and action in ("apply_start", "unapply_start"):
             self._line_is_open = self._shown >= 1
             if migration.atomic:
-                self._begin_transaction()
+                self._transaction.enter_context(transaction.atomic(using=self._connection.alias))
+                with self._connection.cursor() as cursor:
+                    limit_lock_wait(cursor, self._lock_s)
             elif action == "apply_start" and not fake:
                 self._drop_unfinished_indexes(migration)
-
-    def _begin_transaction(self) -> None:
-        self._transaction.enter_context(transaction.atomic(using=self._connection.alias))
-        with self._connection.cursor() as cursor:
-            limit_lock_wait(cursor, self._lock_s)
 
     def _drop_unfinished_indexes(self, migration: Migration) -> None:
         """Drop what a cut run left behind: the migration is not on record, so it has no index."""

@@ -18,8 +18,6 @@ INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
 
 
 class Command(BaseCommand):
-    """Prints a line for each rule, and the counts as JSON in the last line."""
-
     help = (
         "Delete what is older than it is kept (docs/retention.md), a piece at a time. Safe at any "
         "time, beside workers and twice at once. The last line is JSON."

@@ -9,8 +9,6 @@ from newsletter_site.sign_in import two_step_devices
 
 
 class Command(BaseCommand):
-    """For an author who lost phone and recovery codes."""
-
     help = (
         "Switch two-step sign-in off for an author who lost the phone and the recovery codes. "
         "Make sure that the author is asking: from then on the password is enough."

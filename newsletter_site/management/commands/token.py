@@ -19,8 +19,6 @@ from newsletter_site.tokens.manage import (
 
 
 class Command(BaseCommand):
-    """Make, list or revoke tokens."""
-
     help = (
         "Tokens of the API. `create` prints the new token as its last line, this once; `list` "
         "shows what there is, never a token itself; `revoke` ends one at once."
