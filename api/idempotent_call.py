@@ -47,13 +47,10 @@ def run_call(
     files: Sequence[FileDigest] = (),
     check: Callable[[str], None] = lambda _: None,
 ) -> HttpResponse:
-    """
-    Return the response of `work`, run once for the caller and the key of the request.
-
-    `check` runs first and raises `ProblemError` to claim nothing. An exception of `work` undoes it
-    and frees the key. Raises `ProblemError`: without a usable key, for other content under it, or
-    while the first call is at work.
-    """
+    """Return the response of `work`, run once for the caller and the key of the request. `check`
+    runs first and raises `ProblemError` to claim nothing. An exception of `work` undoes it and
+    frees the key. Raises `ProblemError`: without a usable key, for other content under it, or while
+    the first call is at work."""
     key = require_key(request)
     if body is None and not files and request.body.strip() not in (b"", b"{}"):
         raise ProblemError(

@@ -62,12 +62,9 @@ def find_earlier(
 def claim(
     user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
 ) -> Claimed | Replay | DifferentContent | InProgress:
-    """
-    Claim a key in the transaction that will hold the work and its response.
-
-    Writes the first fingerprint. Waits at most `wait_s` seconds for earlier posts. Only `Claimed`
-    leaves something to commit. Raises WrongIsolationError unless it runs at READ COMMITTED.
-    """
+    """Claim a key in the transaction that will hold the work and its response. Writes the first
+    fingerprint. Waits at most `wait_s` seconds for earlier posts. Only `Claimed` leaves something
+    to commit. Raises WrongIsolationError unless it runs at READ COMMITTED."""
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
         # The first post may just have ended; then there is no need to wait.
@@ -99,11 +96,9 @@ def slot_locks(user_id: UUID, key: str) -> list[int]:
 
 
 def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
-    """
-    Limit what a lost process can hold up; return the statement_timeout and whether a slot was free.
-
-    A CASE is evaluated in order, so at most one slot is taken. Settings end with the transaction.
-    """
+    """Limit what a lost process can hold up; return the statement_timeout and whether a slot was
+    free. A CASE is evaluated in order, so at most one slot is taken. Settings end with the
+    transaction."""
     locks = slot_locks(user_id, key)
     take_one = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in locks)
     with connection.cursor() as cursor:

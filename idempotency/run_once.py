@@ -80,13 +80,10 @@ def run_once(
     check: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
 ) -> Outcome | Refused:
-    """
-    Do `work` once for this user and key, in the transaction that also saves its response.
-
+    """Do `work` once for this user and key, in the transaction that also saves its response.
     `check` runs first, outside any transaction. If it returns a response, nothing is claimed. A
     response of 200 to 399 is committed and saved; any other, or an exception, rolls everything back
-    and frees the key. The first fingerprint is saved; any of them identifies an earlier post.
-    """
+    and frees the key. The first fingerprint is saved; any of them identifies an earlier post."""
     # First, because it is the same even if the content is no longer valid, such as a past date.
     outcome: Outcome | None = find_earlier(user_id, key, fingerprints)
     if not isinstance(outcome, Replay) and (refusal := check()) is not None:

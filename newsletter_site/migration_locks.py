@@ -87,12 +87,9 @@ def watch_locks(
     every_s: float,
     longest_wait_s: float,
 ) -> Iterator[None]:
-    """
-    Look during the block at what migrations wait for, from a connection of its own.
-
-    `on_wait` gets a description, and whether other sessions queue behind the migration. A statement
-    that waits longer than `longest_wait_s` is cancelled; a lock ends by its timeout before that.
-    """
+    """Look during the block at what migrations wait for, from a connection of its own. `on_wait`
+    gets a description, and whether other sessions queue behind the migration. A statement that
+    waits longer than `longest_wait_s` is cancelled; a lock ends by its timeout before that."""
     onlooker = connection.copy()
     onlooker.inc_thread_sharing()
     has_ended = threading.Event()

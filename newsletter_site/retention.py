@@ -159,12 +159,9 @@ def prune(
     on_progress: Callable[[RetentionRule, int], None] = lambda *_: None,
     pause: Callable[[float], object] = time.sleep,
 ) -> list[Pruned]:
-    """
-    Delete everything that is old enough; must not be called in a transaction.
-
-    After each piece, `on_progress` gets the number of its rule so far, `pause` the seconds to wait,
-    and `may_continue` is asked. If a rule fails or waits too long, the others are still applied.
-    """
+    """Delete everything that is old enough; must not be called in a transaction. After each piece,
+    `on_progress` gets the number of its rule so far, `pause` the seconds to wait, and
+    `may_continue` is asked. If a rule fails or waits too long, the others are still applied."""
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Pieces are transactions of their own.")
     return [

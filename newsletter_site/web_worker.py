@@ -1,9 +1,6 @@
-"""
-A gunicorn worker that gives a thread only to requests that have arrived.
-
-gunicorn's `gthread` reads requests in its threads, so a few slow clients hold all of them. Here
-the event loop receives requests. At most `READERS` threads read larger ones.
-"""
+"""A gunicorn worker that gives a thread only to requests that have arrived. gunicorn's `gthread`
+reads requests in its threads, so a few slow clients hold all of them. Here the event loop receives
+requests. At most `READERS` threads read larger ones."""
 
 import errno
 import math

@@ -18,12 +18,9 @@ class DeliveryRow:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """
-    What happened to the demo's issue.
-
-    `deliveries` (ours) and `copies` (the sandbox's) are by delivery key, `mailable` are the
-    confirmed readers before publishing, `links` the statuses of pages that a mail links to.
-    """
+    """What happened to the demo's issue. `deliveries` (ours) and `copies` (the sandbox's) are by
+    delivery key, `mailable` are the confirmed readers before publishing, `links` the statuses of
+    pages that a mail links to."""
 
     posts: tuple[Post, Post]
     mailable: int

@@ -9,12 +9,9 @@ from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError,
 
 
 def prepare_data_dir(data_dir: Path) -> Path:
-    """
-    Create the data folder if it is missing and return its real path.
-
-    A folder that root creates belongs to the owner of its parent, who can use it later. Others may
-    pass through one of root's own, because the server in it runs as another user.
-    """
+    """Create the data folder if it is missing and return its real path. A folder that root creates
+    belongs to the owner of its parent, who can use it later. Others may pass through one of root's
+    own, because the server in it runs as another user."""
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
         if not data_dir.parent.exists():

@@ -1,9 +1,6 @@
-"""
-The first process starts the server and the last one stops it.
-
-Every process shares the lock file `users` until it ends. One that joins or leaves holds `gate`
-for a moment; if it can then lock `users` exclusively, it is the last one.
-"""
+"""The first process starts the server and the last one stops it. Every process shares the lock file
+`users` until it ends. One that joins or leaves holds `gate` for a moment; if it can then lock
+`users` exclusively, it is the last one."""
 
 import atexit
 import os

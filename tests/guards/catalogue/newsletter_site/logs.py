@@ -89,7 +89,7 @@ a thread logs under the ids of whoever began it
         **named)»
     test_a_thread_of_a_request_logs_with_the_ids_of_the_request
 the log says only of what was committed that it was published
-    _log_once_it_stands: «transaction.on_commit(log) → log()»
+    _log_on_commit: «transaction.on_commit(log) → log()»
     test_what_is_rolled_back_was_never_published_for_the_log_either
 a line about a call names its issue, its batch and itself
     Dispatcher.send: «bind_claim(claimed, attempt)»
