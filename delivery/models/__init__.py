@@ -14,21 +14,3 @@ from delivery.models.provider_event import ProviderEvent
 from delivery.models.provider_suppression import ProviderSuppression, SuppressionChange
 from delivery.models.send_rate import SendRate
 from delivery.models.worker import Worker
-
-__all__ = [
-    "Alarm",
-    "Attempt",
-    "Batch",
-    "DatabaseIdentity",
-    "Delivery",
-    "Edition",
-    "Evidence",
-    "MetricValue",
-    "Newsletter",
-    "PeriodicTask",
-    "ProviderEvent",
-    "ProviderSuppression",
-    "SendRate",
-    "SuppressionChange",
-    "Worker",
-]

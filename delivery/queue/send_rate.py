@@ -21,7 +21,8 @@ MEASURED_OVER_S = 10
 # In SQL, without a lock and next to free: whether a 429 slows the workers down.
 IS_SLOWED = "EXISTS (SELECT FROM send_rate WHERE slowed_at IS NOT NULL)"
 
-# Of the row of rate, what `slowdown_from` reads.
+# What `slowdown_from` reads of the row.
+SLOWDOWN_NAMES = ("too_fast_per_s", "slowed_to_per_s", "for_s")
 SLOWDOWN_COLUMNS = (
     "too_fast_per_s, slowed_to_per_s, "
     "extract(epoch FROM clock_timestamp() - slowed_at)::float8 AS for_s"

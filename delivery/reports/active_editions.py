@@ -5,25 +5,21 @@ from django.db import connection
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.scheduled_editions import IS_DUE
 
-_HAS_OPEN_BATCHES = f"""
-    EXISTS (SELECT FROM batch
-            WHERE batch.edition_id = edition.id AND {IS_OPEN}
-              AND CASE control WHEN 'cancelled' THEN state <> 'done'
-                               WHEN 'closed' THEN state NOT IN ('done', 'parked')
-                               ELSE true END)
-"""
-
-# It is due, or may have gone out before the database was restored.
-_IS_DUE_OR_UNRECONCILED = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_since IS NOT NULL)"
+# A scheduled edition counts once it is due, or if a restored database does not know whether it
+# went out. What transactional mail missed is asked for again.
+IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
+    OR control = 'scheduled' AND unreconciled_since IS NOT NULL
+    OR EXISTS (SELECT FROM batch
+               WHERE batch.edition_id = edition.id AND {IS_OPEN}
+                 AND CASE control WHEN 'cancelled' THEN state <> 'done'
+                                  WHEN 'closed' THEN state NOT IN ('done', 'parked')
+                                  ELSE state <> 'done' OR kind = 'newsletter' END))"""
 
 
 def load_open_newsletters() -> list[int]:
     """Load the ids of open newsletters, oldest first, with scheduled ones that are due or
     unreconciled."""
-    return _ids(
-        "kind = 'newsletter' "
-        f"AND (control = 'stopped' OR {_IS_DUE_OR_UNRECONCILED} OR {_HAS_OPEN_BATCHES})"
-    )
+    return _ids(f"kind = 'newsletter' AND {IS_OPEN_EDITION}")
 
 
 def load_held_transactional() -> list[int]:

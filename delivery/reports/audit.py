@@ -9,6 +9,7 @@ from django.db import connection
 
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
+from delivery.reports.edition_counts import rows_by_name
 
 
 class AuditRule(StrEnum):
@@ -164,8 +165,5 @@ def find_violations(editions: list[int]) -> list[Violation]:
     with connection.cursor() as cursor:
         for rule, query in _QUERIES.items():
             cursor.execute(query, [editions])
-            names = [column.name for column in cursor.description]
-            violations += [
-                Violation(rule, dict(zip(names, row, strict=True))) for row in cursor.fetchall()
-            ]
+            violations += [Violation(rule, row) for row in rows_by_name(cursor)]
     return violations

@@ -7,9 +7,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
+from delivery.reports.active_editions import IS_OPEN_EDITION
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import Moment
@@ -20,18 +22,10 @@ _RATE_OVER_S = 60
 # A worker has a heartbeat every few seconds.
 _WORKER_SILENT_AFTER_S = 60
 
-_SUMS = (
-    *("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed", "bounced"),
-    *(
-        "complained",
-        "being_sent",
-        "awaiting_decision",
-        "leased_batches",
-        "queued_batches",
-        "parked_batches",
-        "paused_batches",
-    ),
-)
+_OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+_SUMMED = (*_OUTCOMES, "missed", "bounced", "complained")
+_FROM_STATE = ("being_sent", "awaiting_decision", "leased_batches", "queued_batches",
+               "parked_batches", "paused_batches")  # fmt: skip
 
 
 def _select(of_batches: str = "") -> str:
@@ -42,7 +36,7 @@ def _select(of_batches: str = "") -> str:
            published_at, held_until, scheduled_for, scheduled_local, scheduled_zone,
            copies_dropped_at,
            CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END AS audience,
-           {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in _SUMS)},
+           {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in (*_SUMMED, *_FROM_STATE))},
            coalesce(count.reason, '') AS reason,
            next_try_at, next_lookup_at, unknown_since, worker.heard_at AS worker_heard_at,
            coalesce(worker.heard_at > clock_timestamp() - interval '{_WORKER_SILENT_AFTER_S} s',
@@ -56,10 +50,7 @@ def _select(of_batches: str = "") -> str:
            clock_timestamp() AS now, slowdown.*
     FROM edition
     LEFT JOIN LATERAL (
-        SELECT sum(size) AS size, sum(sent) AS sent, sum(suppressed) AS suppressed,
-               sum(withdrawn) AS withdrawn, sum(failed) AS failed, sum(unknown) AS unknown,
-               sum(waiting) AS waiting, sum(missed) AS missed,
-               sum(bounced) AS bounced, sum(complained) AS complained,
+        SELECT sum(size) AS size, {", ".join(f"sum({name}) AS {name}" for name in _SUMMED)},
                sum(waiting) FILTER (WHERE state IN ('claimed', 'sending')) AS being_sent,
                sum(unknown) FILTER (WHERE state = 'parked') AS awaiting_decision,
                count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up'))
@@ -121,15 +112,7 @@ def load_all_counts(
     return _read(
         f"""
         WHERE (%(all)s OR edition.id = ANY(%(among)s))
-          AND (NOT %(open_only)s OR control = 'stopped'
-               OR control = 'scheduled' AND (scheduled_for <= clock_timestamp()
-                                             OR unreconciled_since IS NOT NULL)
-               OR EXISTS (
-                SELECT FROM batch
-                WHERE batch.edition_id = edition.id AND {IS_OPEN}
-                  AND CASE control WHEN 'cancelled' THEN state <> 'done'
-                                   WHEN 'closed' THEN state NOT IN ('done', 'parked')
-                                   ELSE state <> 'done' OR kind = 'newsletter' END))
+          AND (NOT %(open_only)s OR {IS_OPEN_EDITION})
         ORDER BY edition.id
         """,
         {"all": among is None, "among": list(among or ()), "open_only": open_only},
@@ -144,15 +127,18 @@ def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
 def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:
     with connection.cursor() as cursor:
         cursor.execute(f"{_select(of_batches)} {which}", values)
-        names = [column.name for column in cursor.description]
-        return [_counts_from(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+        return [_counts_from(row) for row in rows_by_name(cursor)]
+
+
+def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
+    """The rows of the last query, each by the names of its columns."""
+    names = [column.name for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _counts_from(row: dict[str, Any]) -> EditionCounts:
     at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
-    slowdown = slowdown_from(
-        [row.pop(name) for name in ("too_fast_per_s", "slowed_to_per_s", "for_s")]
-    )
+    slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
     values: dict[str, Any] = {
         name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()
     }
@@ -182,14 +168,11 @@ def sum_batches(batches: Sequence[int]) -> dict[str, int]:
     """Sum up these batches: `audience`, which is their size, and every outcome."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT coalesce(sum(size), 0) AS audience, coalesce(sum(sent), 0) AS sent,
-                   coalesce(sum(suppressed), 0) AS suppressed,
-                   coalesce(sum(withdrawn), 0) AS withdrawn, coalesce(sum(failed), 0) AS failed,
-                   coalesce(sum(unknown), 0) AS unknown, coalesce(sum(waiting), 0) AS waiting
+            f"""
+            SELECT coalesce(sum(size), 0)::bigint AS audience,
+                   {", ".join(f"coalesce(sum({name}), 0)::bigint AS {name}" for name in _OUTCOMES)}
             FROM batch WHERE id = ANY(%s)
-            """,
+            """,  # noqa: S608 -- the names are constants
             [list(batches)],
         )
-        names = [column.name for column in cursor.description]
-        return dict(zip(names, map(int, cursor.fetchone()), strict=True))
+        return rows_by_name(cursor)[0]

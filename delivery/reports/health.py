@@ -8,7 +8,8 @@ from django.db import connection
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
+from delivery.reports.edition_counts import rows_by_name
 from delivery.rules.send_rate import slowed_to
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
@@ -19,13 +20,15 @@ _CALLS_READ = 20
 _CALLS_WITHIN = "1 day"
 
 _STATE = f"""
-    SELECT clock_timestamp(),
-           worker.number, worker.heard_at, lease.calls,
+    SELECT clock_timestamp() AS now,
+           worker.number AS workers, worker.heard_at, lease.calls,
            lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
                           OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
-                          OR EXISTS (SELECT FROM edition WHERE {IS_DUE}),
-           lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.next_lookup_at,
-           event.at, task.succeeded_at, task.failures, slowdown.*
+                          OR EXISTS (SELECT FROM edition WHERE {IS_DUE}) AS work,
+           (lease.unknown + doubt.unknown)::bigint AS unknown,
+           least(lease.since, doubt.since) AS unknown_since, doubt.next_lookup_at,
+           event.at AS webhook_at, task.succeeded_at AS polled_at,
+           task.failures AS poll_failures, slowdown.*
     FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
                                             - interval '{ACTIVE_WITHIN}') AS number,
                  max(heard_at) AS heard_at FROM worker) AS worker
@@ -67,9 +70,10 @@ _CALLS = f"""
     )
     SELECT percentile_cont(0.5) WITHIN GROUP (
                ORDER BY extract(epoch FROM finished_at - started_at)::float8)
-               FILTER (WHERE result = 'answered'),
-           coalesce((array_agg(result ORDER BY finished_at DESC))[1], ''),
-           max(finished_at), max(finished_at) FILTER (WHERE result <> 'answered')
+               FILTER (WHERE result = 'answered') AS response_s,
+           coalesce((array_agg(result ORDER BY finished_at DESC))[1], '') AS last_result,
+           max(finished_at) AS last_call_at,
+           max(finished_at) FILTER (WHERE result <> 'answered') AS last_failure_at
     FROM call
 """  # noqa: S608 -- constants
 
@@ -103,26 +107,9 @@ def read_health() -> Health:
     """Read how sending does now."""
     with connection.cursor() as cursor:
         cursor.execute(_STATE, [])
-        (now, workers, heard_at, calls, work, unknown, since, next_lookup_at, webhook_at, polled_at,
-         poll_failures, too_fast, to, for_s) = cursor.fetchone()  # fmt: skip
+        (state,) = rows_by_name(cursor)
         cursor.execute(_CALLS)
-        response_s, last_result, last_call_at, last_failure_at = cursor.fetchone()
-    slowdown = slowdown_from([too_fast, to, for_s])
-    return Health(
-        now=now,
-        workers=workers,
-        heard_at=heard_at,
-        calls=calls,
-        work=work,
-        slowed_to_per_s=slowed_to(slowdown, settings.DELIVERY_RATE_PER_S),
-        response_s=response_s,
-        last_result=last_result,
-        last_call_at=last_call_at,
-        last_failure_at=last_failure_at,
-        unknown=int(unknown),
-        unknown_since=since,
-        next_lookup_at=next_lookup_at,
-        webhook_at=webhook_at,
-        polled_at=polled_at,
-        poll_failures=poll_failures,
-    )
+        (calls,) = rows_by_name(cursor)
+    slowdown = slowdown_from([state.pop(name) for name in SLOWDOWN_NAMES])
+    slowed_to_per_s = slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
+    return Health(**state, **calls, slowed_to_per_s=slowed_to_per_s)

@@ -2,9 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+
+from django.core.management.base import OutputWrapper
 
 from delivery.mail.transactional_mail import edition_name
 from delivery.queue.claim import next_due_at
@@ -23,20 +23,18 @@ OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 LINE_EVERY_S = 5.0
 
 
-class Output(Protocol):
-    """Where lines go; a management command's stderr is one."""
-
-    def write(self, msg: str = "", *, ending: str | None = None) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over the editions that were open at the start, and whether a person is awaited."""
+    """Counts over the editions that were open at the start, and what waits for a person now."""
 
     editions: int
     counts: Counter[str]
-    awaits_decision: bool
     reasons: tuple[str, ...]
+
+    @property
+    def awaits_decision(self) -> bool:
+        """Whether an edition waits for a person."""
+        return bool(self.reasons)
 
     def by_outcome(self) -> dict[str, int | bool]:
         """The counts as one JSON object."""
@@ -47,33 +45,7 @@ class Totals:
         }
 
 
-def totals_of(
-    all_of_them: list[EditionCounts],
-    open_now: list[EditionCounts],
-    *,
-    editions_on_request: int = 0,
-    on_request: Mapping[str, int] | None = None,
-) -> Totals:
-    """Add up the books of several editions, and what was counted `on_request` on top of them.
-
-    Whether a person is awaited is asked of all that are open now: one that was published meanwhile
-    may wait as well."""
-    counts: Counter[str] = Counter()
-    for books in all_of_them:
-        counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
-    counts.update(on_request or {})
-    waiting = [books for books in open_now if awaits_decision(books)]
-    return Totals(
-        editions=len(all_of_them) + editions_on_request,
-        counts=counts,
-        awaits_decision=bool(waiting),
-        reasons=tuple(
-            f"{_name_of(books)}: {reason_sentence(reason_of(books))}" for books in waiting
-        ),
-    )
-
-
-def _name_of(books: EditionCounts) -> str:
+def _name(books: EditionCounts) -> str:
     return edition_name(books.kind, books.version) if books.is_transactional else books.title
 
 
@@ -82,7 +54,7 @@ class Drain:
 
     An edition of transactional mail is open for years: only its batches that are open now count."""
 
-    def __init__(self, output: Output, *, is_terminal: bool) -> None:
+    def __init__(self, output: OutputWrapper, *, is_terminal: bool) -> None:
         self._output = output
         self._is_terminal = is_terminal
         open_now = load_all_counts(open_only=True)
@@ -98,28 +70,33 @@ class Drain:
         return not background_tasks.is_any_due() and next_due_at() is None
 
     def totals(self) -> Totals:
-        """The counts now; says what waits for a person."""
-        totals = self._totals_with(load_all_counts(open_only=True))
+        """The counts now; says what waits for a person, also in what was published meanwhile."""
+        waiting = [books for books in load_all_counts(open_only=True) if awaits_decision(books)]
+        totals = Totals(
+            editions=len(self._editions) + self._transactional_editions,
+            counts=self._counts(),
+            reasons=tuple(
+                f"{_name(books)}: {reason_sentence(reason_of(books))}" for books in waiting
+            ),
+        )
         if self._is_terminal:
             self._output.write("")
         for reason in totals.reasons:
             self._output.write(f"Waits for a person. {reason}")
         return totals
 
-    def _totals_with(self, open_now: list[EditionCounts]) -> Totals:
-        return totals_of(
-            load_all_counts(among=self._editions),
-            open_now,
-            editions_on_request=self._transactional_editions,
-            on_request=sum_batches(self._transactional_batches),
-        )
+    def _counts(self) -> Counter[str]:
+        counts = Counter(sum_batches(self._transactional_batches))
+        for books in load_all_counts(among=self._editions):
+            counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
+        return counts
 
     def _show_progress(self) -> None:
         pause = 0.0 if self._is_terminal else LINE_EVERY_S
         if time.monotonic() - self._last_line_at < pause:
             return
         self._last_line_at = time.monotonic()
-        counts = self._totals_with([]).counts
+        counts = self._counts()
         line = f"{counts['sent']:,} of {counts['audience']:,} sent"
         for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
             if counts[outcome]:

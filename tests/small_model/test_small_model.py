@@ -17,7 +17,7 @@ from delivery.queue.lease_reaper import sweep
 from delivery.queue.settle import attempt_result, settle_call, settle_lookup
 from delivery.queue.start import Started, start
 from delivery.rules import call_results, outcomes, retries
-from delivery.unknown.lookup_context import load_lookup_context
+from delivery.unknown.lookup import load_lookup_context
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.small_model.expected_results import SMALL_WORLDS, found_in

@@ -16,8 +16,7 @@ from delivery.rules import retries
 from delivery.rules.call_results import Answered, NotNow, Unanswered
 from delivery.rules.outcomes import Next, Settlement
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.unknown.lookup import look_up
-from delivery.unknown.lookup_context import load_lookup_context
+from delivery.unknown.lookup import load_lookup_context, look_up
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
