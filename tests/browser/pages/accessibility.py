@@ -26,13 +26,15 @@ FOCUSABLE = (
     "a[href], button, input:not([type=hidden]):not([tabindex='-1']), textarea, select, summary, "
     "[tabindex='0']"
 )
-# An open dialog has all the stops, and of several radio buttons one is the stop of all.
+# An open dialog has all the stops, and of several radio buttons one is the stop of all. The numbers
+# are kept beside the elements: a page that updates itself would take them out of its attributes.
 NUMBER_THE_CONTROLS = """elements => {
+  window.numbers = new WeakMap();
   const within = document.querySelector("dialog:modal") ?? document;
   const stands = (e, i, all) => e.type !== "radio" || e.checked ||
     !all.some((o, j) => o !== e && o.name === e.name && o.form === e.form && (o.checked || j < i));
   return elements.filter(e => within.contains(e) && e.checkVisibility() && !e.disabled)
-    .filter(stands).map((e, n) => { e.dataset.stop = n; return e.outerHTML.slice(0, 120) });
+    .filter(stands).map((e, n) => { window.numbers.set(e, n); return e.outerHTML.slice(0, 120) });
 }"""
 IDS_TWICE = """() => {
   const ids = Array.from(document.querySelectorAll("[id]"), element => element.id);
@@ -43,7 +45,7 @@ RECORD_STOPS = """() => {
   window.stops = new Set();
   document.addEventListener("focusin", ({ target }) => {
     const { outlineStyle, outlineWidth } = getComputedStyle(target);
-    if (outlineStyle !== "none" && outlineWidth !== "0px") window.stops.add(target.dataset.stop);
+    if (outlineStyle !== "none" && outlineWidth !== "0px") window.stops.add(numbers.get(target));
   });
   document.activeElement.blur();
 }"""
@@ -95,7 +97,7 @@ def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
     for _ in range(len(controls) + 10):
         page.keyboard.press("Tab")
     stops = set(page.evaluate("[...window.stops]"))
-    return [control for number, control in enumerate(controls) if str(number) not in stops]
+    return [control for number, control in enumerate(controls) if number not in stops]
 
 
 def faults_of(page: Page) -> dict[str, object]:
