@@ -54,11 +54,7 @@ def desk_page(
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):
-        page = render(
-            request,
-            template,
-            {"newsletter": newsletter, "sandbox_url": sandbox_url, **facts},
-            status=status,
-        )
+        context = {"newsletter": newsletter, "sandbox_url": sandbox_url, **facts}
+        page = render(request, template, context, status=status)
     page.headers["Cache-Control"] = "private, no-cache"
     return page

@@ -15,12 +15,12 @@ from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, require_key, run_call
-from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
+from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from api.strict_parser import shorten_name
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
-from subscribers.api.reader_calls import refuse_half_a_statement
+from subscribers.api.reader_calls import not_valid, refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
@@ -112,9 +112,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
 
                 return run_call(request, None, work, files=[uploaded])
         except UnreadableFileError as error:
-            raise ProblemError(
-                ProblemType.NOT_VALID, str(error), errors=[FieldError("file", str(error))]
-            ) from None
+            raise not_valid("file", str(error)) from None
 
 
 @router.get(
@@ -230,9 +228,8 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
             if bounded.is_over:
                 raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
             if found:
-                sentence = f"One file called “file” is expected in the form, and {found}."
-                raise ProblemError(
-                    ProblemType.NOT_VALID, sentence, errors=[FieldError("file", sentence)]
+                raise not_valid(
+                    "file", f"One file called “file” is expected in the form, and {found}."
                 )
             # It is open until the request ends.
             yield cast("BinaryIO", sent[0].file), sent[0].name or filename

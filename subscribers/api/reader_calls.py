@@ -186,25 +186,25 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
         sentence = "It says where consent was given, and “confirmed” does not say that it was."
     else:
         return
-    raise ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError("where", sentence)])
+    raise not_valid("where", sentence)
 
 
 def _address(text: str) -> str:
     found = read_address(text)
     if isinstance(found, Refusal):
-        raise _not_valid("address", found)
+        raise not_valid("address", sentence_of(found))
     return found.email
 
 
 def _values(reader: NewReader) -> dict[str, str]:
     values, problem_responses = read_values(reader.values)
     for name, refusal in problem_responses.items():
-        raise _not_valid(name, refusal)
+        raise not_valid(name, sentence_of(refusal))
     return values
 
 
-def _not_valid(field: str, refusal: Refusal) -> ProblemError:
-    sentence = sentence_of(refusal)
+def not_valid(field: str, sentence: str) -> ProblemError:
+    """The problem of one field."""
     return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])
 
 

@@ -112,10 +112,6 @@ def _page(
 ) -> HttpResponse:
     newsletter = Newsletter.objects.the_one()
     with timezone.override(newsletter.zone):
-        answer = render(
-            request,
-            f"subscribers/{page}.html",
-            {"newsletter": newsletter, **(facts or {})},
-            status=status,
-        )
+        context = {"newsletter": newsletter, **(facts or {})}
+        answer = render(request, f"subscribers/{page}.html", context, status=status)
     return protect_token_page(answer)

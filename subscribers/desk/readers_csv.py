@@ -7,15 +7,12 @@ from delivery.reader_fields import FIELD_NAMES
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import Subscriber
 
-HEADER = (
-    *("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "unsubscribed"),
-    "came_by",
-)
+HEADER = ("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "unsubscribed")
 
 
 def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
     """The header, and a line for each reader; times in UTC."""
-    yield csv_line(*HEADER)
+    yield csv_line(*HEADER, "came_by")
     for reader in readers:
         yield csv_line(
             reader.email,

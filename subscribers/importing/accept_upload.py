@@ -114,7 +114,8 @@ def delete_noted_rows(cursor: Any, import_id: int) -> None:
 def _get_or_create(
     file: ReaderFile, content: BinaryIO, filename: str, state: str, statement: Statement
 ) -> tuple[SubscriberImport, bool]:
-    stored_file.refuse_too_large(file.size)
+    if file.size > stored_file.largest_size():
+        raise stored_file.too_large()
     # Of two uploads at once the second waits for the first, and finds it.
     record, is_new = (
         existing_imports()

@@ -16,7 +16,7 @@ from delivery.interface import request_mail
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.data_requests.erasure_hash import erased_among
-from subscribers.importing.file_format.validate_row import Candidate, skipped
+from subscribers.importing.file_format.validate_row import Candidate, excluded
 from subscribers.importing.report import ADDED_PENDING, Counts
 from subscribers.models import RejectedRow
 from subscribers.refusal import refuse
@@ -311,7 +311,8 @@ def _skip(
             cursor.execute(UPDATE_GONE)
     cursor.execute(SKIP_UNMAILABLE)
     return [
-        skipped(line, email, refuse(reason)) for line, email, reason in _in_slices(cursor, SKIPPED)
+        excluded(line, email, refuse(reason), RejectedRow.Result.SKIPPED)
+        for line, email, reason in _in_slices(cursor, SKIPPED)
     ]
 
 

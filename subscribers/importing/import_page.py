@@ -67,7 +67,6 @@ class ImportStatus:
     is_running: bool
     percent: int
     lines: list[ResultLine]
-    rows: int
     statuses: str
     gone: int
     ready: int
@@ -85,7 +84,6 @@ def load_status(record: SubscriberImport) -> ImportStatus:
         is_running=record.state in RUNNING,
         percent=Progress(record.rows, record.bytes_read, record.size).percent,
         lines=_result_lines(record),
-        rows=record.rows,
         statuses=statuses_sentence(record.statuses),
         gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
         ready=record.added - pending,

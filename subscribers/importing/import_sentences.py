@@ -33,8 +33,6 @@ STATUSES = {
     Status.COMPLAINED: "complained",
     Status.BLOCKED: "blocked",
 }
-SUPPRESSED = "recorded as suppressed and never mailed"
-AT_THE_COMMAND_LINE = "an operator at the command line"
 NONE_SUBSCRIBED = "because the file says of none of them that they are subscribed"
 
 
@@ -77,7 +75,7 @@ def statuses_sentence(statuses: Mapping[str, int]) -> str:
     }
     parts = [text for status, text in words.items() if not status.is_gone]
     if gone := [text for status, text in words.items() if status.is_gone]:
-        parts.append(f"{enumerated(gone)}: {SUPPRESSED}")
+        parts.append(f"{enumerated(gone)}: recorded as suppressed and never mailed")
     return "; ".join(parts)
 
 
@@ -109,7 +107,7 @@ def consent_detail(record: SubscriberImport) -> str:
 def importer_name(record: SubscriberImport) -> str:
     """Who imported it."""
     if record.imported_by is None:
-        return AT_THE_COMMAND_LINE
+        return "an operator at the command line"
     return record.imported_by.get_full_name() or record.imported_by.get_username()
 
 

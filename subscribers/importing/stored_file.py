@@ -54,12 +54,6 @@ def delete(import_id: int) -> None:
         )
 
 
-def refuse_too_large(size: int) -> None:
-    """Raise `UnreadableFileError` for a file of too many bytes."""
-    if size > largest_size():
-        raise too_large()
-
-
 def largest_size() -> int:
     """The largest size of a file, in bytes."""
     return settings.IMPORT_MAX_MB * MEGABYTE

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models.newsletter import Newsletter
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
-from subscribers.consent import consent_wording
+from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON, full_wording
 from subscribers.links.token_page import protect_token_page
 from subscribers.signup import confirm as confirming
 from subscribers.signup.confirm import ConfirmationLink, LinkState
@@ -26,10 +26,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     token = request.GET.get("subscription_token", "")
     if request.method != "POST":
         return link_page(request, confirming.load_link(token))
-    name = Newsletter.objects.the_one().name
-    wording = consent_wording.full_wording(
-        name, consent_wording.CONFIRM, consent_wording.CONFIRM_BUTTON
-    )
+    wording = full_wording(Newsletter.objects.the_one().name, CONFIRM, CONFIRM_BUTTON)
     link = confirming.confirm(token, network=network_of(request), wording=wording)
     return link_page(request, link)
 
@@ -52,8 +49,8 @@ def link_page(
     context = {
         "newsletter": Newsletter.objects.the_one(),
         "address": mask_address(link.reader.email) if link and link.reader else "",
-        "words": consent_wording.CONFIRM,
-        "button": consent_wording.CONFIRM_BUTTON,
+        "words": CONFIRM,
+        "button": CONFIRM_BUTTON,
         "must_press_again": must_press_again,
     }
     return protect_token_page(render(request, page, context, status=status if link else 404))

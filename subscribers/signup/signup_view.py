@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models.newsletter import Newsletter
 from subscribers.client_network import network_of
-from subscribers.consent import consent_wording
+from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON, full_wording
 from subscribers.signup.sign_up import sign_up
 from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sign_time
 from subscribers.signup_limits import is_suspicious
@@ -61,21 +61,17 @@ def form_page(
     request: HttpRequest, form: SignUpForm, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
     """The form alone, with what was typed into it. `notice` says why it is shown again."""
-    response = render(
-        request,
-        "subscribers/sign_up.html",
-        {**form_context(form), "newsletter": Newsletter.objects.the_one(), "notice": notice},
-        status=status,
-    )
-    return for_one_visitor(response)
+    newsletter = Newsletter.objects.the_one()
+    context = {**form_context(form), "newsletter": newsletter, "notice": notice}
+    return for_one_visitor(render(request, "subscribers/sign_up.html", context, status=status))
 
 
 def form_context(form: SignUpForm) -> dict[str, Any]:
     """What `subscribers/sign_up_form.html` needs."""
     return {
         "form": form,
-        "words": consent_wording.SIGN_UP,
-        "button": consent_wording.SIGN_UP_BUTTON,
+        "words": SIGN_UP,
+        "button": SIGN_UP_BUTTON,
         "shown": sign_time(time.time()),
         "trap": TRAP,
     }
@@ -94,14 +90,9 @@ def for_one_visitor(response: HttpResponse) -> HttpResponse:
 
 def sign_up_wording() -> str:
     """The words beside the button, as the log of consent keeps them."""
-    name = Newsletter.objects.the_one().name
-    return consent_wording.full_wording(
-        name, consent_wording.SIGN_UP, consent_wording.SIGN_UP_BUTTON
-    )
+    return full_wording(Newsletter.objects.the_one().name, SIGN_UP, SIGN_UP_BUTTON)
 
 
 def _asked(request: HttpRequest) -> HttpResponse:
-    newsletter = Newsletter.objects.the_one()
-    return for_one_visitor(
-        render(request, "subscribers/sign_up_received.html", {"newsletter": newsletter})
-    )
+    context = {"newsletter": Newsletter.objects.the_one()}
+    return for_one_visitor(render(request, "subscribers/sign_up_received.html", context))

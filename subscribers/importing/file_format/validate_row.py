@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
     """The reader that a row names, or the row as rejected, not stored yet."""
     if isinstance(row, BadRow):
-        return rejected(row.line, row.excerpt, row.reason)
+        return excluded(row.line, row.excerpt, row.reason)
     email = _unguarded(row.email)
     texts = [_unguarded(text) for text in row.values]
     address = read_address(email)
@@ -44,37 +44,27 @@ def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
             address = inside
             texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")
     if isinstance(address, Refusal):
-        return rejected(row.line, excerpt(row.email), address)
+        return excluded(row.line, excerpt(row.email), address)
     if address.email.endswith(_DELETED):
-        return rejected(row.line, address.email, refuse("substack_deleted"))
+        return excluded(row.line, address.email, refuse("substack_deleted"))
     if row.status is not None and row.status.status.is_gone:
         return Candidate(row.line, address.email, _NO_VALUES, row.status)
     values = []
     for field, text in zip(READER_FIELDS, texts, strict=True):
         value = read_value(field, text)
         if isinstance(value, Refusal):
-            return rejected(row.line, address.email, value)
+            return excluded(row.line, address.email, value)
         values.append(value)
     return Candidate(row.line, address.email, tuple(values), row.status)
 
 
-def rejected(line: int, email: str, reason: Refusal) -> RejectedRow:
-    """A row without a reader that can be mailed."""
-    return _excluded(RejectedRow.Result.REJECTED, line, email, reason)
-
-
-def skipped(line: int, email: str, reason: Refusal) -> RejectedRow:
-    """A row of a reader whom an import does not bring back."""
-    return _excluded(RejectedRow.Result.SKIPPED, line, email, reason)
-
-
-def _excluded(result: str, line: int, email: str, reason: Refusal) -> RejectedRow:
+def excluded(
+    line: int, email: str, reason: Refusal, result: str = RejectedRow.Result.REJECTED
+) -> RejectedRow:
+    """A row without a reader to add, not stored yet."""
+    parameters = dict(reason.parameters)
     return RejectedRow(
-        line=line,
-        result=result,
-        email=email,
-        reason=reason.code,
-        parameters=dict(reason.parameters),
+        line=line, result=result, email=email, reason=reason.code, parameters=parameters
     )
 
 

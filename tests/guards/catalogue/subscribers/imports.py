@@ -219,7 +219,7 @@ an upload is cut off where it becomes too large
     BoundedUpload.receive_data_chunk: if «self._left < 0 → False»:
     test_an_upload_is_cut_off_where_it_becomes_too_large
 a file that is too large is refused before it is kept
-    refuse_too_large: if «size > largest_size() → False»:
+    _get_or_create: if «file.size > stored_file.largest_size() → False»:
     test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept
 
 # --- Reports and people ---
