@@ -13,13 +13,11 @@ from psycopg import errors
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
 from idempotency.saved_response import SavedResponse, load_response
 
-# Each post that waits holds a server connection.
-MAX_WAITING = 3
+MAX_WAITING = 3  # each post that waits holds a server connection
 # A post keeps its slot when it moves up from waiting to working.
 SLOTS = 1 + MAX_WAITING
 
-# How soon the server notices that the process behind a running statement is gone.
-GONE_CHECK = "500ms"
+GONE_CHECK = "500ms"  # how soon the server notices that a client is gone
 # A process that holds a claim and falls silent is cut off after this; a busy one is faster.
 LONGEST_SILENCE = "5s"
 

@@ -75,6 +75,3 @@ class PostedForm(models.Model):
                 condition=Q(idempotency_key__regex=KEY_PATTERN),
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.user_id} {self.idempotency_key}"

@@ -12,7 +12,6 @@ from django.http.request import validate_host
 
 from newsletter_site.environment import host_of
 
-# Shorter secrets can be guessed, or are words that somebody knows.
 MIN_SECRET_LENGTH = 16
 
 

@@ -17,8 +17,7 @@ NAME = "prune"
 EVERY_S = 86_400.0
 FIRST_AFTER_S = 3_600.0
 RETRY_AFTER_S = 3_600.0
-# Much longer than a piece and the pause after it.
-LEASE_S = 120.0
+LEASE_S = 120.0  # much longer than a piece and its pause
 POLL_S = 60.0
 
 

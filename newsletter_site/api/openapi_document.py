@@ -38,8 +38,7 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# For an operation that creates something: the parameter and value that name it, and the operations
-# that take them.
+# Of what an operation creates: the parameter and value that name it, the operations that take it.
 _LINKS = {
     "publishIssue": (
         "issue",

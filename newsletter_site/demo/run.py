@@ -136,7 +136,6 @@ def _observe(
 ) -> Observed:
     status = load_status(edition.pk)
     rows = Delivery.objects.filter(issue_id=edition.issue_id, version=edition.version)
-    # A demo that was killed may have left copies of an earlier issue in the sandbox.
     of_this_issue = f"{edition.issue_id.hex}."
     return Observed(
         posts=posts,

@@ -1,11 +1,14 @@
 """Start what publishing needs: database, sandbox, site, workers, and an author who signs in."""
 
 import os
+import re
 import secrets
 import socket
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import requests
 from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
@@ -14,7 +17,6 @@ from newsletter_site.demo.browser import Browser
 from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import refuse_other_readers
-from newsletter_site.demo.sandbox import Sandbox
 from newsletter_site.demo.single_instance import refuse_other_workers
 from newsletter_site.models import User
 
@@ -35,6 +37,58 @@ CLEARED = (
     "TRUST_PROXY",
     "UNSUBSCRIBE_HANDLING",
 )
+TIMEOUT_S = 60.0
+# Not deliveries: thousands of them would delay a complaint.
+WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
+
+
+class Sandbox:
+    """The running sandbox. `url` has no slash at its end."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._session = requests.Session()
+        self._session.trust_env = False
+
+    def copies(self) -> dict[str, int]:
+        """How many copies it has of each delivery, by delivery key."""
+        copies: dict[str, int] = self._get("copies", all="1")["copies"]
+        return copies
+
+    def readers_with_two(self) -> int:
+        """How many addresses have more than one copy of one edition, whatever its key."""
+        number: int = self._get("summary")["readers_with_two_of_one_edition"]
+        return number
+
+    def newest_mail(self, query: str) -> tuple[str, str]:
+        """The id and unsubscribe link of the newest message with these words, empty if none."""
+        for message in self._get("messages", q=query, count="1")["messages"]:
+            headers = {header["Name"]: header["Value"] for header in message["headers"]}
+            found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
+            return message["id"], found[1] if found else ""
+        return "", ""
+
+    def send_webhooks_to(self, site_url: str, user: str, password: str) -> None:
+        """Report bounces, complaints and unsubscribes to the site, as Postmark does."""
+        for stream in ("broadcast", "outbound"):
+            answer = self._session.post(
+                f"{self.url}/webhooks",
+                headers={"X-Postmark-Server-Token": "demo"},
+                json={
+                    "Url": f"{site_url}/webhooks/postmark/",
+                    "MessageStream": stream,
+                    "HttpAuth": {"Username": user, "Password": password},
+                    "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
+                },
+                timeout=TIMEOUT_S,
+            )
+            answer.raise_for_status()
+
+    def _get(self, name: str, **options: str) -> Any:
+        url = f"{self.url}/__sandbox__/{name}"
+        answer = self._session.get(url, params=options, timeout=TIMEOUT_S)
+        answer.raise_for_status()
+        return answer.json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +109,6 @@ def open_database(console: Console) -> None:
         cursor.execute("SHOW server_version")
         version, where = cursor.fetchone()[0].split()[0], "of DATABASE_URL"
         if "EMBEDDED_POSTGRES" in connection.settings_dict:
-            # Not the data folder, if PostgreSQL's user cannot enter that.
             cursor.execute("SHOW data_directory")
             where = f"of our own, in {Path(cursor.fetchone()[0]).parent}"
     console.step(f"PostgreSQL {version} {where}")

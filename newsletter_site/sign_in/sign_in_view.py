@@ -26,7 +26,6 @@ WRONG_CODE = (
     "This code is wrong. Type the one that the app shows now, or a recovery code that you have "
     "not used yet."
 )
-# A code is asked for only after the right password.
 NOT_YOUR_CODE = (
     "If you typed no wrong code, somebody else knows your password: ask whoever runs this site for "
     "a new one."

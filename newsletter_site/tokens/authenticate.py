@@ -1,12 +1,20 @@
-"""Find the caller of a token, with the user's permissions of this moment."""
+"""The token itself, with its prefix and check sum, and the look-up of its caller by its hash."""
+
+import hashlib
+import re
+import zlib
 
 from django.db import connection
 
 from api.bearer import Caller
 from newsletter_site.permissions_backend import PermissionsBackend
-from newsletter_site.tokens.secret import hash_token, is_well_formed
 
-# The last use of a token is written at most once in so many seconds.
+PREFIX = "homing_"
+RANDOM_BYTES = 32
+PREFIX_LENGTH = len(PREFIX) + 4  # shown, so that its owner recognises a token
+
+_FORM = re.compile(r"homing_([A-Za-z0-9_-]{43})([0-9a-f]{8})")
+
 USE_NOTED_EVERY_S = 60
 
 _FIND = """
@@ -24,6 +32,26 @@ _NOTE_USE = """
                         OR last_used_at < clock_timestamp() - make_interval(secs => %s))
                     FOR UPDATE SKIP LOCKED)
 """
+
+
+def build_token(random: str) -> str:
+    """Build the token around 43 random characters (`secrets.token_urlsafe(RANDOM_BYTES)`)."""
+    return f"{PREFIX}{random}{_check_sum(random)}"
+
+
+def is_well_formed(token: str) -> bool:
+    """Whether this could be a token at all."""
+    found = _FORM.fullmatch(token)
+    return found is not None and found[2] == _check_sum(found[1])
+
+
+def hash_token(token: str) -> bytes:
+    """Return the 32 bytes that the table has of a token."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _check_sum(random: str) -> str:
+    return f"{zlib.crc32(random.encode()):08x}"
 
 
 def find_caller(token: str) -> Caller | None:

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from api.bearer import Scope
 from newsletter_site.models import LONGEST_NAME, ApiToken
-from newsletter_site.tokens.secret import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
+from newsletter_site.tokens.authenticate import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
 from publishing.api import scopes as issue_scopes
 from subscribers.api import scopes as reader_scopes
 from subscribers.record_activity import record_activity

@@ -19,7 +19,7 @@ from newsletter_site.middleware.error_pages import RETRY_AFTER_S
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.operations.health import checks
 from newsletter_site.operations.health.query_timeout import TIMEOUT_S
-from newsletter_site.tokens.secret import build_token
+from newsletter_site.tokens.authenticate import build_token
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom

@@ -46,7 +46,6 @@ class Command(BaseCommand):
         except StoppedError:
             sys.exit(128 + stop.number)
         except BrokenPipeError:
-            # Python would fail again when it flushes the rest at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OperationalError as error:

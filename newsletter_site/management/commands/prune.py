@@ -41,8 +41,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Django prints stderr as errors; this is progress.
-        self.stderr.style_func = str
+        self.stderr.style_func = str  # Django prints stderr as errors; this is progress.
         self._progress = ProgressLine(self.stderr)
         if options["copies_of"] is not None:
             self._drop_copies(options)

@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
+from newsletter_site.tokens.authenticate import build_token, hash_token, is_well_formed
 from newsletter_site.tokens.manage import (
     TokenRefusedError,
     create_token,
@@ -27,7 +28,6 @@ from newsletter_site.tokens.manage import (
     revoke,
     visible_tokens,
 )
-from newsletter_site.tokens.secret import build_token, hash_token, is_well_formed
 from publishing.activity.activity_sentences import sentence_of
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
