@@ -74,12 +74,9 @@ if not ALLOWED_HOSTS:
 CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(SITE_URL))]
 
 # --- Apps ------------------------------------------------------------------------------------
+OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempotency")
 INSTALLED_APPS = [
-    "newsletter_site",
-    "publishing",
-    "subscribers",
-    "delivery",
-    "idempotency",
+    *OUR_APPS,
     "postmark_sandbox",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -93,7 +90,6 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
 ]
-OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempotency")
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
 AUTH_USER_MODEL = "newsletter_site.User"
 AUTHENTICATION_BACKENDS = [

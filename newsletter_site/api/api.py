@@ -33,6 +33,7 @@ api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
 
+_UNREADABLE = Problem(ProblemType.NOT_READABLE, "The body could not be read to its end.")
 _PROBLEMS: dict[type[Exception], Problem] = {
     Http404: Problem(ProblemType.NOT_FOUND, "There is nothing at this address."),
     RequestDataTooBig: Problem(ProblemType.TOO_LARGE, "The body is larger than any call may be."),
@@ -40,10 +41,8 @@ _PROBLEMS: dict[type[Exception], Problem] = {
         ProblemType.NOT_READABLE,
         "The body broke off on its way; nothing was kept. Send it again, with the same key.",
     ),
-    MultiPartParserError: Problem(
-        ProblemType.NOT_READABLE, "The body could not be read to its end."
-    ),
-    TooManyFieldsSent: Problem(ProblemType.NOT_READABLE, "The body could not be read to its end."),
+    MultiPartParserError: _UNREADABLE,
+    TooManyFieldsSent: _UNREADABLE,
 }
 
 

@@ -1,1 +1,1 @@
-"""The one door: who may try to sign in, how often, and what is asked of them."""
+"""Signing in: who may try, how often, and what is asked of them."""

@@ -9,7 +9,6 @@ from django.utils.crypto import get_random_string, salted_hmac
 _COOKIE_SALT = "homing.sign-in.known-browser"
 _LINK_SALT = "homing.sign-in.let-in"
 _YEAR_S = 365 * 24 * 3600
-_HOUR_S = 3600
 
 
 def number_of(request: HttpRequest, name: str) -> str:
@@ -32,7 +31,7 @@ def link_token(name: str) -> str:
 
 def remember_by_link(response: HttpResponse, token: str) -> bool:
     """Make this browser known by an operator's link; False if that is invalid or an hour old."""
-    author, number = _read(token, _LINK_SALT, _HOUR_S)
+    author, number = _read(token, _LINK_SALT, 3600)
     if number:
         _set_cookie(response, author, number)
     return bool(number)
