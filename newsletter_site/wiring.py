@@ -11,7 +11,8 @@ from newsletter_site.tokens.authenticate import find_caller
 from publishing.actions.start_scheduled import START_TASK, start_sent_before_restore
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
-from subscribers.importing import background, expire_uploads
+from subscribers.importing import expire_uploads
+from subscribers.importing.run import is_due, run_next_import
 from subscribers.signup import expire_unconfirmed
 
 
@@ -26,7 +27,7 @@ def register_hooks() -> None:
     events = event_inbox.run_background_task, event_inbox.is_due
     for task in (
         BackgroundTask("the provider's events", *events),
-        BackgroundTask("imports", background.run_next_import, background.is_due),
+        BackgroundTask("imports", run_next_import, is_due),
         PROVIDER_TASKS,
         START_TASK,
         daily_prune.DAILY_PRUNE,

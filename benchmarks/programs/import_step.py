@@ -27,10 +27,10 @@ def upload(session: str, body: str, boundary: str) -> bool:
 
 def work() -> bool:
     """Do what a worker has to do until nothing is due."""
-    from subscribers.importing import background
+    from subscribers.importing.run import run_next_import
 
     steps = 0
-    while background.run_next_import(lambda: False):
+    while run_next_import(lambda: False):
         steps += 1
     return steps > 0
 

@@ -62,7 +62,7 @@ from publishing.publish.publish_draft import (
 )
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.audience import confirmed
-from subscribers.importing.background import running_import
+from subscribers.importing.run import running_import
 from subscribers.links.see_other import see_other
 
 View = Callable[[HttpRequest], HttpResponse]

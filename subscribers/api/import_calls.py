@@ -165,7 +165,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
             )
         record = _named(import_id)
         record_import_activity("import", caller.id, record)
-        return json_response(Import(**_facts(record)), url=_place(import_id))
+        return json_response(Import(**_facts(record)), url=reverse("api:import", args=[import_id]))
 
     return run_call(request, decision, work, check=check)
 
@@ -202,7 +202,7 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
     return json_response(
         ImportReceived(**_facts(record), created=is_new),
         201 if is_new else 200,
-        url=_place(record.pk),
+        url=reverse("api:import", args=[record.pk]),
         created=is_new,
     )
 
@@ -259,10 +259,6 @@ def _named(import_id: int) -> SubscriberImport:
             ProblemType.NOT_FOUND, "There is no such import; perhaps it was discarded."
         )
     return found
-
-
-def _place(import_id: int) -> str:
-    return reverse("api:import", args=[import_id])
 
 
 def _facts(record: SubscriberImport) -> dict[str, Any]:

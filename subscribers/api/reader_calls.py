@@ -118,7 +118,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
                 reason=sentence_of(added.reason) if added.reason else "",
             ),
             201 if added.result == "added" else 200,
-            url=_place(known.pk) if known else "",
+            url=reverse("api:reader", args=[known.pk]) if known else "",
             created=added.result == "added",
         )
 
@@ -173,7 +173,7 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
                 record_reader_activity(action, get_caller(request).id, reader)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
         acted = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
-        return json_response(acted, url=_place(reader))
+        return json_response(acted, url=reverse("api:reader", args=[reader]))
 
     return run_call(request, None, work)
 
@@ -217,10 +217,6 @@ def _named(reader: int) -> Subscriber:
 
 def _nobody() -> ProblemError:
     return ProblemError(ProblemType.NOT_FOUND, "There is no reader of this number.")
-
-
-def _place(reader: int) -> str:
-    return reverse("api:reader", args=[reader])
 
 
 def _reader(reader: Subscriber) -> Reader:

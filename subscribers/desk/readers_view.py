@@ -24,7 +24,7 @@ from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.models import Subscriber
 from subscribers.models.suppression import why_suppressed
 from subscribers.record_activity import record_export
-from subscribers.signup.embed_form import embed_form_html
+from subscribers.signup.signup_form import embed_form_html
 
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import islice
+from uuid import uuid4
 
 from django.db import connection, reset_queries, transaction
 
@@ -19,12 +20,21 @@ from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import consent_detail
-from subscribers.importing.lease import MOST_SETBACKS, Lease, LeaseLostError, guard, release, renew
+from subscribers.importing.lease import (
+    MOST_SETBACKS,
+    Lease,
+    LeaseLostError,
+    claim_import,
+    guard,
+    release,
+    renew,
+)
 from subscribers.importing.report import Counts, Progress, counts_of
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal import Refusal
 
 logger = logging.getLogger(__name__)
+State = SubscriberImport.State
 
 CHUNK = 5_000  # rows
 
@@ -50,6 +60,28 @@ def run(
                 _refuse(lease, error.refusal)
         except LeaseLostError:
             logger.info("import %d has another lease now", lease.import_id)
+
+
+def run_next_import(is_stopping: Callable[[], bool]) -> bool:
+    """Claim the next check or import that is due and run it; False if none is."""
+    lease = claim_import(uuid4())
+    if lease is None:
+        return False
+    run(lease, is_stopping=is_stopping)
+    return True
+
+
+def is_due() -> bool:
+    """Whether some check or import waits for a worker."""
+    return SubscriberImport.objects.filter(
+        state__in=(State.CHECKING, State.WAITING, State.RUNNING)
+    ).exists()
+
+
+def running_import() -> int | None:
+    """The id of an import that is adding readers or is about to; None if none is."""
+    running = SubscriberImport.objects.filter(state__in=(State.WAITING, State.RUNNING))
+    return running.order_by("id").values_list("id", flat=True).first()
 
 
 def _run(

@@ -1,9 +1,11 @@
 """The sign-up form. A hidden field and the signed time at which it was shown catch programs."""
 
+from html import escape
 from typing import Any
 
 from django import forms
 from django.core import signing
+from django.urls import reverse
 
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.address import read_address
@@ -92,6 +94,21 @@ def prefilled_form(data: Any) -> SignUpForm:
     names = ("email", *FIELD_NAMES)
     typed = {name: data.get(name, "")[:LONGEST_SHOWN] for name in names}
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
+
+
+def embed_form_html(site_url: str) -> str:
+    """A form without scripts and style; its controls are those that `prefilled_form` reads."""
+    url = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
+    fields = "".join(
+        f'  <label>{field.label} <input name="{field.name}" autocomplete="{field.autocomplete}">'
+        "</label>\n"
+        for field in READER_FIELDS
+    )
+    return f"""\
+<form action="{url}" method="post">
+  <label>Email address <input name="email" type="email" autocomplete="email" required></label>
+{fields}  <button>Subscribe</button>
+</form>"""
 
 
 def sign_time(now: float) -> str:

@@ -12,9 +12,10 @@ from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
-from subscribers.importing import accept_upload, background
+from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.run import run_next_import
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.consent_record import How
@@ -76,7 +77,7 @@ def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> 
     with ReaderFile(file, name) as readers:
         record = accept_upload.store_for_check(readers, file, name, author)[0]
     if check:
-        background.run_next_import(lambda: False)
+        run_next_import(lambda: False)
     return record
 
 
@@ -85,7 +86,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     statement = "Signed list at the village fair, 12 September"
     accept_upload.start_import(imported.pk, Statement(True, statement, author))
-    background.run_next_import(lambda: False)
+    run_next_import(lambda: False)
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",
         refusal={"code": "file_incomplete", "parameters": {}},

@@ -7,9 +7,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from subscribers.importing import accept_upload, background
+from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.run import run_next_import
 from subscribers.models import SubscriberImport
 from tests.publishing.author_browser import Page, WindowOf
 
@@ -49,7 +50,7 @@ def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
 
 def run_workers() -> None:
     """Have every check and import that is due seen through."""
-    while background.run_next_import(lambda: False):
+    while run_next_import(lambda: False):
         pass
 
 

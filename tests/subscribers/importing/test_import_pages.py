@@ -10,7 +10,7 @@ from django.core.files.uploadhandler import StopUpload
 
 from delivery.models import Delivery
 from subscribers.files.bounded_upload import BoundedUpload
-from subscribers.importing import background
+from subscribers.importing.run import run_next_import
 from subscribers.models import (
     ConsentRecord,
     ImportPiece,
@@ -209,7 +209,7 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
     again = upload(window, FAIR).answer.headers["Location"]
     assert again != address
     window.post(f"{again}drop/")
-    assert not background.run_next_import(lambda: False)
+    assert not run_next_import(lambda: False)
     assert not SubscriberImport.objects.exists()
 
 

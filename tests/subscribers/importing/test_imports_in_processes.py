@@ -9,8 +9,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from subscribers.importing import background
-from subscribers.importing.run import CHUNK
+from subscribers.importing.run import CHUNK, run_next_import
 from subscribers.models import (
     ConsentRecord,
     ImportPiece,
@@ -118,7 +117,7 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
 
     # A worker goes on where the command was killed, and needs no file.
     path.unlink()
-    assert background.run_next_import(lambda: False)
+    assert run_next_import(lambda: False)
     assert whole_state() == undisturbed
     assert undisturbed[0] == "finished"
     assert undisturbed[-2:] == (0, 0)
@@ -141,7 +140,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
         " AND state LIKE 'idle in transaction%%'",
     )
     let_the_lease_run_out(database_url)
-    assert background.run_next_import(lambda: False)
+    assert run_next_import(lambda: False)
     ended = whole_state()
 
     frozen.signal(signal.SIGCONT)
@@ -199,5 +198,5 @@ def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
         process.signal(signal.SIGINT)
         assert process.end() == (130, "", f"Interrupted. {CONTINUES}\n")
 
-    assert background.run_next_import(lambda: False)
+    assert run_next_import(lambda: False)
     assert SubscriberImport.objects.get().added == 1

@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from subscribers.importing import accept_upload, background
+from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_file import import_file
 from subscribers.importing.lease import MOST_SETBACKS, Lease, claim_import, guard
 from subscribers.importing.report import Progress
-from subscribers.importing.run import CHUNK, run
+from subscribers.importing.run import CHUNK, is_due, run, run_next_import
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
 from tests.publishing.second_connection import PATIENCE_S, beside
@@ -107,7 +107,7 @@ def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")
     with nobody_takes_a_turn(database_url), pytest.raises(OperationalError, match="lock timeout"):
-        background.run_next_import(lambda: False)
+        run_next_import(lambda: False)
     connection.close()
     assert not Subscriber.objects.exists()
 
@@ -141,19 +141,19 @@ def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> N
     kept_in_waiting(file_of("ada@example.org,Ada"))
     taken()
     assert claim_import(uuid4()) is None
-    assert not background.run_next_import(lambda: False)
+    assert not run_next_import(lambda: False)
 
 
 def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of: FileOf) -> None:
     record = kept_in_waiting(a_long_list(file_of))
 
-    assert background.run_next_import(lambda: True)
+    assert run_next_import(lambda: True)
 
     record.refresh_from_db()
     assert (record.rows, record.owner, record.lease_until) == (CHUNK, None, None)
-    assert background.is_due()
-    assert background.run_next_import(lambda: False)
-    assert not background.is_due()
+    assert is_due()
+    assert run_next_import(lambda: False)
+    assert not is_due()
     record.refresh_from_db()
     assert (record.rows, record.added) == (LONG, LONG)
 
@@ -163,12 +163,12 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
 ) -> None:
     path = a_long_list(file_of)
     record = kept_in_waiting(path)
-    background.run_next_import(lambda: True)
+    run_next_import(lambda: True)
     for _ in range(MOST_SETBACKS):
         taken()
         the_lease_ran_out()
 
-    background.run_next_import(lambda: False)
+    run_next_import(lambda: False)
 
     record.refresh_from_db()
     assert (record.state, record.rows) == ("refused", CHUNK)
@@ -182,7 +182,7 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
     path = file_of("ada@example.org,Ada")
     record = kept_in_waiting(path)
     ImportPiece.objects.update(content=path.read_bytes()[:-5])
-    background.run_next_import(lambda: False)
+    run_next_import(lambda: False)
     record.refresh_from_db()
     assert record.state == "refused"
     assert record.refusal == {"code": "file_incomplete", "parameters": {}}
@@ -191,7 +191,7 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
 def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(a_long_list(file_of))
     with nobody_takes_a_turn(database_url):
-        workers = [beside(lambda: background.run_next_import(lambda: False)) for _ in range(2)]
+        workers = [beside(lambda: run_next_import(lambda: False)) for _ in range(2)]
         wait_until_blocked(database_url)
     assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
     record = SubscriberImport.objects.get()

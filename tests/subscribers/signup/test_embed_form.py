@@ -9,7 +9,7 @@ from django.conf import LazySettings
 from django.http import HttpResponse
 
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.signup.embed_form import embed_form_html
+from subscribers.signup.signup_form import embed_form_html
 from tests.publishing.author_browser import Form, Page, WindowOf
 from tests.subscribers.importing.import_browser import someone
 
