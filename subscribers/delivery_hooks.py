@@ -86,11 +86,9 @@ class RegisteredReaders:
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
         """The addresses that are on the suppression list, however they are written."""
-        listed = set(
-            Suppression.objects.filter(
-                address_key__in=[address.lower() for address in addresses], lifted_at=None
-            ).values_list("address_key", flat=True)
-        )
+        keys = [address.lower() for address in addresses]
+        found = Suppression.objects.filter(address_key__in=keys, lifted_at=None)
+        listed = set(found.values_list("address_key", flat=True))
         return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
@@ -112,11 +110,8 @@ class RegisteredReaders:
 
     def reader_at(self, address: str) -> int | None:
         """The reader with this address, however it is written."""
-        return (
-            Subscriber.objects.filter(email_key=address.lower())
-            .values_list("id", flat=True)
-            .first()
-        )
+        readers = Subscriber.objects.filter(email_key=address.lower())
+        return readers.values_list("id", flat=True).first()
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
         """The one-click unsubscribe address of each reader; absolute, and never redirected."""

@@ -72,10 +72,8 @@ def list_readers(
 )
 def look_up_reader(request: HttpRequest, whom: Body[LookedUp]) -> Reader:
     """The reader with this address. Changes nothing, so it takes no key."""
-    found = Subscriber.objects.select_related("subscriber_import").filter(
-        email_key=_address(whom.address).lower()
-    )
-    reader = found.first()
+    key = _address(whom.address).lower()
+    reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
     if reader is None:
         raise ProblemError(ProblemType.NOT_FOUND, "Nobody on the list has this address.")
     return _reader(reader)

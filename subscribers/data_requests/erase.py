@@ -16,9 +16,8 @@ logger = logging.getLogger(__name__)
 def erase(subscriber_id: int) -> bool:
     """Erase this reader, all of it or nothing; False if there is none."""
     with transaction.atomic():
-        key = (
-            Subscriber.objects.filter(id=subscriber_id).values_list("email_key", flat=True).first()
-        )
+        readers = Subscriber.objects.filter(id=subscriber_id)
+        key = readers.values_list("email_key", flat=True).first()
         if key is None:
             return False
         # Before the person's row: a worker that answers a request locks both in this order.

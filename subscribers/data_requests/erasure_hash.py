@@ -25,10 +25,8 @@ def erased_among(addresses: Iterable[str]) -> set[str]:
         for address in addresses
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     }
-    known = Erasure.objects.filter(address_hash__in=list(by_hash)).values_list(
-        "address_hash", flat=True
-    )
-    return {by_hash[bytes(found)] for found in known}
+    known = Erasure.objects.filter(address_hash__in=list(by_hash))
+    return {by_hash[bytes(erasure.address_hash)] for erasure in known}
 
 
 def _hashed(secret: str, folded: str) -> bytes:

@@ -64,8 +64,10 @@ _TO_THE_READER: Mapping[str, str] = {
 
 def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText:
     """Personal data in words; `to_reader` if its owner reads them."""
-    suppression = data.suppression
-    is_suppressed = suppression is not None and not suppression["lifted_at"]
+    suppression = ""
+    if (held := data.suppression) and not held["lifted_at"]:
+        why = why_suppressed(held["reason"], held["origin"])
+        suppression = f"The address may not be mailed: {why}."
     return PersonalDataText(
         fields=[
             ("Address", data.address),
@@ -73,12 +75,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText
         ],
         state=STATES[data.state].words,
         source=_source(data),
-        suppression=(
-            "The address may not be mailed: "
-            f"{why_suppressed(suppression['reason'], suppression['origin'])}."
-        )
-        if suppression and is_suppressed
-        else "",
+        suppression=suppression,
         provider=_provider(data),
         consent=[_consent(entry, _TO_THE_READER if to_reader else {}) for entry in data.consent],
         mails=[_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
@@ -94,11 +91,8 @@ def _source(data: PersonalData) -> str:
 
 def _mail(mail: Entry) -> Entry:
     is_letter = mail["kind"] == "newsletter"
-    return {
-        **mail,
-        "is_letter": is_letter,
-        "outcome": OUTCOMES.get(mail["outcome"], mail["outcome"]),
-    }
+    outcome = OUTCOMES.get(mail["outcome"], mail["outcome"])
+    return {**mail, "is_letter": is_letter, "outcome": outcome}
 
 
 def _provider(data: PersonalData) -> list[str]:

@@ -21,6 +21,7 @@ from subscribers.desk.reader_list import (
 )
 from subscribers.desk.readers_csv import csv_lines, source_label
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
+from subscribers.files.safe_csv import csv_download
 from subscribers.models import Subscriber
 from subscribers.models.suppression import why_suppressed
 from subscribers.record_activity import record_export
@@ -71,13 +72,8 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     """Those that match as a CSV file, streamed while it is read."""
     chosen = _filter_of(request)
     record_export(operator_of(request), chosen.state)
-    file = StreamingHttpResponse(
-        csv_lines(iter_readers(chosen)), content_type="text/csv; charset=utf-8"
-    )
     name = f"readers-{chosen.state}" if chosen.state else "readers"
-    file["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    file["Cache-Control"] = "no-store"
-    return file
+    return csv_download(csv_lines(iter_readers(chosen)), f"{name}.csv")
 
 
 @may_manage_readers

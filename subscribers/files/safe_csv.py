@@ -1,7 +1,11 @@
-"""A line of a CSV file that is safe to open in a spreadsheet."""
+"""CSV files that are safe to open in a spreadsheet."""
 
 import csv
+from collections.abc import Iterable
 from io import StringIO
+
+from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 # Spreadsheets run such a cell as a formula; an apostrophe makes it text (OWASP, “CSV Injection”).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -16,3 +20,10 @@ def csv_line(*values: object) -> str:
     line = StringIO()
     csv.writer(line).writerow(cells)
     return line.getvalue()
+
+
+def csv_download(lines: Iterable[str], name: str) -> StreamingHttpResponse:
+    """Stream lines as a file that a browser saves; no cache keeps it."""
+    disposition = content_disposition_header(True, name) or "attachment"
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)

@@ -37,8 +37,6 @@ def expire_file() -> bool:
 def count_expired() -> int:
     """Count the files that `expire_file` would delete."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*) FROM subscriber_import WHERE {IS_EXPIRED}",  # noqa: S608 -- a constant
-            [settings.IMPORT_EXPIRES_DAYS],
-        )
+        query = f"SELECT count(*) FROM subscriber_import WHERE {IS_EXPIRED}"  # noqa: S608 -- a constant
+        cursor.execute(query, [settings.IMPORT_EXPIRES_DAYS])
         return int(cursor.fetchone()[0])

@@ -5,14 +5,14 @@ from typing import BinaryIO, cast
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -89,14 +89,7 @@ def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
     """All rejected rows as a file: line, email, reason."""
     record = _import_or_404(import_id)
     name = f"rejected from {record.filename.rpartition('.')[0] or record.filename}.csv"
-    return StreamingHttpResponse(
-        reject_lines(record),
-        content_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": content_disposition_header(True, name) or "attachment",
-            "Cache-Control": "no-store",
-        },
-    )
+    return csv_download(reject_lines(record), name)
 
 
 @may_manage_readers

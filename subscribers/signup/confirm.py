@@ -106,11 +106,8 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, network: str, wordi
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
     # A later event stays. So does an operator's block.
     at = ConsentRecord.objects.values_list("at", flat=True).get(pk=consent_id)
-    lifted = (
-        suppressions.exclude(origin=Suppression.Origin.OPERATOR)
-        .filter(at__lte=at)
-        .update(lifted_at=Now(), lifted_by=consent_id)
-    )
+    earlier = suppressions.exclude(origin=Suppression.Origin.OPERATOR).filter(at__lte=at)
+    lifted = earlier.update(lifted_at=Now(), lifted_by=consent_id)
     had_gone = reader.gone_at is not None
     # Of an erased reader we know nothing more, but the provider may.
     came_back = had_gone or lifted or erased_among([reader.email_key])
