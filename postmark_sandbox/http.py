@@ -159,7 +159,7 @@ class Poster:
             response.read()
             return response.status, response.getheader("Location", "")
         except (OSError, HTTPException, ValueError):
-            if (broken := self._connections.pop(key, None)) is not None:
+            if broken := self._connections.pop(key, None):
                 broken.close()
             return 0, ""
 

@@ -65,7 +65,7 @@ class MessageEvents:
             if message.magic:
                 self._apply_magic(self._outbox.message(number))
                 missed.update((number, e.address) for e in self.of(number) if e.replaces_delivery)
-        if self._webhooks.wants("Delivery"):
+        if any("Delivery" in hook.verified for hook in self._webhooks.hooks.all()):
             self._webhooks.send(self._deliveries(stored, missed))
 
     def _apply_magic(self, message: Message) -> None:
@@ -114,8 +114,8 @@ class MessageEvents:
             event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
             event |= {"SuppressSending": True, "SuppressionReason": reason}
             if message is not None and origin == "Recipient":
-                event |= {"MessageID": message.id, "Metadata": message.metadata}
-                event["Tag"] = message.item.get("Tag")
+                tag = message.item.get("Tag")
+                event |= {"MessageID": message.id, "Metadata": message.metadata, "Tag": tag}
             self._webhooks.send([event])
 
     def lift(self, stream: str, address: str, origin: str = "Customer") -> None:
@@ -142,8 +142,8 @@ class MessageEvents:
 
     def one_click(self, message: Message, attempt: OneClickResult, encoding: str) -> None:
         """Note that a mailbox provider posted to the link of a message, or could not."""
-        address, sentence = message.recipients[0], attempt.sentence
-        self._note(message, EventType.ONE_CLICK, f"One-click, {encoding}", address, detail=sentence)
+        address, label = message.recipients[0], f"One-click, {encoding}"
+        self._note(message, EventType.ONE_CLICK, label, address, detail=attempt.sentence)
 
     def delivered_to(self, message: Message) -> list[str]:
         """The recipients that a message reached at once."""
@@ -222,11 +222,8 @@ def subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> 
 
 
 def _delivered(address: str, at_ns: int) -> dict[str, Any]:
-    details = {
-        "DeliveryMessage": "smtp;250 2.0.0 OK",
-        "DestinationServer": "127.0.0.1",
-        "DestinationIP": "127.0.0.1",
-    }
+    details = dict.fromkeys(("DestinationServer", "DestinationIP"), "127.0.0.1")
+    details["DeliveryMessage"] = "smtp;250 2.0.0 OK"
     return _detail(address, "Delivered", at_ns, details)
 
 

@@ -70,10 +70,6 @@ class WebhookQueue:
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
         self.set_url(url)
 
-    def wants(self, trigger: str) -> bool:
-        """Whether any webhook gets events of this type."""
-        return any(trigger in hook.verified for hook in self.hooks.all())
-
     @property
     def waiting(self) -> int:
         """How many posts are late, to be mixed, or to be tried again."""

@@ -8,6 +8,9 @@ from uuid import UUID
 from postmark_sandbox.faults.fault_rules import FaultRule
 from postmark_sandbox.times import now_ns, utc_text
 
+# What a Delivery takes over from the bounce before it.
+KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
+
 
 @dataclass(slots=True)
 class PlannedEvent:
@@ -40,7 +43,8 @@ def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
             case "webhook_unknown_message":
                 others.append(_of_unknown_message(event, rule.random))
             case "webhook_delivery_after_bounce" if event["RecordType"] == "Bounce":
-                others.append(_delivery_after(event))
+                kept = {name: event[name] for name in KEPT_FIELDS}
+                others.append(kept | delivery_fields(event["Email"]))
     return [itself, *(PlannedEvent(other, itself.after_s) for other in others)]
 
 
@@ -71,8 +75,3 @@ def _of_unknown_message(event: dict[str, Any], random: Random) -> dict[str, Any]
     if "ID" in event:
         other["ID"] = random.getrandbits(60)
     return other
-
-
-def _delivery_after(bounce: dict[str, Any]) -> dict[str, Any]:
-    kept = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
-    return {name: bounce[name] for name in kept} | delivery_fields(bounce["Email"])

@@ -78,9 +78,8 @@ def comma(number: float) -> str:
 @register.simple_tag
 def glyph(name: str, look: str = "") -> str:
     """A symbol. It stands beside a word, so it is hidden from screen readers."""
-    return format_html(
-        '<svg class="glyph {}" aria-hidden="true"><use href="#{}"/></svg>', look, name
-    )
+    html = '<svg class="glyph {}" aria-hidden="true"><use href="#{}"/></svg>'
+    return format_html(html, look, name)
 
 
 @register.simple_tag

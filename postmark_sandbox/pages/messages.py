@@ -169,7 +169,6 @@ def _state(sandbox: Sandbox, number: int, reply: str) -> tuple[str, str, str]:
 
 
 def _unreported(reply: str) -> str:
-    """How the caller failed to learn that a message was accepted."""
     if reply == "hold":
         return "Accepted, reply dropped"
     return FAULT_KINDS[reply].unreported if reply in FAULT_KINDS else "Accepted, caller gone"
@@ -211,7 +210,6 @@ def _message(
 
 
 def _unsubscribe(sandbox: Sandbox, message: Message) -> dict[str, object]:
-    """How the reader can leave by this message."""
     results = [e for e in sandbox.events.of(message.number) if e.outcome is EventType.ONE_CLICK]
     header = message.header("List-Unsubscribe")
     targets = [part.strip().strip("<>") for part in header.split(",")]

@@ -72,7 +72,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
 def _accept(
     call: ApiCall, accepted: dict[int, CheckedMessage], *, whole: bool
 ) -> dict[int, dict[str, Any]]:
-    """Keep the messages and return their results by position. The test token keeps nothing."""
+    """Keep the messages, except for the test token, and return their results by position."""
     sandbox, messages = call.sandbox, list(accepted.values())
     if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
         text, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]

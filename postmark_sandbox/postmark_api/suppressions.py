@@ -57,7 +57,6 @@ def unsuppress(call: ApiCall) -> Response:
 
 
 def _addresses(call: ApiCall) -> list[Any]:
-    """The addresses of a request to create or delete, or Postmark's 1409 or 1410."""
     body = call.request.json()
     entries = body.get("Suppressions") if isinstance(body, dict) else None
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):

@@ -6,6 +6,7 @@ Postmark's own order of checks is not documented.
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -172,11 +173,8 @@ def _recipients(item: dict[str, Any]) -> tuple[list[str], bool]:
     if PLAIN.fullmatch(to) and not item.get("Cc") and not item.get("Bcc"):
         recipients = [to]
     else:
-        recipients = [
-            mailbox.address
-            for name in ("To", "Cc", "Bcc")
-            for mailbox in read_list(item.get(name) or "", name)
-        ]
+        lists = [read_list(item.get(name) or "", name) for name in ("To", "Cc", "Bcc")]
+        recipients = [mailbox.address for mailbox in chain.from_iterable(lists)]
     _require(recipients, "Zero recipients specified")
     limit = f"The number of recipients is limited to {MAX_RECIPIENTS} (To, Cc and Bcc together)"
     enough = len(recipients) <= MAX_RECIPIENTS
