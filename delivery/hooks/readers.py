@@ -11,7 +11,6 @@ class Readers(Protocol):
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
         """Who may not be sent mail of this kind now: recipient → `withdrawn` or `suppressed`.
-
         Readers who left may still ask for a confirmation, which is their only way back."""
         ...
 
@@ -29,10 +28,8 @@ class Readers(Protocol):
         ...
 
     def apply_events(self, events: Sequence[ProviderEvent]) -> None:
-        """Apply what the provider reports about addresses, in the caller's transaction.
-
-        Facts may repeat and come in any order. A fact's `delivery` names a copy of ours or is
-        None."""
+        """Apply what the provider reports about addresses, in the caller's transaction. Facts may
+        repeat and come in any order. A fact's `delivery` names a copy of ours or is None."""
         ...
 
     def reader_at(self, address: str) -> int | None:
@@ -44,9 +41,8 @@ class Readers(Protocol):
         ...
 
     def reserve_ids(self) -> None:
-        """Skip ids that a database may have given out after its backup.
-
-        The key of a copy sent meanwhile has such an id; it must not become another reader's."""
+        """Skip ids that a database may have given out after its backup. The key of a copy sent
+        meanwhile has such an id; it must not become another reader's."""
         ...
 
 

@@ -11,7 +11,6 @@ def register(starter: Callable[[int], bool]) -> None:
 
 
 def start_sent_before_restore(edition: int) -> bool:
-    """Publish a scheduled edition and pause it, because the provider has copies of it.
-
-    False if it is not scheduled any more."""
+    """Publish a scheduled edition and pause it, because the provider has copies of it. False if it
+    is not scheduled any more."""
     return _registered[0](edition)

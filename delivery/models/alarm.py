@@ -9,9 +9,8 @@ from delivery.models.columns import ReasonField
 
 
 class Alarm(models.Model):
-    """Raised once, kept for good and shown on the edition's page.
-
-    `about` makes it unique within its kind: a message id, or a delivery's key."""
+    """Raised once, kept for good and shown on the edition's page. `about` makes it unique within
+    its kind: a message id, or a delivery's key."""
 
     class Kind(models.TextChoices):
         ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"

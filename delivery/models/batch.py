@@ -15,9 +15,8 @@ COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 
 class Batch(models.Model):
-    """What a worker claims. Every write to it repeats its state and its epoch (docs/states.md).
-
-    The counts change in the transaction that changes the deliveries; an edition's are their sum."""
+    """What a worker claims. Every write to it repeats its state and its epoch (docs/states.md). The
+    counts change in the transaction that changes the deliveries; an edition's are their sum."""
 
     class State(models.TextChoices):
         READY = "ready", "may be claimed once it is due"
@@ -139,15 +138,13 @@ class Batch(models.Model):
         indexes = [
             models.Index(name="batch_in_line", fields=["pos", "id"], condition=Q(state="ready")),
             models.Index(name="batch_in_doubt", fields=["due_at"], condition=Q(state="unknown")),
-            # By the key: of those in the hands of workers a call is started and settled by it,
-            # and whoever looks for a lease that is over reads them all.
+            # By the key: calls are started and settled by it, and the lease reaper reads all.
             models.Index(
                 name="batch_in_hand",
                 fields=["id"],
                 condition=Q(state__in=["claimed", "sending", "looking_up"]),
             ),
-            # Few, however much was ever sent: what the desk looks through. Its condition follows
-            # from no other and is found by its words (delivery/queue/batches/active_batches.py).
+            # Its condition is found by its words (delivery/queue/batches/active_batches.py).
             models.Index(
                 name="batch_that_is_not_over",
                 fields=["edition"],

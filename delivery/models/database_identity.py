@@ -6,9 +6,8 @@ from django.db.models.functions import Now
 
 
 class DatabaseIdentity(models.Model):
-    """One row, written when workers first saw this database.
-
-    A restored backup brings it into another cluster, timeline or database."""
+    """One row, written when workers first saw this database. A restored backup brings it into
+    another cluster, timeline or database."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     system_identifier = models.CharField(max_length=20)

@@ -9,9 +9,8 @@ from delivery.models.columns import ReasonField
 
 
 class Edition(models.Model):
-    """One version of one issue: what every copy is made from, and what holds it back (`control`).
-
-    A trigger of the first migration refuses changes of the content. Its state is derived from its
+    """One version of one issue: what every copy is made from, and what holds it back (`control`). A
+    trigger of the first migration refuses changes of the content. Its state is derived from its
     batches (`delivery/rules/edition_state.py`)."""
 
     class Kind(models.TextChoices):
@@ -80,8 +79,7 @@ class Edition(models.Model):
         default=0, help_text="Of mail on request 0 and not read: there the batches' sizes count."
     )
 
-    # When it goes out by itself: the moment, and how its author said it: 2026-10-25T07:30 in
-    # Europe/Lisbon.
+    # When it goes out, and as its author gave it: 2026-10-25T07:30 in Europe/Lisbon.
     scheduled_for = models.DateTimeField(null=True)
     scheduled_local = models.CharField(max_length=16, default="", db_default="")
     scheduled_zone = models.CharField(max_length=64, default="", db_default="")

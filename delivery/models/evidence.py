@@ -5,10 +5,8 @@ from django.db.models.functions import Now
 
 
 class Evidence(models.Model):
-    """A fact from the provider that a delivery was accepted. Only ever added to.
-
-    The first acceptance is on the delivery's own row: a row here for each would double the
-    writes."""
+    """A fact from the provider that a delivery was accepted. Only ever added to. The first
+    acceptance is on the delivery's own row: a row here for each would double the writes."""
 
     class Source(models.TextChoices):
         REPLY = "reply"

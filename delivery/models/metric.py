@@ -4,9 +4,8 @@ from django.db import models
 
 
 class MetricValue(models.Model):
-    """One row for each name and its labels. Values are only ever added.
-
-    A killed process loses its last seconds; one with an unconfirmed commit may count them twice."""
+    """One row for each name and its labels. Values are only ever added. A killed process loses its
+    last seconds; one with an unconfirmed commit may count them twice."""
 
     pk = models.CompositePrimaryKey("name", "labels")
     name = models.CharField(max_length=80)

@@ -5,10 +5,8 @@ from django.db.models.functions import Now
 
 
 class ProviderEvent(models.Model):
-    """One event: the same body, or another under the same trace, is a retry of it.
-
-    `applied_at` stays null until its effects are committed. `failures` set to 0 has it tried
-    again."""
+    """One event: the same body, or another under the same trace, is a retry of it. `applied_at`
+    stays null until its effects are committed. `failures` set to 0 has it tried again."""
 
     id = models.BigAutoField(primary_key=True)
     body_hash = models.BinaryField(help_text="SHA-256 of the body; the event's key.")

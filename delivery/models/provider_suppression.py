@@ -6,9 +6,8 @@ from django.db.models.functions import Now
 
 
 class ProviderSuppression(models.Model):
-    """The provider's last word on one address and stream, by its clock.
-
-    It decides nothing: it tells an operator why the provider refuses an address."""
+    """The provider's last word on one address and stream, by its clock. It decides nothing: it
+    tells an operator why the provider refuses an address."""
 
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=254, db_collation="C")
@@ -31,9 +30,8 @@ class ProviderSuppression(models.Model):
 
 
 class SuppressionChange(models.Model):
-    """A change that we ask for; written in the transaction that caused it, sent afterwards.
-
-    Kept for good, because the provider reports it back like any other. Only the last change of an
+    """A change that we ask for; written in the transaction that caused it, sent afterwards. Kept
+    for good, because the provider reports it back like any other. Only the last change of an
     address is sent."""
 
     class Change(models.TextChoices):

@@ -7,7 +7,6 @@ from django.db.models.functions import Now
 
 class SendRate(models.Model):
     """One row, used while `DELIVERY_RATE_PER_S` sets a ceiling, and after the provider said 429.
-
     `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`, and `too_fast_per_s` the
     fastest that was refused; all are null while nothing slows the workers down."""
 

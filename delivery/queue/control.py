@@ -1,7 +1,6 @@
-"""Pauses, resumes, ends and resends editions, under the edition's lock.
-
-The statement that starts a call is guarded by the batch's state, so no call begins after the commit
-of a pause or an end. Calls in flight finish."""
+"""Pauses, resumes, ends and resends editions, under the edition's lock. The statement that starts a
+call is guarded by the batch's state, so no call begins after the commit of a pause or an end. Calls
+in flight finish."""
 
 from django.db.backends.utils import CursorWrapper
 
@@ -16,13 +15,10 @@ from delivery.queue.quarantine import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.reason import Reason, ReasonCode
 
-# --- Holding back ---------------------------------------------------------------------------------
-
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
-    """Stop an edition after a fault that every other delivery would meet.
-
-    The caller has locked the edition. A cancelled or closed edition stays so."""
+    """Stop an edition after a fault that every other delivery would meet. The caller has locked the
+    edition. A cancelled or closed edition stays so."""
     cursor.execute(
         """
         UPDATE edition SET control = 'stopped', control_at = clock_timestamp(), probing = false,
@@ -76,13 +72,9 @@ def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason) -> 
         pause_batches(cursor, edition)
 
 
-# --- Going on -------------------------------------------------------------------------------------
-
-
 def resume(edition: int) -> bool:
-    """Resume a stopped or paused edition; False if it was neither, or is not reconciled yet.
-
-    After a fault one batch goes first, as a probe; the rest follows once the provider judged it."""
+    """Resume a stopped or paused edition; False if it was neither, or is not reconciled yet. After
+    a fault one batch goes first, as a probe; the rest follows once the provider judged it."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         cursor.execute(
@@ -185,17 +177,12 @@ def send_now(edition: int) -> bool:
     return True
 
 
-# --- Ending ---------------------------------------------------------------------------------------
-
-
 class _TooLateError(Exception): ...
 
 
 def call_back(edition: int) -> int | None:
-    """Cancel an edition of which nothing has left; return how many deliveries were withdrawn.
-
-    None, and nothing changes, if its hold has ended, a call has started, or it is not
-    reconciled."""
+    """Cancel an edition of which nothing has left; return how many deliveries were withdrawn. None,
+    and nothing changes, if its hold has ended, a call has started, or it is not reconciled."""
     try:
         with short_transaction() as cursor:
             lock_edition(cursor, edition)
@@ -216,8 +203,7 @@ def call_back(edition: int) -> int | None:
                 control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
                 reason=ReasonCode.EDITION_CALLED_BACK,
             )
-            # Looked at after the batches were taken out of every hand: what a worker had started
-            # by then is there to be seen, and more cannot start.
+            # Read after the batches were withdrawn: by now no further call can start.
             cursor.execute(
                 f"""
                 SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
@@ -235,7 +221,6 @@ def call_back(edition: int) -> int | None:
 
 def cancel(edition: int) -> int | None:
     """End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
-
     Calls in flight finish and unknown deliveries are still looked up; `settle.py` withdraws what
     was not accepted."""
     with short_transaction() as cursor:
@@ -265,10 +250,9 @@ def _cancel(
 
 
 def close(edition: int) -> bool:
-    """Accept what is left: failures, and unknown deliveries that wait for a decision.
-
-    False if the edition has ended, is not reconciled, or anything in it still waits or is looked
-    up. Late evidence still settles unknown deliveries."""
+    """Accept what is left: failures, and unknown deliveries that wait for a decision. False if the
+    edition has ended, is not reconciled, or anything in it still waits or is looked up. Late
+    evidence still settles unknown deliveries."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         cursor.execute(
@@ -285,9 +269,6 @@ def close(edition: int) -> bool:
         return bool(cursor.rowcount)
 
 
-# --- Sending again --------------------------------------------------------------------------------
-
-
 def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
     cursor.execute(
         """
@@ -300,10 +281,9 @@ def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
 
 
 def send_to_missed(edition: int, *, most: int) -> int | None:
-    """Retry the deliveries that failed because their tries were used up or they were parked.
-
-    Return how many; None if the edition has ended or is not reconciled. They wait in new batches of
-    at most `most`, with all their tries."""
+    """Retry the deliveries that failed because their tries were used up or they were parked. Return
+    how many; None if the edition has ended or is not reconciled. They wait in new batches of at
+    most `most`, with all their tries."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
@@ -353,10 +333,9 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 
 
 def ask_again(edition: int, *, silences: int) -> int | None:
-    """Look up again the deliveries that wait for a decision; return how many.
-
-    `silences` is how many look-ups count as made: all of the schedule but one, to ask once more.
-    None if the edition is closed."""
+    """Look up again the deliveries that wait for a decision; return how many. `silences` is how
+    many look-ups count as made: all of the schedule but one, to ask once more. None if the edition
+    is closed."""
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None
@@ -377,10 +356,9 @@ def ask_again(edition: int, *, silences: int) -> int | None:
 
 
 def resend_unknown(edition: int) -> int | None:
-    """Resend the unknown deliveries that wait for a decision; return how many.
-
-    None if the edition has ended or is not reconciled. A reader whose first copy did arrive gets a
-    second one: the operator takes that risk. Batches with a mark of having been sent stay."""
+    """Resend the unknown deliveries that wait for a decision; return how many. None if the edition
+    has ended or is not reconciled. A reader whose first copy did arrive gets a second one: the
+    operator takes that risk. Batches with a mark of having been sent stay."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):

@@ -35,7 +35,6 @@ def batch_size_for(edition: Edition, most: int) -> int:
 @contextmanager
 def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
     """Plan the statements of this block without nested loops. It needs the caller's transaction.
-
     PostgreSQL expects few rows in a table that was never analysed, as after a restored dump. A
     nested loop over readers and suppressions then takes minutes."""
     cursor.execute("SET LOCAL enable_nestloop = off")

@@ -62,10 +62,8 @@ def skip_numbers() -> None:
 
 
 def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
-    """Send the one copy of a test letter to `address`, before every newsletter.
-
-    `fields` are the values of `READER_FIELDS`. Must be called inside the transaction that creates
-    the edition."""
+    """Send the one copy of a test letter to `address`, before every newsletter. `fields` are the
+    values of `READER_FIELDS`. Must be called inside the transaction that creates the edition."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A test letter is enqueued in the transaction that makes it; there is none."

@@ -88,9 +88,8 @@ def _served_now(cursor: CursorWrapper) -> int:
 
 
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
-    """Insert a batch under the next free number; return its id.
-
-    It is ready even if the edition is held back; `start.py` pauses it then."""
+    """Insert a batch under the next free number; return its id. It is ready even if the edition is
+    held back; `start.py` pauses it then."""
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(

@@ -12,7 +12,6 @@ FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
 
 def wait_for_enqueues() -> None:
     """Wait for enqueues and imports in progress, and hold off new ones until the transaction ends.
-
     They may have read the address already, and would bring it back."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET)

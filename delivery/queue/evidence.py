@@ -24,8 +24,6 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# --- How copies are looked for --------------------------------------------------------------------
-
 # Once an edition's copies are dropped it has none, whatever rows are still there.
 _OF_EDITION = """
     delivery.issue_id = (SELECT issue_id FROM edition
@@ -49,8 +47,6 @@ _ITS_EVIDENCE = """LATERAL (
         OFFSET 0
     ) AS seen"""
 
-# --- Keeping it -----------------------------------------------------------------------------------
-
 
 def record_acceptances(
     cursor: CursorWrapper,
@@ -60,9 +56,7 @@ def record_acceptances(
     source: Evidence.Source,
 ) -> int:
     """Keep acceptances of an edition, as pairs of recipient and acceptance; return how many are
-    new.
-
-    A delivery with a second one raises an alarm and stops the edition, once. One that names no
+    new. A delivery with a second one raises an alarm and stops the edition, once. One that names no
     delivery of the edition is logged. The caller has locked the edition and no batch."""
     if not acceptances:
         return 0
@@ -146,12 +140,8 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
         )
 
 
-# --- Second copies --------------------------------------------------------------------------------
-
-
 def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
     """Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
-
     A delivery with n accepted copies has n - 1 alarms, so seeing them again raises nothing. Returns
     how many are new. The caller has locked the edition."""
     cursor.execute(
@@ -194,14 +184,9 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
     return len(missing)
 
 
-# --- Applying it ----------------------------------------------------------------------------------
-
-
 def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
-    """The recipients in a batch whose evidence their deliveries do not show yet.
-
-    Read by whoever gives up a lease, in the same transaction: later evidence was left to the
-    holder."""
+    """The recipients in a batch whose evidence their deliveries do not show yet. Read by whoever
+    gives up a lease, in the same transaction: later evidence was left to the holder."""
     cursor.execute(
         f"""
         SELECT recipient_id FROM delivery, {_ITS_EVIDENCE}
@@ -219,9 +204,8 @@ def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int
 
 
 def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
-    """Settle as sent every one of these deliveries that has evidence of it; return how many.
-
-    A batch under a lease is left to its holder, which reads `unapplied_evidence`. The caller has
+    """Settle as sent every one of these deliveries that has evidence of it; return how many. A
+    batch under a lease is left to its holder, which reads `unapplied_evidence`. The caller has
     locked the edition."""
     cursor.execute(
         f"""

@@ -1,7 +1,5 @@
-"""Recovers the batches of crashed workers. Every worker sweeps; none is a leader.
-
-Every statement repeats the state, the epoch and the lease it saw, so a worker that settles in
-between wins."""
+"""Recovers the batches of crashed workers. Every worker sweeps; none is a leader. Every statement
+repeats the state, the epoch and the lease it saw, so a worker that settles in between wins."""
 
 import logging
 from collections.abc import Sequence
@@ -45,10 +43,9 @@ class _EditionLockedError(Exception): ...
 
 
 def sweep(*, first_lookup_after_s: float) -> int:
-    """Recover up to `MAX_BATCHES` batches whose lease has expired; return how many.
-
-    Claimed ones wait again. Those in a call become unknown and are looked up `first_lookup_after_s`
-    after the call's deadline. The batches of a locked edition are left to the next sweep."""
+    """Recover up to `MAX_BATCHES` batches whose lease has expired; return how many. Claimed ones
+    wait again. Those in a call become unknown and are looked up `first_lookup_after_s` after the
+    call's deadline. The batches of a locked edition are left to the next sweep."""
     recovered = 0
     tried: list[int] = []
     locked: list[int] = []
@@ -104,8 +101,7 @@ def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
 
 def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
-        # A transaction that holds the edition for long, such as one that cancels a million
-        # deliveries, must not keep the sweep from the batches of all other editions.
+        # An edition that is locked for long must not keep the sweep from all other editions.
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         try:
             control = lock_edition(cursor, lease.edition)

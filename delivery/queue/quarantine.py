@@ -27,16 +27,14 @@ _IS_PROVED = """EXISTS (
       AND evidence.recipient_id = delivery.recipient_id
     OFFSET 0)"""
 
-# What says that a waiting copy may have gone: the provider's id, a time, or an acceptance that came
-# after its worker had lost its claim.
+# A waiting copy may have gone if it has a provider's id, a time, or a late acceptance.
 HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
 
 
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
-    """Put each of these waiting deliveries of `batch` into an unknown batch of its own.
-
-    An alarm is raised once where no acceptance is recorded. The caller has locked the edition and
-    holds the batch."""
+    """Put each of these waiting deliveries of `batch` into an unknown batch of its own. An alarm is
+    raised once where no acceptance is recorded. The caller has locked the edition and holds the
+    batch."""
     logger.critical(
         "%d deliveries of batch %d bear a mark of having been sent without being settled; "
         "Postmark is asked about them before anything else",
@@ -77,9 +75,8 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 
 
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
-    """Quarantine every marked delivery in an edition's paused batches, or in one batch.
-
-    Call it before waiting deliveries are withdrawn. The caller has locked the edition."""
+    """Quarantine every marked delivery in an edition's paused batches, or in one batch. Call it
+    before waiting deliveries are withdrawn. The caller has locked the edition."""
     cursor.execute(
         f"""
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)

@@ -1,7 +1,6 @@
-"""Starts, moves and cancels scheduled editions.
-
-One guarded statement makes an edition run, in the transaction that enqueues its audience: the
-second to try finds it running, and a crash in between leaves it scheduled."""
+"""Starts, moves and cancels scheduled editions. One guarded statement makes an edition run, in the
+transaction that enqueues its audience: the second to try finds it running, and a crash in between
+leaves it scheduled."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,10 +34,8 @@ class StartedEdition:
 
 def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> StartedEdition | None:
     """Run a scheduled edition that is due, or `at_once`; its audience is enqueued in this
-    transaction.
-
-    None if it is not scheduled any more, not due, or the database was restored and does not know
-    whether it went out already."""
+    transaction. None if it is not scheduled any more, not due, or the database was restored and
+    does not know whether it went out already."""
     return _begin(
         cursor,
         edition,
@@ -50,9 +47,8 @@ def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Star
 
 
 def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
-    """Pause a scheduled edition of which the provider has copies; it stays unreconciled.
-
-    The database was restored from a backup of before its time. The caller enqueues its audience."""
+    """Pause a scheduled edition of which the provider has copies; it stays unreconciled. The
+    database was restored from a backup of before its time. The caller enqueues its audience."""
     return _begin(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
 
@@ -74,9 +70,8 @@ def _begin(
 
 
 def move(edition: int, at: Moment, *, before: datetime) -> bool:
-    """Give a scheduled edition another time; return False if `before` is not its time.
-
-    Both times must lie ahead: a worker may be starting an edition that is due."""
+    """Give a scheduled edition another time; return False if `before` is not its time. Both times
+    must lie ahead: a worker may be starting an edition that is due."""
     with short_transaction() as cursor:
         cursor.execute(
             f"""
@@ -99,9 +94,8 @@ def move(edition: int, at: Moment, *, before: datetime) -> bool:
 
 
 def cancel(edition: int, *, called_back: bool) -> bool:
-    """End a scheduled edition before its time; False if it is not one any more.
-
-    Also False if the database was restored and does not know whether it went out."""
+    """End a scheduled edition before its time; False if it is not one any more. Also False if the
+    database was restored and does not know whether it went out."""
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     with short_transaction() as cursor:
         cursor.execute(

@@ -1,6 +1,5 @@
-"""The rate that all workers share: takes a turn at it, and slows it down after a 429.
-
-One row holds it. A worker that finds it locked does not wait."""
+"""The rate that all workers share: takes a turn at it, and slows it down after a 429. One row holds
+it. A worker that finds it locked does not wait."""
 
 import logging
 from collections.abc import Sequence
@@ -50,9 +49,8 @@ def is_slowed() -> bool:
 
 
 def ensure_row() -> None:
-    """Insert the one row if a restored or emptied table lacks it.
-
-    Outside any transaction: while one that inserts it is open, every other insert would wait."""
+    """Insert the one row if a restored or emptied table lacks it. Outside any transaction: while
+    one that inserts it is open, every other insert would wait."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO send_rate (id, next_claim_at) VALUES (1, clock_timestamp()) "
@@ -61,10 +59,8 @@ def ensure_row() -> None:
 
 
 def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | None:
-    """Take the turn if it is due; None if it is not, or another is taking it.
-
-    The row stays locked until the caller's transaction ends. A slowdown that has ended is
-    deleted."""
+    """Take the turn if it is due; None if it is not, or another is taking it. The row stays locked
+    until the caller's transaction ends. A slowdown that has ended is deleted."""
     cursor.execute(
         f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
         "FOR UPDATE SKIP LOCKED"
@@ -82,9 +78,8 @@ def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | N
 
 
 def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
-    """Put the next turn off by as long as `copies` take at the rate of this one.
-
-    At most one unused second is made up for."""
+    """Put the next turn off by as long as `copies` take at the rate of this one. At most one unused
+    second is made up for."""
     if turn.rate_per_s is None:
         return
     cursor.execute(
@@ -100,7 +95,6 @@ def slow_down(
     attempt: UUID, *, ceiling_per_s: float | None, retry_after_s: float | None = None
 ) -> bool:
     """Halve the rate because the call of `attempt` was refused as too fast; True if that was done.
-
     Calls in flight together halve it once. Either way no worker claims before `retry_after_s`."""
     ensure_row()
     with short_transaction() as cursor:
@@ -109,8 +103,7 @@ def slow_down(
             "clock_timestamp() + make_interval(secs => %s))",
             [quiet_s(retry_after_s)],
         )
-        # The row is locked by now: of two that are refused together the second reads what the
-        # first has written.
+        # The row is locked by now, so the second of two reads what the first has written.
         cursor.execute(
             f"""
             SELECT {SLOWDOWN_COLUMNS} FROM send_rate
@@ -125,8 +118,7 @@ def slow_down(
         slowdown = after_too_fast(
             slowdown_from(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
         )
-        # It grows from the end of the breath: a provider that asks for minutes of quiet does not
-        # ask to be met at full speed afterwards.
+        # It grows from the end of the pause that the provider asked for.
         cursor.execute(
             "UPDATE send_rate SET too_fast_per_s = %s, slowed_to_per_s = %s, "
             "slowed_at = clock_timestamp() + make_interval(secs => %s)",

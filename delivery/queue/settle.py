@@ -1,6 +1,5 @@
-"""Settles a batch: writes the outcomes in one transaction, guarded by the claim's epoch.
-
-A worker that lost its claim changes nothing here; what it learned is kept as evidence."""
+"""Settles a batch: writes the outcomes in one transaction, guarded by the claim's epoch. A worker
+that lost its claim changes nothing here; what it learned is kept as evidence."""
 
 import logging
 from collections.abc import Callable
@@ -89,7 +88,6 @@ def _settle(
     claim: Claim, settlement: Settlement, *, was: str, and_then: Callable[[CursorWrapper], None]
 ) -> bool:
     """Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
-
     Later evidence and probing are read once the batch's row is held, so that neither is missed. If
     there is either, everything is done again under the edition's lock."""
 
@@ -212,8 +210,7 @@ def _change_deliveries(
         cursor.execute("SELECT kind FROM edition WHERE id = %s", [claim.edition])
         readers.registered().mark_refused(refused, cursor.fetchone()[0])
     if control == "cancelled":
-        # The call or look-up was under way when the edition ended; what was not accepted never
-        # goes.
+        # The edition ended during the call or look-up: what was not accepted never goes.
         if settlement.next is not Next.LOOK_UP:
             quarantine_marked(cursor, claim.edition, batch=claim.batch)
             withdraw_waiting(cursor, claim.edition, batch=claim.batch)

@@ -7,8 +7,7 @@ from contextvars import ContextVar
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-# A worker that is frozen in the middle of a transaction would keep its rows from everybody. The
-# server ends the session instead, and the lease brings the batch back.
+# The server ends the session of a worker that froze in a transaction; the lease frees the batch.
 LONGEST_SILENCE_S = 5
 
 _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)

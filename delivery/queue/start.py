@@ -1,6 +1,5 @@
-"""Starts the call for a claimed batch: the attempt is committed before a byte leaves.
-
-This is also the last check of every delivery: may it be mailed, and was it sent already?"""
+"""Starts the call for a claimed batch: the attempt is committed before a byte leaves. This is also
+the last check of every delivery: may it be mailed, and was it sent already?"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -58,7 +57,6 @@ def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
 ) -> Started | NotStarted:
     """Record the attempt, and hold the batch for the call's deadline and the lease after it.
-
     Guarded by the claim's epoch and lease, and by the edition's control."""
 
     def start_in(cursor: CursorWrapper, control: str | None) -> Started | NotStarted:
@@ -128,9 +126,8 @@ def _need(lock: bool) -> None:
 
 
 def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
-    """The waiting recipients of the batch, without and with a mark of having been sent.
-
-    An unknown delivery in a batch to be sent was put there by hand; it counts as marked."""
+    """The waiting recipients of the batch, without and with a mark of having been sent. An unknown
+    delivery in a batch to be sent was put there by hand; it counts as marked."""
     cursor.execute(
         f"""
         SELECT recipient_id, outcome = 'unknown', {HAS_SENT_MARK} FROM delivery
@@ -206,9 +203,8 @@ def _still_to_send(
 
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
-    """Whether a test letter may not go, as `no_longer_mailable` says it of readers.
-
-    Only its address counts: it may have been suppressed or erased."""
+    """Whether a test letter may not go, as `no_longer_mailable` says it of readers. Only its
+    address counts: it may have been suppressed or erased."""
     cursor.execute(
         "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
         [claim.batch],

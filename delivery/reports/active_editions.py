@@ -23,9 +23,8 @@ def load_open_newsletters() -> list[int]:
 
 
 def load_held_transactional() -> list[int]:
-    """Load the ids of transactional editions that may need a decision.
-
-    Those that are simply being sent are left out: there is nearly always one, with many batches."""
+    """Load the ids of transactional editions that may need a decision. Those that are simply being
+    sent are left out: there is nearly always one, with many batches."""
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"

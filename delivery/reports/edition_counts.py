@@ -90,9 +90,8 @@ def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts |
 
 
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
-    """Load the counts of all versions of an issue, the newest first.
-
-    Transactional mail has many versions, so only `version` of it is read."""
+    """Load the counts of all versions of an issue, the newest first. Transactional mail has many
+    versions, so only `version` of it is read."""
     return _read(
         """
         WHERE issue_id = %(issue)s
@@ -106,9 +105,8 @@ def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> lis
 def load_all_counts(
     *, among: Sequence[int] | None = None, open_only: bool = False
 ) -> list[EditionCounts]:
-    """Load the counts of the editions `among`, or of all, oldest first.
-
-    `open_only` leaves out those that have ended, and scheduled ones that are not due."""
+    """Load the counts of the editions `among`, or of all, oldest first. `open_only` leaves out
+    those that have ended, and scheduled ones that are not due."""
     return _read(
         f"""
         WHERE (%(all)s OR edition.id = ANY(%(among)s))
@@ -147,9 +145,6 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
     values["control_reason"] = Reason.loads(row["control_reason"])
     values["reason"] = Reason.loads(row["reason"])
     return EditionCounts(**values)
-
-
-# --- Transactional mail ---------------------------------------------------------------------------
 
 
 def load_open_transactional_batches() -> list[int]:

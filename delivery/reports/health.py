@@ -80,10 +80,9 @@ _CALLS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How sending does, at `now` by the database's clock.
-
-    The last call and failure are those of the last day; `response_s` is the median of the last
-    calls. `poll_failures` counts the failures since `polled_at`."""
+    """How sending does, at `now` by the database's clock. The last call and failure are those of
+    the last day; `response_s` is the median of the last calls. `poll_failures` counts the failures
+    since `polled_at`."""
 
     now: datetime
     workers: int

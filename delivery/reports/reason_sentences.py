@@ -156,9 +156,6 @@ _REMEDIES: Mapping[str, str] = {
 }
 
 
-# --- Sentences with numbers and times -------------------------------------------------------------
-
-
 def _clock(at: datetime, zone: tzinfo) -> str:
     """A time of day. UTC is named, because the times on pages are in the newsletter's zone."""
     return f"{clock(at, zone)}{' UTC' if zone is UTC else ''}"

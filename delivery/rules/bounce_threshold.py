@@ -1,5 +1,4 @@
 """Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
-
 Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %."""
 
 from dataclasses import dataclass

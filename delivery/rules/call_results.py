@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from delivery.rules.outcomes import Failed, Sent, Suppressed
+from delivery.rules.outcomes import Failed, Sent, Suppressed, WithReason
 from delivery.rules.reason import Reason
 
 
@@ -16,23 +16,15 @@ class NotNow:
     too_fast: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(WithReason):
     """No usable answer came for a message or a whole call: it may have been accepted."""
 
-    reason: Reason
 
-
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(WithReason):
     """The account, a setting or the content is refused, so every other message would be as well."""
-
-    reason: Reason
 
 
 MessageResult = Sent | Suppressed | Failed | NotNow | Unanswered | Fault
-
-# --- The whole call ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +34,8 @@ class Answered:
     messages: Sequence[MessageResult]
 
 
-@dataclass(frozen=True, slots=True)
-class NotSent:
+class NotSent(WithReason):
     """The call provably never reached the provider: no connection, or no time left to start."""
-
-    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +47,12 @@ class PutOff:
     too_fast: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(WithReason):
     """Something before the provider refused the call (403 without its error code)."""
 
-    reason: Reason
 
-
-@dataclass(frozen=True, slots=True)
-class TooLarge:
+class TooLarge(WithReason):
     """The call held too much; half of it may pass."""
-
-    reason: Reason
 
 
 CallResult = Answered | NotSent | PutOff | Blocked | TooLarge | Fault | Unanswered
@@ -86,14 +69,10 @@ def was_too_fast(result: CallResult) -> bool:
             return False
 
 
-# --- Look-ups and searches --------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A message that the provider has: evidence that it was accepted.
-
-    `delivery` and `attempt` are what its metadata names, or empty."""
+    """A message that the provider has: evidence that it was accepted. `delivery` and `attempt` are
+    what its metadata names, or empty."""
 
     delivery: str
     message_id: str

@@ -96,9 +96,8 @@ class EditionCounts:
 
     @property
     def is_called_back(self) -> bool:
-        """Whether it was called back: cancelled before anything had left.
-
-        If a copy proves to have left all the same, it is cancelled like any other."""
+        """Whether it was called back: cancelled before anything had left. If a copy proves to have
+        left all the same, it is cancelled like any other."""
         nobody_reached = not (self.sent or self.unknown or self.waiting)
         return (
             self.control == "cancelled"

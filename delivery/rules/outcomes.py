@@ -9,6 +9,13 @@ from delivery.rules.reason import Reason
 
 
 @dataclass(frozen=True, slots=True)
+class WithReason:
+    """What happened to a delivery or a call, and why."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """The provider accepted it; `at` is the provider's time, None if it named none."""
 
@@ -16,18 +23,12 @@ class Sent:
     at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(WithReason):
     """It may not be mailed: suppressed by us, or inactive at the provider (406)."""
 
-    reason: Reason
 
-
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
+class Withdrawn(WithReason):
     """The reader left before it was sent."""
-
-    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)

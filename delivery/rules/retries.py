@@ -1,6 +1,5 @@
-"""Decides what happens to a batch after a call, a look-up or a crashed worker. Pure.
-
-The caller brings the random number (`jitter`, from 0 to 1), the database brings the clock."""
+"""Decides what happens to a batch after a call, a look-up or a crashed worker. Pure. The caller
+brings the random number (`jitter`, from 0 to 1), the database brings the clock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,15 +23,13 @@ from delivery.rules.call_results import (
 from delivery.rules.outcomes import Failed, Next, Outcome, Sent, Settlement, Unknown, Waiting
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
-# A firewall in front of the provider sometimes refuses a call or two and lets the next one pass.
-# Refused this many times in a row, the edition stops.
+# A firewall before the provider sometimes refuses a call or two and lets the next one pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
 # Whatever the settings and the jitter: a provider that refuses must not be called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
-# The part of the time between two scheduled look-ups that must pass in any case. Not all of it: one
-# that came a moment late should not delay those after it.
+# The part of the time between two look-ups that must pass: a late one should not delay the next.
 PUNCTUAL = 0.9
 
 # A batch that crashed this many workers is suspected of having crashed them.
@@ -67,9 +64,6 @@ def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
     And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first."""
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(setbacks, 30))
     return max(SHORTEST_PAUSE_S, jitter * span)
-
-
-# --- After a call ---------------------------------------------------------------------------------
 
 
 def after_call(
@@ -187,9 +181,6 @@ def _tries_used_up(policy: Policy, last: Reason) -> Failed:
     return Failed(Reason.of(ReasonCode.TRIES_USED_UP, tries=policy.max_tries, last=last))
 
 
-# --- After a look-up ------------------------------------------------------------------------------
-
-
 def after_lookup(
     result: LookupResult,
     unknown: Mapping[str, int],
@@ -224,9 +215,8 @@ def after_lookup(
             outcomes={},
             next=Next.LOOK_UP,
             lookup_after_s=after,
-            # Never sooner after this one than the schedule has them apart: where the clock has
-            # stepped or no worker ran for long, all of them would be due at once, and asking three
-            # times in a second is asking once.
+            # If the clock stepped or no worker ran for long, all of them would be due at once, and
+            # asking three times in a second is asking once.
             delay_s=PUNCTUAL * (after - before),
             reason=Reason.of(ReasonCode.NOT_FOUND_YET),
             said_absent=True,
@@ -285,9 +275,6 @@ def _after_absence(
             said_absent=True,
         )
     return Settlement(outcomes=dict.fromkeys(absent, failed), next=Next.DONE, said_absent=True)
-
-
-# --- After a crash --------------------------------------------------------------------------------
 
 
 def parked(crashes: int) -> Failed:

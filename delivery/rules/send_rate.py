@@ -4,22 +4,18 @@ Pure."""
 import math
 from dataclasses import dataclass
 
-# Slowed down, the rate doubles in this time. At a provider's true limit about one call in as long
-# is refused, which costs a round trip and no copy. Much slower, and calls that are refused by
-# chance would decide: of every twenty refused one, a rate that doubles in a minute ends at the
-# floor, one that doubles in two seconds at some thousands a second.
+# The time in which a slowed rate doubles. At a provider's true limit about one call in as long is
+# refused. Much slower, and calls refused by chance would decide: with one of twenty refused, a rate
+# that doubles in a minute ends at the floor, in two seconds at some thousands a second.
 DOUBLES_IN_S = 2.0
 
-# However often it is halved, the rate is not slowed to less than this part of what was too fast:
-# it bounds the way back to six doublings.
+# The rate is not slowed to less than this part of what was too fast: six doublings back.
 SLOWED_TO_A = 64.0
 
-# Nor is it halved below this: the pause after a batch is fixed when it is claimed, and one of many
-# seconds would outlast its own reason.
+# Nor is it halved below this: the pause after a batch is fixed when it is claimed.
 SLOWEST_PER_S = 100.0
 
-# Without a ceiling a slowdown is forgotten when the rate has grown to this many times what was too
-# fast: the provider has shown by then that it takes more.
+# Without a ceiling a slowdown ends at this many times what was too fast.
 FORGOTTEN_AT = 2.0
 
 # After a 429 nobody calls for as long as this, or as long as the provider asked for.
@@ -71,10 +67,8 @@ def rate_of(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | N
 def after_too_fast(
     slowdown: Slowdown | None, ceiling_per_s: float | None, *, measured_per_s: float
 ) -> Slowdown:
-    """What a 429 leads to: half the rate of the moment, but not below the floor.
-
-    `measured_per_s`, what was accepted lately, counts if there is neither a ceiling nor a
-    slowdown."""
+    """What a 429 leads to: half the rate of the moment, but not below the floor. `measured_per_s`,
+    what was accepted lately, counts if there is neither a ceiling nor a slowdown."""
     slowed = slowed_to(slowdown, ceiling_per_s)
     rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)
     too_fast = max(rate, slowdown.too_fast_per_s) if slowdown and slowed else rate

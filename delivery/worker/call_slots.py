@@ -18,10 +18,9 @@ STOP_CHECK_S = 0.2
 
 
 def threads_for(calls: int) -> int:
-    """How many threads keep this many calls in flight: half as many again, one for one.
-
-    With 8 calls of 200 ms that brought a worker from 72 to 88 % of what the calls allow (`make
-    bench ROWS=through_200_ms`)."""
+    """How many threads keep this many calls in flight: half as many again, one for one. With 8
+    calls of 200 ms that brought a worker from 72 to 88 % of what the calls allow (`make bench
+    ROWS=through_200_ms`)."""
     return calls + calls // 2
 
 
@@ -37,10 +36,9 @@ class CallSlots:
         self._may_claim = threading.Condition(self._lock)
 
     def acquire(self, is_stopping: Callable[[], bool]) -> Slot | None:
-        """Let a thread claim a batch; None if it may not. Free the slot afterwards.
-
-        While calls are quick, every thread may. Otherwise a free slot is waited for, at most
-        `QUICK_S`, and held from now on."""
+        """Let a thread claim a batch; None if it may not. Free the slot afterwards. While calls are
+        quick, every thread may. Otherwise a free slot is waited for, at most `QUICK_S`, and held
+        from now on."""
         slot = Slot(self)
         with self._lock:
             # Batches that are ready come first.
@@ -106,10 +104,8 @@ class Slot:
         self.free()
 
     def wait(self, *, until_s: float, is_stopping: Callable[[], bool]) -> bool:
-        """Hold the slot for a call that may begin now.
-
-        False if no slot came free by `until_s`, a reading of `now_s()`, or within `QUICK_S`, or if
-        the worker is stopping."""
+        """Hold the slot for a call that may begin now. False if no slot came free by `until_s`, a
+        reading of `now_s()`, or within `QUICK_S`, or if the worker is stopping."""
         return self._slots.wait(self, until_s, is_stopping)
 
     def free(self) -> None:

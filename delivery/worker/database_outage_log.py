@@ -1,6 +1,5 @@
-"""Logs a database outage once when it begins and once when it ends.
-
-Dozens of errors a minute from every thread would hide that they are one."""
+"""Logs a database outage once when it begins and once when it ends. Dozens of errors a minute from
+every thread would hide that they are one."""
 
 import logging
 import threading
@@ -22,7 +21,6 @@ class OutageLog:
 
     def explains(self, error: BaseException) -> bool:
         """Whether something failed because the database is away. Logs an outage that just began.
-
         Call it within the `except`, with no transaction open. It may take as long as connecting
         may. An error on a connection that was merely cut is no outage."""
         if not isinstance(error, Error) or not is_transient(error):

@@ -50,9 +50,8 @@ def _name(books: EditionCounts) -> str:
 
 
 class Drain:
-    """Follows the editions that are open now until the queue is drained.
-
-    An edition of transactional mail is open for years: only its batches that are open now count."""
+    """Follows the editions that are open now until the queue is drained. An edition of
+    transactional mail is open for years: only its batches that are open now count."""
 
     def __init__(self, output: OutputWrapper, *, is_terminal: bool) -> None:
         self._output = output

@@ -7,9 +7,8 @@ from delivery.monitoring import delivery_metrics
 
 
 class Phase(StrEnum):
-    """The parts of a step in order. `wait` is for a free call slot.
-
-    A claim that finds nothing is not counted, nor is the part in which a step failed."""
+    """The parts of a step in order. `wait` is for a free call slot. A claim that finds nothing is
+    not counted, nor is the part in which a step failed."""
 
     CLAIM = "claim"
     RENDER = "render"

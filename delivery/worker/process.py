@@ -1,6 +1,5 @@
-"""The worker: several threads that repeat one step, and one that runs the periodic duties.
-
-Any number of workers share one database; none is a leader."""
+"""The worker: several threads that repeat one step, and one that runs the periodic duties. Any
+number of workers share one database; none is a leader."""
 
 import logging
 import os
@@ -37,9 +36,8 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
-    """One running `deliver`, with at most `concurrency` calls in flight.
-
-    `warning` is a problem found before it runs; pages show it to authors."""
+    """One running `deliver`, with at most `concurrency` calls in flight. `warning` is a problem
+    found before it runs; pages show it to authors."""
 
     def __init__(self, *, concurrency: int, poll_s: float = MAX_POLL_S) -> None:
         self.id = uuid.uuid4()
@@ -61,11 +59,9 @@ class Worker:
         self._stopping.set()
 
     def stop_on_signals(self) -> None:
-        """Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second.
-
-        A thread awaits the signals: a handler could wait for a lock that the main thread holds.
-        Call this before any other thread starts, because threads inherit which signals are
-        blocked."""
+        """Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second. A thread
+        awaits the signals: a handler could wait for a lock that the main thread holds. Call this
+        before any other thread starts, because threads inherit which signals are blocked."""
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
         threading.Thread(target=self._await_signals, name="signals", daemon=True).start()
 
@@ -73,8 +69,7 @@ class Worker:
         signal.sigwait(STOPPING_SIGNALS)
         self.stop()
         number = signal.sigwait(STOPPING_SIGNALS)
-        # Not sys.exit, which would wait for threads with calls in flight. Their batches come back
-        # by their leases and are looked up.
+        # Not sys.exit, which would wait for calls in flight. Their leases bring the batches back.
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
@@ -106,8 +101,6 @@ class Worker:
                 thread.join()
             self._run_duty(lambda: worker_heartbeat.remove_worker(self.id))
             self._run_duty(metrics_table.flush)
-
-    # --- Duties --------------------------------------------------------------------------------
 
     def _run_duties(self, until: Callable[[], bool]) -> None:
         """Run every duty in turn until stopped. One that fails keeps no other from its turn."""
@@ -159,8 +152,6 @@ class Worker:
             except Exception as error:  # noqa: BLE001 -- logged, and tried again
                 self._log_failure("a duty of the worker failed", error)
                 return False, None
-
-    # --- Threads -------------------------------------------------------------------------------
 
     def _send(self) -> None:
         with closing(postmark_from_settings()) as postmark:

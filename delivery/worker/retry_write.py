@@ -1,7 +1,5 @@
-"""Retries a write of what only this worker knows, for as long as its claim lasts.
-
-Every write repeats the claim's epoch, so trying again can do no harm; not trying costs a
-look-up."""
+"""Retries a write of what only this worker knows, for as long as its claim lasts. Every write
+repeats the claim's epoch, so trying again can do no harm; not trying costs a look-up."""
 
 import logging
 import time
@@ -40,10 +38,9 @@ def is_transient(error: Error) -> bool:
 
 
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
-    """Seconds to wait after this many failures in a row, or None to give up.
-
-    The second try comes at once and always, since a cut line needs no more; the others come with
-    full jitter over a doubling span, within the `left_s` seconds that are left."""
+    """Seconds to wait after this many failures in a row, or None to give up. The second try comes
+    at once and always, since a cut line needs no more; the others come with full jitter over a
+    doubling span, within the `left_s` seconds that are left."""
     if failures == 1:
         return 0.0
     if left_s <= 0:
@@ -60,10 +57,9 @@ def retry_write(
     is_stopping: Callable[[], bool],
     jitter: Callable[[], float],
 ) -> Result:
-    """Do `write`, and do it again while the database is in trouble; return what it returns.
-
-    At `until_s`, a reading of `now_s()`, the last error is raised; sooner if the worker is
-    stopping. `what` names the write in the log."""
+    """Do `write`, and do it again while the database is in trouble; return what it returns. At
+    `until_s`, a reading of `now_s()`, the last error is raised; sooner if the worker is stopping.
+    `what` names the write in the log."""
     failures = 0
     while True:
         try:

@@ -1,6 +1,5 @@
-"""One step of a worker: claim a batch, render it, start its attempt, call the provider, settle.
-
-The order is the promise. No transaction is open during the call."""
+"""One step of a worker: claim a batch, render it, start its attempt, call the provider, settle. The
+order is the promise. No transaction is open during the call."""
 
 from __future__ import annotations
 
@@ -80,10 +79,9 @@ class Dispatcher:
         self._renderers = Renderers()
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
-        """Do one look-up or one call. Return False if nothing was due.
-
-        Look-ups and calls take turns, and one thread of a worker looks up at a time: a search that
-        hangs must not delay mail, and a long edition must not delay look-ups."""
+        """Do one look-up or one call. Return False if nothing was due. Look-ups and calls take
+        turns, and one thread of a worker looks up at a time: a search that hangs must not delay
+        mail, and a long edition must not delay look-ups."""
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first:
             return self._look_up() or self._send_next(is_stopping)
@@ -229,9 +227,7 @@ class Dispatcher:
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """Give back a batch of which surely nothing has left, whether or not its attempt is
-        recorded.
-
-        It must not look as if it had crashed its worker."""
+        recorded. It must not look as if it had crashed its worker."""
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
@@ -243,7 +239,6 @@ class Dispatcher:
 
 def _take_body(rendered: Rendered, recipients: Sequence[int]) -> tuple[bytes, list[str]]:
     """Take the messages of these recipients out of `rendered`: one JSON array, and their addresses.
-
     `rendered` is emptied and the array is joined in one go, because it may be 20 MB."""
     messages = rendered.messages
     pieces = [b","] * (2 * len(recipients) + 1)

@@ -1,5 +1,4 @@
 """The condition for open batches: something is left to do, or was missed and waits for a decision.
-
 A query uses the index `batch_that_is_not_over` only if it repeats this condition word for word.
 `state = 'ready'` must not imply it: a claim would then read that whole index."""
 

@@ -54,9 +54,8 @@ def skip_epochs(cursor: CursorWrapper, edition: int, number: int) -> None:
 def count_feedback(
     cursor: CursorWrapper, what: str, delivery: str, unless: str, values: dict[str, Any]
 ) -> bool:
-    """Mark a delivery as `bounced` or `complained` (`what`), and count it in its batch.
-
-    `delivery` and `unless` are SQL conditions. False if it was counted before, or must not be."""
+    """Mark a delivery as `bounced` or `complained` (`what`), and count it in its batch. `delivery`
+    and `unless` are SQL conditions. False if it was counted before, or must not be."""
     cursor.execute(
         f"""
         WITH counted AS (

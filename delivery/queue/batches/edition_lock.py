@@ -11,9 +11,8 @@ Result = TypeVar("Result")
 
 
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:
-    """Lock the edition's row and return its control.
-
-    `NO KEY`, so that an attempt that refers to the edition by its key need not wait."""
+    """Lock the edition's row and return its control. `NO KEY`, so that an attempt that refers to
+    the edition by its key need not wait."""
     cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()
     return str(control)
@@ -26,9 +25,8 @@ class EditionLockNeededError(Exception):
 def with_edition_lock_if_needed(
     edition: int, work: Callable[[CursorWrapper, str | None], Result], *, lock_first: bool
 ) -> Result:
-    """Do `work` in a short transaction, and again under the edition's lock if it needs that.
-
-    `work` gets the edition's control, or None without the lock; then it may raise
+    """Do `work` in a short transaction, and again under the edition's lock if it needs that. `work`
+    gets the edition's control, or None without the lock; then it may raise
     `EditionLockNeededError`."""
     for lock in (lock_first, True):
         try:

@@ -15,7 +15,6 @@ def withdraw_waiting(
     reason: ReasonCode = ReasonCode.EDITION_CANCELLED,
 ) -> int:
     """Withdraw the waiting deliveries in an edition's paused batches, or in one batch; how many.
-
     The caller has locked the edition. Raises `AssertionError` if the rows contradict the counts."""
     cursor.execute(
         f"""

@@ -66,7 +66,6 @@ def write_outcomes(
     cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str, evidence: str
 ) -> None:
     """Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `was` so far.
-
     An unknown delivery keeps its provider id and time; one that waits again loses them. Raises
     `AssertionError` if a delivery's outcome was another."""
     if not outcomes:
@@ -81,9 +80,8 @@ def write_outcomes(
     delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
 
 
-# Each delivery looks up its own outcome by its key. Were the outcomes rows to join with, the
-# planner would have to guess how many deliveries a batch has: of an issue younger than its
-# statistics it guesses one, and would compare each of 200 deliveries with each of 200 outcomes.
+# Each delivery looks up its own outcome by its key. In a join with the outcomes, a planner without
+# statistics would compare each of 200 deliveries with each of 200 outcomes.
 _WHERE = """
         WHERE batch_id = %s AND outcome = %s AND decided.by_recipient ? recipient_id::text"""
 
