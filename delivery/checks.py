@@ -8,6 +8,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Advice
 
+from delivery.postmark.client import Postmark
+
 
 @register("homing")
 def check_streams_differ(**kwargs: Any) -> Iterable[CheckMessage]:
@@ -60,3 +62,23 @@ def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]
             hint="Set the last look-up minutes later than the deadline.",
             id="delivery.W002",
         )
+
+
+def check_unsubscribe_handling(postmark: Postmark) -> str:
+    """A warning if the stream handles unsubscribes otherwise than we do; empty if Postmark gives no
+    answer. Source: Postmark's API documentation, “Message streams”."""
+    expected = {"own": {"custom", "none"}, "postmark": {"postmark"}}
+    stream = settings.POSTMARK_BROADCAST_STREAM
+    told = postmark.unsubscribe_handling(stream)
+    if told is None or told.lower() in expected[settings.UNSUBSCRIBE_HANDLING]:
+        return ""
+    wanted, danger = (
+        ("Custom", "two unsubscribe links")
+        if settings.UNSUBSCRIBE_HANDLING == "own"
+        else ("Postmark", "no unsubscribe link")
+    )
+    return (
+        f"UNSUBSCRIBE_HANDLING is {settings.UNSUBSCRIBE_HANDLING!r}, but Postmark's stream "
+        f"{stream!r} says {told!r}; expected {wanted!r}. Change one of the two, or readers may "
+        f"find {danger} in their mail."
+    )

@@ -45,7 +45,6 @@ def record_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> 
 
 def _record_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: str) -> None:
     params = _params(key, at)
-    # Nothing is locked where it is reported a second time.
     cursor.execute(
         f"""
         SELECT edition.id FROM edition JOIN delivery USING (issue_id, version)

@@ -11,6 +11,7 @@ from datetime import datetime
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from delivery import log_context
 from delivery.feedback.delivery_events import (
@@ -182,8 +183,7 @@ def _apply(event: int, wait_s: float) -> bool:
         if fact is not None:
             _apply_to_delivery(cursor, fact)
         if fact is None or isinstance(fact, Delivered) or parsed.is_of_a_test:
-            # It says nothing about a reader's state.
-            _mark_applied(cursor, event)
+            _mark_applied(event)
             if parsed.delivery is not None:
                 _delete_if_erased(
                     cursor, event, parsed.delivery, _address_key(parsed), exists=exists
@@ -193,7 +193,7 @@ def _apply(event: int, wait_s: float) -> bool:
         if _lock(cursor, event, wait_s) is None:
             return False
         readers.registered().apply_events([fact])
-        _mark_applied(cursor, event)
+        _mark_applied(event)
     return True
 
 
@@ -210,10 +210,8 @@ def _lock(cursor: CursorWrapper, event: int, wait_s: float) -> tuple[WebhookEven
     return (parse_webhook(bytes(row[0])), row[1]) if row else None
 
 
-def _mark_applied(cursor: CursorWrapper, event: int) -> None:
-    cursor.execute(
-        "UPDATE provider_event SET applied_at = clock_timestamp() WHERE id = %s", [event]
-    )
+def _mark_applied(event: int) -> None:
+    EventRow.objects.filter(pk=event).update(applied_at=Now())
 
 
 def _bind_delivery(parsed: WebhookEvent) -> None:
@@ -304,7 +302,6 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
         return False
     edition, is_known = row
     if is_known:
-        # The ordinary case: nothing is locked, nothing written.
         return True
     lock_edition(cursor, edition)
     record_acceptances(

@@ -16,9 +16,9 @@ from delivery.feedback import event_inbox
 from delivery.feedback.provider_suppressions import filter_changed
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.provider_events import Suppressed
+from delivery.postmark.responses import BOUNCES, SUPPRESSION_LIST
 from delivery.postmark.search_windows import Window, to_eastern
 from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
-from delivery.postmark.suppression_responses import BOUNCES, SUPPRESSION_LIST
 from delivery.rules.call_results import NoInformation
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
@@ -28,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 # The deadline of a call, except that for a suppression list, which may be long.
 MAX_CALL_S = 30.0
-# A longer list is written to a file.
 IN_MEMORY_BYTES = 1024 * 1024
 # Longer than a call and applying its events.
 LEASE_S = 180.0

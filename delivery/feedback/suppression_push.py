@@ -9,7 +9,7 @@ from delivery.feedback import suppression_changes
 from delivery.feedback.suppression_changes import Change
 from delivery.models import SuppressionChange
 from delivery.postmark.client import Postmark, now_s
-from delivery.postmark.suppression_responses import SUPPRESSION_CHANGE
+from delivery.postmark.responses import SUPPRESSION_CHANGE
 from delivery.rules.call_results import NoInformation
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks

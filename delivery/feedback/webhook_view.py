@@ -71,7 +71,6 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
         try:
             event_inbox.apply(event)
         except AnyDatabaseError as error:
-            # A worker applies it.
             logger.warning(
                 "event %d is applied later: the database said %s", event, type(error).__name__
             )

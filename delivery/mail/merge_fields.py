@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from html import escape
+from itertools import islice
 from typing import NamedTuple
 
 from delivery.reader_fields import FIELD_NAMES
@@ -49,17 +50,12 @@ class UnknownField:
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
     """The first `MAX_UNKNOWN_FIELDS` fields of `text` that are not `allowed`, each once."""
-    found: dict[str, None] = {}
-    for match in FIELD_PATTERN.finditer(text):
-        if (name := match[1].strip()) not in allowed:
-            found[name] = None
-            if len(found) == MAX_UNKNOWN_FIELDS:
-                break
+    unknown = dict.fromkeys(each.name for each in iter_fields(text) if each.name not in allowed)
     return [
         UnknownField(
             name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None), allowed
         )
-        for name in found
+        for name in islice(unknown, MAX_UNKNOWN_FIELDS)
     ]
 
 
@@ -76,7 +72,7 @@ def strip_fields(text: str) -> str:
 
 def uses_field(text: str, name: str) -> bool:
     """Whether `text` contains the field `name`."""
-    return any(match[1].strip() == name for match in FIELD_PATTERN.finditer(text))
+    return any(field.name == name for field in iter_fields(text))
 
 
 class FieldTemplate:
@@ -85,12 +81,9 @@ class FieldTemplate:
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
-        parts = FIELD_PATTERN.split(text)
-        self._texts = parts[0::3]
-        self._fields = [
-            Field(name.strip(), (fallback or "").strip())
-            for name, fallback in zip(parts[1::3], parts[2::3], strict=True)
-        ]
+        # Each field is a name and a fallback between two texts.
+        self._texts = FIELD_PATTERN.split(text)[0::3]
+        self._fields = list(iter_fields(text))
 
     @property
     def has_fields(self) -> bool:

@@ -110,7 +110,6 @@ class Renderer:
     def _template_for(self, recipient: Recipient) -> MessageTemplate:
         """The template for readers who lack the same values: there the author's fallbacks stay."""
         _, address, fields = recipient
-        # Hardly any reader lacks a value.
         is_complete = address and all(fields)
         lacks = LACKS_NOTHING if is_complete else tuple(map(not_, (*fields, address)))
         if (template := self._templates.get(lacks)) is None:

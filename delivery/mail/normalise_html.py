@@ -70,13 +70,11 @@ _ATTRIBUTE_OR_JUNK = re.compile(
 )
 _JUNK = re.compile(r"""["'<=]""")
 _ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+\s*+")
-# A tag or a comment of normalised HTML.
 _MARKUP = re.compile(
     r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?:[^>"']|"[^"]*+"|'[^']*+')*+)>""", re.DOTALL
 )
 # Without its semicolon it may be the next parameter of an address.
 _ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")
-# How many open elements an end tag looks at.
 _MAX_LOOK_BACK = 30
 
 

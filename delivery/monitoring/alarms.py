@@ -52,7 +52,6 @@ def _unseen() -> QuerySet[Alarm]:
     return (
         Alarm.objects.filter(seen_at=None)
         .select_related("edition")
-        # Without the edition's content.
         .only("kind", "reason", "raised_at", "edition__issue_id", "edition__version")
     )
 

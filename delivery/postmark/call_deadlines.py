@@ -44,7 +44,6 @@ class Deadlines:
                 self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
                 self._thread.start()
             elif at_s < self._looks_at_s:
-                # A later deadline need not wake the thread.
                 self._changed.notify()
         return number
 
@@ -59,7 +58,6 @@ class Deadlines:
                 try:
                     end()
                 except Exception:
-                    # The other deadlines still apply.
                     logger.exception("a call could not be ended at its deadline")
 
     def _wait_for_due(self) -> list[Callable[[], object]]:

@@ -25,14 +25,12 @@ from urllib3.response import HTTPResponse
 from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.responses import (
     SEARCH,
+    SUPPRESSION_LIST,
+    BouncePage,
     classify_call,
     classify_page,
     classify_search,
     error_for_status,
-)
-from delivery.postmark.suppression_responses import (
-    SUPPRESSION_LIST,
-    BouncePage,
     parse_bounce_page,
     parse_suppression_results,
 )

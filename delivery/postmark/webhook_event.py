@@ -20,7 +20,6 @@ from delivery.postmark.responses import parse_message_id, parse_time
 from delivery.rules.delivery_key import DeliveryKey
 
 MAX_KIND_LENGTH = 40
-# The tag of an issue's mail (delivery/mail/message.py).
 ISSUE_TAG = "issue-"
 
 # The types of event that prove an acceptance, and the field of their time. That time is later than

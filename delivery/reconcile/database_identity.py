@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Now
 
 from delivery.feedback.polling import polling_tasks_by_stream
 from delivery.hooks import readers
+from delivery.models import Edition
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import skip_epochs
 from delivery.queue.batches.edition_lock import lock_edition
@@ -105,8 +107,7 @@ def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
     )
     is_new = cursor.rowcount == 1
     found = _compare_identity(cursor, lock=True)
-    if found is None:
-        raise AssertionError("the identity that was just stored is not there")
+    assert found is not None  # noqa: S101 -- it was just stored
     return is_new, found
 
 
@@ -190,8 +191,6 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
             stop(cursor, edition, restored(issue))
         skip_epochs(cursor, edition, EPOCH_GAP)
         if control != "cancelled":
-            cursor.execute(
-                "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s", [edition]
-            )
+            Edition.objects.filter(pk=edition).update(unreconciled_since=Now())
             unreconciled.append(edition)
     return tuple(unreconciled)

@@ -25,7 +25,6 @@ from delivery.rules.edition_state import restored
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 
-# Deliveries read at a time.
 READ_AT_ONCE = 5_000
 
 

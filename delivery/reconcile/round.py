@@ -24,7 +24,6 @@ from delivery.reconcile.compare import (
     search_coverage,
 )
 from delivery.reconcile.record_findings import EditionRecord
-from delivery.reconcile.seen_recipients import RecipientSet
 from delivery.reconcile.walk import PatientSearch, iter_pages
 from delivery.rules.call_results import Found
 from delivery.rules.delivery_key import DeliveryKey, read
@@ -33,6 +32,28 @@ logger = logging.getLogger(__name__)
 
 # Deliveries looked up one by one in a round; more are left to the next.
 MAX_SINGLE_LOOKUPS = 5_000
+# Recipients of a list are close together; a chunk is made only where one was seen.
+CHUNK_BITS = 4096
+
+
+class RecipientSet:
+    """A set of recipients with a bit for each: a million of them fit in little memory."""
+
+    def __init__(self) -> None:
+        self._chunks: dict[int, bytearray] = {}
+
+    def add(self, recipient: int) -> bool:
+        """Add a recipient; return False if it was there before."""
+        is_new = recipient not in self
+        chunk, bit = divmod(recipient, CHUNK_BITS)
+        bits = self._chunks.setdefault(chunk, bytearray(CHUNK_BITS // 8))
+        bits[bit >> 3] |= 1 << (bit & 7)
+        return is_new
+
+    def __contains__(self, recipient: int) -> bool:
+        chunk, bit = divmod(recipient, CHUNK_BITS)
+        bits = self._chunks.get(chunk)
+        return bits is not None and bool(bits[bit >> 3] & 1 << (bit & 7))
 
 
 @dataclass(slots=True)
@@ -115,7 +136,6 @@ class ReconcileRound:
         try:
             do(walked, *what)
         except OperationalError:
-            # The database is away or busy.
             raise
         except DatabaseError as error:
             # Its message may repeat a row.

@@ -25,7 +25,6 @@ from delivery.rules.retries import delay_after
 
 # A search that lags or hides something is walked again so often, with backoff.
 MAX_ROUNDS_WITHOUT_PROGRESS = 6
-# While it waits it reports progress this often.
 REPORT_EVERY_S = 5.0
 
 Group = tuple[uuid.UUID, str]

@@ -47,33 +47,23 @@ class PatientSearch:
 
     def page(self, filters: Mapping[str, str], offset: int) -> Page:
         """One page. Raises `SearchUnavailableError`."""
-
-        def ask() -> Page | NoInformation:
-            return self._postmark.page(
-                filters,
-                stream=self._stream,
-                offset=offset,
-                deadline_at_s=now_s() + self._postmark.deadline_s,
+        return self._with_retries(
+            lambda deadline_at_s: self._postmark.page(
+                filters, stream=self._stream, offset=offset, deadline_at_s=deadline_at_s
             )
-
-        return self._with_retries(ask)
+        )
 
     def about(self, field_name: str, value: str) -> Sequence[Found]:
         """All messages whose metadata has this. Raises `SearchUnavailableError`."""
-
-        def ask() -> LookedUp | NoInformation:
-            return self._postmark.search(
-                field_name,
-                value,
-                stream=self._stream,
-                deadline_at_s=now_s() + self._postmark.deadline_s,
+        return self._with_retries(
+            lambda deadline_at_s: self._postmark.search(
+                field_name, value, stream=self._stream, deadline_at_s=deadline_at_s
             )
+        ).found
 
-        return self._with_retries(ask).found
-
-    def _with_retries(self, ask: Callable[[], Answer | NoInformation]) -> Answer:
+    def _with_retries(self, ask: Callable[[float], Answer | NoInformation]) -> Answer:
         tries = 0
-        while isinstance(answer := ask(), NoInformation):
+        while isinstance(answer := ask(now_s() + self._postmark.deadline_s), NoInformation):
             tries += 1
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)

@@ -10,7 +10,9 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Now
 
+from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.edition_lock import lock_edition
@@ -84,14 +86,10 @@ _STATUS = f"""
 def load_drop_status(edition: int, *, days: float) -> DropStatus:
     """Load the status of an edition, for deliveries kept for `days`. Raises `LookupError`."""
     with connection.cursor() as cursor:
-        return _load_drop_status(cursor, edition, days)
-
-
-def _load_drop_status(cursor: CursorWrapper, edition: int, days: float) -> DropStatus:
-    cursor.execute(
-        f"{_STATUS} WHERE edition.id = %(edition)s", {"age": days * 86400, "edition": edition}
-    )
-    row = cursor.fetchone()
+        cursor.execute(
+            f"{_STATUS} WHERE edition.id = %(edition)s", {"age": days * 86400, "edition": edition}
+        )
+        row = cursor.fetchone()
     if row is None:
         raise LookupError(f"There is no edition {edition}.")
     return DropStatus(*row)
@@ -140,14 +138,12 @@ def mark_dropped(edition: int, *, days: float) -> MarkResult:
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
-        standing = _load_drop_status(cursor, edition, days)
+        standing = load_drop_status(edition, days=days)
         if standing.dropped_at is not None:
             return MarkResult.MARKED_BEFORE
         if not may_be_dropped(standing):
             return MarkResult.REFUSED
-        cursor.execute(
-            "UPDATE edition SET copies_dropped_at = clock_timestamp() WHERE id = %s", [edition]
-        )
+        Edition.objects.filter(pk=edition).update(copies_dropped_at=Now())
     return MarkResult.MARKED
 
 
@@ -169,7 +165,6 @@ def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]
         return list(cursor.fetchall())
 
 
-# By its range of batch ids.
 _COPIES_OF = f"""
     batch_id >= edition.id * {BATCHES_PER_EDITION}
     AND batch_id < (edition.id + 1) * {BATCHES_PER_EDITION}

@@ -62,7 +62,6 @@ def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
     time."""
     while True:
         with short_delete() as cursor:
-            # Along the key of editions: an issue and a version.
             cursor.execute(
                 f"""
                 SELECT id, version FROM edition WHERE {_TEST_MAY_GO}

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import connection
 
+from delivery.models import ProviderEvent
 from delivery.retention.batched_delete import OldRows
 
 
@@ -15,15 +16,11 @@ def applied_events(days: float) -> OldRows:
 
 def load_events_about(address: str) -> list[dict[str, Any]]:
     """Load the events about an address as they came, oldest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT received_at, kind, body FROM provider_event WHERE address_key = %s ORDER BY id",
-            [address.lower()],
-        )
-        return [
-            {"received_at": at, "kind": kind, "body": bytes(body).decode(errors="replace")}
-            for at, kind, body in cursor.fetchall()
-        ]
+    rows = ProviderEvent.objects.filter(address_key=address.lower()).order_by("id")
+    return [
+        row | {"body": bytes(row["body"]).decode(errors="replace")}
+        for row in rows.values("received_at", "kind", "body")
+    ]
 
 
 def forget(addresses: Iterable[str]) -> None:

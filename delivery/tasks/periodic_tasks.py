@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import PeriodicTask
@@ -112,23 +114,22 @@ def make_due(cursor: CursorWrapper, names: Iterable[str]) -> None:
 
 def extend_lease(lease: Lease, *, lease_s: float) -> bool:
     """Extend the lease; return False if another worker has taken the task."""
-    leased = PeriodicTask.objects.filter(name=lease.name, owner=lease.owner)
-    return bool(leased.update(lease_until=Now() + timedelta(seconds=lease_s)))
+    return bool(_leased(lease).update(lease_until=Now() + timedelta(seconds=lease_s)))
 
 
 def finish(lease: Lease, *, again_in_s: float) -> None:
     """End a run that succeeded."""
-    _end(lease, "last_success_at = started_at, failures = 0, last_error = ''", again_in_s)
+    _end(lease, again_in_s, last_success_at=F("started_at"), failures=0, last_error="")
 
 
 def fail(lease: Lease, error: str, *, again_in_s: float) -> None:
     """End a run that failed."""
-    _end(lease, "failures = failures + 1, last_error = %s", again_in_s, error)
+    _end(lease, again_in_s, failures=F("failures") + 1, last_error=error)
 
 
 def release(lease: Lease) -> None:
     """End a run that was interrupted; another worker may start at once."""
-    _end(lease, "failures = failures", 0)
+    _end(lease, 0)
 
 
 @contextmanager
@@ -154,13 +155,10 @@ def running(
         finish(lease, again_in_s=again_in_s)
 
 
-def _end(lease: Lease, change: str, again_in_s: float, *values: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            UPDATE periodic_task SET {change}, owner = NULL, lease_until = NULL,
-                   due_at = clock_timestamp() + make_interval(secs => %s)
-            WHERE name = %s AND owner = %s
-            """,  # noqa: S608 -- a constant
-            [*values, again_in_s, lease.name, lease.owner],
-        )
+def _leased(lease: Lease) -> QuerySet[PeriodicTask]:
+    return PeriodicTask.objects.filter(name=lease.name, owner=lease.owner)
+
+
+def _end(lease: Lease, again_in_s: float, **changes: Any) -> None:
+    due_at = Now() + timedelta(seconds=again_in_s)
+    _leased(lease).update(due_at=due_at, owner=None, lease_until=None, **changes)

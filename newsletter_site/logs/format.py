@@ -18,7 +18,6 @@ from newsletter_site.logs.redact import Redactor
 from newsletter_site.logs.routes import hide_paths
 
 ALWAYS = ("at", "level", "logger", "event", "process", "host", "pid")
-# The line of a request (requests.py).
 OF_A_REQUEST = ("method", "route", "status", "ms", "bytes")
 OF_AN_ERROR = ("error", "frames")
 FIELDS = (*ALWAYS, *log_context.IDS, *OF_A_REQUEST, *OF_AN_ERROR)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from django.conf import settings
 
@@ -34,16 +36,16 @@ def _log_end_of_process(
 
 
 def _log_end_of_thread(args: threading.ExceptHookArgs) -> None:
-    if _is_in_debug() or args.exc_value is None:
-        threading.__excepthook__(args)
-    else:
-        exc_info = (args.exc_type, args.exc_value, args.exc_traceback)
-        logger.critical("a thread ends by an error", exc_info=exc_info)
+    _log(args, logging.CRITICAL, "a thread ends by an error", threading.__excepthook__)
 
 
 def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
+    _log(args, logging.ERROR, "an error where none can be raised", sys.__unraisablehook__)
+
+
+def _log(args: Any, level: int, message: str, print_error: Callable[[Any], object]) -> None:
     if _is_in_debug() or args.exc_value is None:
-        sys.__unraisablehook__(args)
+        print_error(args)
     else:
         exc_info = (args.exc_type, args.exc_value, args.exc_traceback)
-        logger.error("an error where none can be raised", exc_info=exc_info)
+        logger.log(level, message, exc_info=exc_info)

@@ -7,10 +7,10 @@ import responses
 
 from delivery.checks import (
     check_last_lookup_is_after_deadline,
+    check_unsubscribe_handling,
     check_webhook_credentials,
 )
 from delivery.postmark.client import Postmark
-from delivery.postmark.stream_check import check_unsubscribe_handling
 
 
 @pytest.mark.parametrize(

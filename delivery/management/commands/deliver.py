@@ -12,9 +12,9 @@ from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery import log_context
+from delivery.checks import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
-from delivery.postmark.stream_check import check_unsubscribe_handling
 from delivery.worker import drain
 from delivery.worker.process import stand_back, worker_from_settings
 from delivery.worker.retry_write import retry_write

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from django.db import ProgrammingError, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 MigrationName = tuple[str, str]
 
@@ -18,14 +18,7 @@ def _known() -> dict[MigrationName, tuple[MigrationName, ...]]:
 
 def find_pending(cursor: CursorWrapper) -> tuple[str, ...]:
     """Return the migrations that the database lacks, as `app.name`, in order. It may have more."""
-    try:
-        with transaction.atomic():
-            cursor.execute("SELECT app, name FROM django_migrations")
-            applied = set(cursor.fetchall())
-    except ProgrammingError as error:
-        if type(error.__cause__).__name__ != "UndefinedTable":
-            raise
-        applied = set()
+    applied = set(MigrationRecorder(cursor.db).applied_migrations())
     return tuple(
         sorted(
             ".".join(name)

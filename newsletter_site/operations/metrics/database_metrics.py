@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 
-# Tables whose rows change all the time.
 HOT_TABLES = (
     "batch", "delivery", "attempt", "idempotency", "metric_value", "worker", "send_rate",
     "periodic_task",

@@ -42,7 +42,6 @@ class Scrape:
     webhooks_configured: bool
 
 
-# One value, values by label, or None where the value is not known.
 Reading = float | Mapping[str, float] | Mapping[tuple[str, ...], float] | None
 
 
@@ -108,7 +107,6 @@ def _build_info(scrape: Scrape) -> Mapping[tuple[str, ...], float]:
 
 
 CATALOGUE: tuple[Metric, ...] = (
-    # --- The queue ---
     _gauge(
         "homing_deliveries_waiting",
         "Deliveries that wait to be sent, those in a call included.",
@@ -144,7 +142,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "Editions that wait for ./homing reconcile.",
         "queue.unreconciled",
     ),
-    # --- Outcomes ---
     _counter(
         delivery_metrics.DELIVERIES,
         "How often a delivery got an outcome. An unknown one counts again when it is settled, as "
@@ -175,7 +172,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "queue.alarms",
         kind=tuple(Alarm.Kind.values),
     ),
-    # --- Calls ---
     _counter(delivery_metrics.CALLS, "Calls to the provider.", result=tuple(Attempt.Result.values)),
     _histogram(delivery_metrics.CALL_SECONDS, "How long calls to the provider took."),
     _counter(
@@ -199,7 +195,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "The rate that is left after a 429; absent without one.",
         "queue.slowed_to_per_s",
     ),
-    # --- Workers ---
     _gauge(
         "homing_workers", "Workers with a heartbeat in the last 60 seconds.", "queue.workers.active"
     ),
@@ -213,7 +208,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "Batches recovered from crashed workers, by their state.",
         state=("claimed", "sending", "looking_up"),
     ),
-    # --- Provider events ---
     _gauge(
         "homing_provider_events_pending",
         "Provider events that are stored and not applied yet.",
@@ -245,7 +239,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "queue.tasks",
         task=(),
     ),
-    # --- Imports ---
     _gauge(
         "homing_imports",
         "Imports that have not ended.",
@@ -262,7 +255,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "How long an import has had no worker; 0 if all have one.",
         _zero("imports.stalled_s"),
     ),
-    # --- Requests ---
     _counter(
         site_metrics.FORM_POSTS,
         "Posts under a key, of forms and of the API: replay is the first answer again, busy 409, "
@@ -284,7 +276,6 @@ CATALOGUE: tuple[Metric, ...] = (
         beside=("status", site_metrics.SERVER_ERRORS),
     ),
     _histogram(site_metrics.REQUEST_SECONDS, "How long requests took, by route.", route=()),
-    # --- The database ---
     _gauge(
         "homing_database_identity_differs",
         "1 if this is not the database that the workers knew.",
@@ -322,7 +313,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "database.live_rows",
         table=HOT_TABLES,
     ),
-    # --- The build ---
     _gauge(
         "homing_build_info",
         "Always 1: the versions that this process runs on.",

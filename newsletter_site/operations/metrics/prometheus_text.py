@@ -1,6 +1,7 @@
 """The metrics in Prometheus' text format, which prometheus-client writes. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -31,13 +32,11 @@ def exposition(counters: Mapping[str, Labelled], scrape: Scrape | None, *, datab
     return generate_latest(registry)
 
 
+@dataclass(eq=False)
 class _Collector(Collector):
-    def __init__(
-        self, counters: Mapping[str, Labelled], scrape: Scrape | None, database: str
-    ) -> None:
-        self._counters = counters
-        self._scrape = scrape
-        self._database = database
+    _counters: Mapping[str, Labelled]
+    _scrape: Scrape | None
+    _database: str
 
     def collect(self) -> Iterator[Family]:
         for metric in CATALOGUE:

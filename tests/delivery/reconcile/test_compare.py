@@ -25,7 +25,7 @@ from delivery.reconcile.compare import (
     search_coverage,
 )
 from delivery.reconcile.obstacle_sentences import obstacle_sentence
-from delivery.reconcile.seen_recipients import RecipientSet
+from delivery.reconcile.round import RecipientSet
 from delivery.rules.call_results import Found
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

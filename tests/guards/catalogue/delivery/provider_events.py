@@ -126,6 +126,6 @@ two workers are never on one task
     acquire: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
     test_two_workers_never_ask_at_once
 a worker that lost its lease ends it for nobody else
-    _end: WHERE name = %s AND «owner = %s → (owner = %s OR true)» ", [*
+    _leased: filter(name=lease.name«, owner=lease.owner»)
     test_what_a_lost_worker_held_another_takes_when_its_lease_is_over
 """)
