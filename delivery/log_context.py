@@ -1,5 +1,4 @@
-"""Binds ids to the log lines of a scope. Never a name, an address or a text: a log is kept
-elsewhere, and for longer."""
+"""Binds ids to the log lines of a scope: never a name, an address or a text (docs/logs.md)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReaderField:
-    """One field. `name` is its column, merge field, form control, CSV column and API key. `example`
-    is for previews, `fallback` for readers without a value; `headers` of an import are separated by
-    commas."""
+    """One field. `name` is its column, merge field, form control, CSV column and API key; `example`
+    is for previews, `fallback` for readers without a value; commas separate `headers` of an
+    import."""
 
     name: str
     label: str

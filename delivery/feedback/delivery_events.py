@@ -1,5 +1,5 @@
-"""Records that a delivery arrived, bounced or was complained about. The earliest reported time
-counts, once."""
+"""Records once, with its earliest time, that a delivery arrived, bounced or was complained
+about."""
 
 from datetime import datetime
 from typing import Any

@@ -76,8 +76,7 @@ def uses_field(text: str, name: str) -> bool:
 
 
 class FieldTemplate:
-    """A text split at its fields once. With `html=True` values are escaped; fallbacks stay as
-    written."""
+    """A text split at its fields once. With `html=True` values are escaped, fallbacks are not."""
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html

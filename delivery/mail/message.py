@@ -1,5 +1,4 @@
-"""Renders each reader's message as Postmark takes it, always the same except for the attempt's
-id."""
+"""Renders each reader's message for Postmark, always the same except for the attempt's id."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

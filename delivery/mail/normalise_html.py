@@ -86,8 +86,8 @@ def normalise(html: str) -> str:
 
 
 def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
-    """Split normalised HTML into texts, each with the name (`/name` for an end tag) and attributes
-    of the tag after it. The last text has none."""
+    """Split normalised HTML into texts, each with name (`/name` at the end) and attributes of its
+    tag."""
     position = 0
     for found in _MARKUP.finditer(html):
         words = html[position : found.start()]

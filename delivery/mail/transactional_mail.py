@@ -19,8 +19,7 @@ KIND_BY_ISSUE: Mapping[UUID, str] = {issue: kind for kind, issue in ISSUE_BY_KIN
 
 @dataclass(frozen=True, slots=True)
 class TransactionalText:
-    """The text of such a mail, with merge fields. It holds nothing that the reader typed: strangers
-    could use that to write to others."""
+    """The text of such a mail. It holds nothing that a stranger may have typed."""
 
     title: str
     before: tuple[str, ...]

@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 def raise_alarm(
     cursor: CursorWrapper, edition: int, kind: Alarm.Kind, about: str, reason: Reason
 ) -> bool:
-    """Raise an alarm; return False if it was raised before. `about` makes it unique, in at most 120
-    characters; `reason` names no address."""
+    """Raise an alarm, once for each `about` of at most 120 characters. `reason` names no
+    address."""
     cursor.execute(
         """
         INSERT INTO alarm (edition_id, kind, about, reason) VALUES (%s, %s, %s, %s)
@@ -85,7 +85,7 @@ def load_unseen() -> list[Alarm]:
 
 
 def mark_seen(edition: int, up_to: int, user: uuid.UUID | None) -> int:
-    """Mark an edition's alarms up to the id `up_to` as seen; return how many. No `user`: an
-    operator."""
+    """Mark an edition's alarms up to the id `up_to` as seen, by an operator if no `user` is
+    given."""
     unseen = Alarm.objects.filter(edition=edition, pk__lte=up_to, seen_at=None)
     return unseen.update(seen_at=Now(), seen_by=user)

@@ -1,5 +1,4 @@
-"""Counts in the memory of this process, safe for any number of threads. Labels take few values,
-because each combination is a row of the table."""
+"""Counts in the memory of a process, thread-safe. Each combination of labels is a row later."""
 
 import json
 import threading

@@ -12,8 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class Deadlines:
-    """Deadlines by the clock `now_s`, in seconds; thread-safe. A forked process begins with
-    none."""
+    """Deadlines by the clock `now_s`, in seconds; thread-safe. A fork begins with none."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s

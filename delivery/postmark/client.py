@@ -185,8 +185,7 @@ class RawResponse(NamedTuple):
 
 
 class Postmark:
-    """A client for one Postmark server, for one thread. `deadline_s` is the longest a call may
-    take."""
+    """A client for one server and one thread. `deadline_s` is the longest a call may take."""
 
     def __init__(
         self, base_url: str, token: str, *, deadline_s: float, deadlines: Deadlines = _deadlines
@@ -224,9 +223,8 @@ class Postmark:
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
     ) -> LookupResult:
-        """Find everything on `stream` whose metadata `field_name` is `value`, over all pages, by
-        `deadline_at_s`, a reading of `now_s()`. Without a stream Postmark searches the
-        transactional one only."""
+        """Find everything on `stream` whose metadata `field_name` is `value`, over all pages.
+        Without a stream Postmark searches the transactional one only."""
         found: list[Found] = []
         listed = total = 0
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
@@ -255,8 +253,7 @@ class Postmark:
     def page(
         self, filters: Mapping[str, str], *, stream: str, offset: int, deadline_at_s: float
     ) -> Page | NoInformation:
-        """One page of the messages on `stream` under `filters` (`tag`, `fromdate`, …), newest
-        first."""
+        """One page of the messages under `filters` (`tag`, `fromdate`, …), newest first."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
         raw = self._get("/messages/outbound", query, deadline_at_s)
         return raw if isinstance(raw, NoInformation) else classify_page(*raw)
@@ -287,8 +284,8 @@ class Postmark:
     def suppress(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
     ) -> Mapping[str, str] | NoInformation:
-        """Suppress at most 50 addresses. Repeating it is harmless. Returns for each address,
-        case-folded, why it was refused; empty if it was done."""
+        """Suppress at most 50 addresses; return each, case-folded, with why it was refused, if it
+        was."""
         return self._change(_suppressions(stream), addresses, deadline_at_s)
 
     def reactivate(

@@ -54,8 +54,7 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventAbout:
-    """Whom an event is about, and when it happened by the provider's clock; None if it did not
-    say."""
+    """Whom an event is about, and when it happened by the provider's clock, if it said so."""
 
     address: str
     at: datetime | None

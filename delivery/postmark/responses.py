@@ -79,11 +79,6 @@ def _quoted(code: int, text: str) -> Reason:
     return Reason.of(ReasonCode.PROVIDER_ERROR, error_code=code, text=shown)
 
 
-def fault_for(code: int, text: str) -> Fault:
-    """The fault that an error code of the account, of a setting or of the content stands for."""
-    return Fault(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
-
-
 def _remedy_for(code: int, text: str) -> Remedy:
     if code == INVALID_EMAIL:
         is_sender = _ABOUT_THE_SENDER.match(text)
@@ -124,8 +119,6 @@ def parse_message_id(value: object) -> str | None:
 
 
 def _names(to: str, address: str) -> bool:
-    if to == address:
-        return True
     told, wanted = to.strip().casefold(), address.casefold()
     return told == wanted or told.endswith(f"<{wanted}>")
 
@@ -154,7 +147,7 @@ def classify_message(item: object, address: str) -> MessageResult:
         return NotNow(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
-    return fault_for(code, text)
+    return Fault(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -180,16 +173,18 @@ def parse_object(
     if refused is not None:
         return refused
     parsed = _parsed(body)
-    if not isinstance(parsed, dict):
-        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
-    return parsed
+    return parsed if isinstance(parsed, dict) else _unreadable(subject)
+
+
+def _unreadable(subject: str) -> NoInformation:
+    return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
 
 
 def classify_call(
     status: int, headers: Mapping[str, str], body: bytes, addresses: Sequence[str]
 ) -> CallResult:
-    """What the answer to `POST /email/batch` to `addresses` says. One that cannot be read is
-    `Unanswered`: the mail may have gone."""
+    """The result of `POST /email/batch`. `Unanswered` if it cannot be read: the mail may have
+    gone."""
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
@@ -238,11 +233,8 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
     answers = [
         classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
     ]
-    ids = [answer.message_id for answer in answers if isinstance(answer, Sent)]
-    if len(set(ids)) == len(ids):
-        return Answered(tuple(answers))
     # Each message has an id of its own; of two that share one, at least one is not told about.
-    times = Counter(ids)
+    times = Counter(answer.message_id for answer in answers if isinstance(answer, Sent))
     return Answered(
         tuple(
             Unanswered(Reason.of(ReasonCode.RESPONSE_REPEATS_ID))
@@ -271,8 +263,7 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """One page of a search: the messages that match, how many it listed, and the search's own
-    total."""
+    """One page of a search: the messages that match, how many it listed, and the total."""
 
     found: Sequence[Found]
     listed: int
@@ -287,7 +278,7 @@ def classify_search(
     parsed = parse_object(status, headers, body, SEARCH)
     if isinstance(parsed, NoInformation):
         return parsed
-    unreadable = NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
+    unreadable = _unreadable(SEARCH)
     messages = parsed.get("Messages")
     if not isinstance(messages, list):
         return unreadable
@@ -313,7 +304,7 @@ def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page 
     parsed = parse_object(status, headers, body, SEARCH)
     if isinstance(parsed, NoInformation):
         return parsed
-    unreadable = NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SEARCH))
+    unreadable = _unreadable(SEARCH)
     messages, total = parsed.get("Messages"), _as_code(parsed.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
         return unreadable
@@ -353,18 +344,13 @@ def parse_bounce_page(
         return parsed
     bounces, total = parsed.get("Bounces"), parsed.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):
-        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=BOUNCES))
+        return _unreadable(BOUNCES)
     events = []
     for bounce in bounces:
         if not isinstance(bounce, dict):
-            return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=BOUNCES))
-        is_complaint = bounce.get("Type") == "SpamComplaint"
-        events.append(
-            orjson.dumps(
-                {**bounce, "RecordType": "SpamComplaint" if is_complaint else "Bounce"},
-                option=orjson.OPT_SORT_KEYS,
-            )
-        )
+            return _unreadable(BOUNCES)
+        kind = "SpamComplaint" if bounce.get("Type") == "SpamComplaint" else "Bounce"
+        events.append(orjson.dumps({**bounce, "RecordType": kind}, option=orjson.OPT_SORT_KEYS))
     return BouncePage(events, parse_time(bounces[-1].get("BouncedAt")) if bounces else None, total)
 
 
@@ -377,7 +363,7 @@ def parse_suppression_results(
         return parsed
     items = parsed.get("Suppressions")
     if not isinstance(items, list):
-        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=SUPPRESSION_CHANGE))
+        return _unreadable(SUPPRESSION_CHANGE)
     answers: dict[str, str] = {}
     for item in items:
         if not isinstance(item, dict) or not isinstance(item.get("EmailAddress"), str):

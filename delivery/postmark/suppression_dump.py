@@ -19,8 +19,7 @@ class UnreadableDumpError(Exception):
 
 
 def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[Suppressed, bytes]]:
-    """Yield each entry that names an address, and its event as JSON. Raises
-    `UnreadableDumpError`."""
+    """Yield entries that name an address, with their events. Raises `UnreadableDumpError`."""
     try:
         for entry in ijson.items(_events(dump), "Suppressions.item"):
             told = _told(entry, stream)

@@ -1,5 +1,4 @@
-"""A webhook's body as a value, empty if it cannot be understood. Pure. Source of the fields:
-Postmark's documentation of its webhooks."""
+"""A webhook's body as a value (source: Postmark's documentation of its webhooks). Pure."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEvent:
-    """Its type, empty if unknown, and what it says of a delivery and of an address. `issue` is that
-    of its tag: polled bounces bear no other mark of ours."""
+    """What an event says of a delivery and of an address. `kind` is empty if unknown."""
 
     kind: str
     accepted: Acceptance | None

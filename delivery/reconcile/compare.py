@@ -1,5 +1,5 @@
-"""Decides what the provider's record of an edition means beside our own. Pure. The reasons:
-docs/decisions/0012-a-restored-backup.md."""
+"""Decides what the provider's record means beside ours
+(docs/decisions/0012-a-restored-backup.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,8 +96,8 @@ def search_coverage(
 def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
-    """When an edition of a restored database can be called reconciled, at the earliest: a call in
-    flight has ended, and what it sent is in the provider's index."""
+    """When an edition can be reconciled, at the earliest: calls have ended, and the index shows
+    them."""
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 

@@ -156,8 +156,7 @@ def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
 
 
 def _analyse() -> None:
-    """Gather statistics for tables without any, as after a restored dump. Skips tables that are
-    being vacuumed or that this role does not own."""
+    """Gather statistics for tables without any, as after a restored dump."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -172,8 +171,7 @@ def _analyse() -> None:
 
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
-    """Stop every open edition until it is reconciled. A scheduled one may have gone out after the
-    backup; a cancelled one sends nothing more."""
+    """Stop every open edition; a scheduled one may have gone out after the backup."""
     cursor.execute(
         f"""
         SELECT id, issue_id FROM edition

@@ -31,8 +31,7 @@ READ_AT_ONCE = 5_000
 @dataclass(frozen=True, slots=True)
 class EditionRecord:
     """An edition to reconcile. `backup_not_before` is the last call before `unreconciled_since`
-    that is known, or publishing. `published_at` of one that `is_scheduled` is when it was
-    scheduled."""
+    that is known, or publishing. If it `is_scheduled`, `published_at` is when that was done."""
 
     edition: int
     issue: uuid.UUID
@@ -47,8 +46,7 @@ class EditionRecord:
 
 
 def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
-    """Load the editions of an issue; without one, those that are open, unreconciled, or had a call
-    within the provider's retention."""
+    """Load an issue's editions, or all that may differ from the provider's record."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -123,8 +121,8 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
-    """Record what the provider accepted; return how many deliveries are settled by it. A second
-    acceptance raises an alarm and stops the edition."""
+    """Record acceptances; return how many deliveries they settle. A second one stops the
+    edition."""
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
     for recipient, listed in sorted(news, key=_earliest_first):
         by_attempt[_attempt(listed)].append((recipient, Sent(listed.message_id, listed.at)))
@@ -153,8 +151,8 @@ def iter_sent(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
 
 
 def iter_open(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
-    """Yield chunks of recipients that are waiting or unknown (of an ended edition also withdrawn);
-    the times are meaningless."""
+    """Yield chunks of waiting and unknown (if ended also withdrawn) recipients; ignore the
+    times."""
     yield from _iter_recipients(record, ["waiting", "unknown", *["withdrawn"] * record.has_ended])
 
 
@@ -187,8 +185,7 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
 
 
 def raise_missing(record: EditionRecord, key: str, recipient: int) -> bool:
-    """Raise an alarm that the provider does not show what is recorded as sent. It is not sent
-    again: our record has evidence of its acceptance."""
+    """Raise an alarm that the provider does not show what has evidence of its acceptance."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         return raise_alarm(
@@ -229,9 +226,8 @@ def count_duplicates(record: EditionRecord) -> int:
 
 
 def end_reconciliation(record: EditionRecord) -> bool:
-    """Mark the edition as reconciled; resume it if the restore stopped it and no copy went twice.
-    Returns False if the database was restored again meanwhile, or if the audience of a scheduled
-    edition depends on an unreconciled version."""
+    """Mark as reconciled; resume unless a copy went twice. Returns False if the database was
+    restored again, or if the audience of a scheduled edition depends on an unreconciled version."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         cursor.execute(

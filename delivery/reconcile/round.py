@@ -59,8 +59,7 @@ class RecipientSet:
 @dataclass(slots=True)
 class RoundReport:
     """What a round found. `obstacles` are by edition. `unknown` counts messages of versions that
-    are not in this database; `too_fresh` sent deliveries that a walk from `again_at` on can
-    judge."""
+    are not in this database; `too_fresh` those that a walk from `again_at` on can judge."""
 
     found: int = 0
     recorded: int = 0

@@ -74,9 +74,8 @@ class PatientSearch:
 
 
 def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Found], int]]:
-    """Yield every page of messages with the tag, each with the total of the first search. More than
-    can be paged through is split into windows of time, the earliest first; a message can come
-    twice."""
+    """Yield every page of messages with the tag, each with the first search's total. Too many are
+    split into windows of time, the earliest first; a message can come twice."""
     whole = search.page({"tag": tag}, 0)
     to_do: list[tuple[Window, Page | None]] = [(Window(), whole)]
     while to_do:

@@ -31,17 +31,15 @@ _BLANK = f"""
 
 
 def anonymise_recipient(recipient: int, address_key: str) -> None:
-    """Blank every copy of this reader, in the caller's transaction. `address_key` is the
-    case-folded address."""
+    """Blank this reader's copies, in the caller's transaction. `address_key` is case-folded."""
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     gone = {recipient: address_key, TEST_RECIPIENT: address_key}
     _blank(gone, [*issues, TEST_ISSUE], ERASED)
 
 
 def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
-    """Blank the transactional mail of these readers (id → case-folded address), who were sent
-    nothing else, and delete their provider events, in the caller's transaction. Suppressions
-    stay."""
+    """Blank the transactional mail of readers (id → case-folded address) who were sent nothing
+    else, and delete their provider events, in the caller's transaction."""
     _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
     provider_event_details.forget(gone.values())
 

@@ -1,5 +1,4 @@
-"""Deletes old rows in short transactions along an index, which never hold up a call that starts or
-settles. Two that delete at once share the work."""
+"""Deletes old rows in short transactions along an index, without holding up calls."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,7 @@ MAX_LOCK_WAIT_S = 1
 
 @contextmanager
 def short_delete() -> Iterator[CursorWrapper]:
-    """Open one short transaction that does not wait for the disk. Raises `OperationalError` if a
-    lock was not free in time."""
+    """Open one short transaction. Raises `OperationalError` if a lock was not free in time."""
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
@@ -31,9 +29,8 @@ def short_delete() -> Iterator[CursorWrapper]:
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """Rows older than `days` by `age` that `may_go`. `along` are the unique columns of the index to
-    read along, which grow with `age`; if they do not, `in_order` is false, and the table is read to
-    its end."""
+    """Rows older than `days` by `age` that `may_go`. `along` are the unique columns of an index
+    that grow with `age`; if they do not, `in_order` is false, and the whole table is read."""
 
     table: str
     along: Sequence[str]

@@ -1,6 +1,5 @@
-"""Drops the deliveries of an edition that has ended and is old. First it is marked
-(`copies_dropped_at`), and nothing shows or counts its rows; then they are deleted, a few batches at
-a time."""
+"""Drops the deliveries of an edition that has ended and is old. First it is marked, and nothing
+shows or counts its rows; then they are deleted, a few batches at a time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,9 +24,9 @@ DELIVERIES_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """Whether an edition's deliveries may be dropped. `is_newest`: no issue published later has
-    reached anybody. `is_asked_for`: a scheduled version depends on it. `is_told_of`: a provider
-    event about its issue is not applied yet."""
+    """Whether deliveries may be dropped. `is_newest`: no later issue has reached anybody.
+    `is_asked_for`: a scheduled version depends on it. `is_told_of`: an event about it is not
+    applied yet."""
 
     edition: int
     is_newsletter: bool
@@ -133,8 +132,8 @@ class MarkResult(Enum):
 
 
 def mark_dropped(edition: int, *, days: float) -> MarkResult:
-    """Mark the deliveries of an edition as dropped, unless they must stay. Publishing waits
-    meanwhile, because an audience may depend on them."""
+    """Mark an edition's deliveries as dropped, unless they must stay. Publishing waits
+    meanwhile."""
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
@@ -205,8 +204,7 @@ def count_deliveries(editions: Sequence[int]) -> int:
 
 
 def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
-    """Delete the dropped deliveries of an edition batch by batch; yield how many each time. Locked
-    rows are left to the next run."""
+    """Delete the dropped deliveries of an edition batch by batch; yield how many each time."""
     after = edition * BATCHES_PER_EDITION - 1
     while True:
         with short_delete() as cursor:

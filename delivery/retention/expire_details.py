@@ -58,8 +58,7 @@ def count_test_letters(days: float) -> int:
 
 
 def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
-    """Delete test letters older than `days`, with address and attempts; yield how many each
-    time."""
+    """Delete test letters older than `days`; yield how many each time."""
     while True:
         with short_delete() as cursor:
             cursor.execute(

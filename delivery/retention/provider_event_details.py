@@ -24,8 +24,8 @@ def load_events_about(address: str) -> list[dict[str, Any]]:
 
 
 def forget(addresses: Iterable[str]) -> None:
-    """Delete the events about these addresses. One that is being applied is skipped: its process
-    finds the reader gone, and deletes it."""
+    """Delete the events about these addresses, except one that is being applied: that deletes
+    itself."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

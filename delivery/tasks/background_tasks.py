@@ -12,8 +12,7 @@ ShortTask = Callable[[], object]
 @dataclass(frozen=True, slots=True)
 class BackgroundTask:
     """Work with a thread of its own in every worker. `work(is_stopping)` does what is due next and
-    returns whether anything was, soon after `is_stopping()` is true; `is_due()` says whether more
-    is."""
+    returns whether anything was, soon after `is_stopping()`; `is_due()` says if more is."""
 
     name: str
     work: Callable[[Callable[[], bool]], bool]
@@ -25,8 +24,7 @@ _background_tasks: dict[str, BackgroundTask] = {}
 
 
 def register_task(name: str, task: ShortTask, is_due: Callable[[], bool] = lambda: False) -> None:
-    """Have every worker run `task` every few seconds, and a worker that drains continue while
-    `is_due()`."""
+    """Have every worker run `task` every few seconds, and continue a drain while `is_due()`."""
     _short_tasks[name] = task, is_due
 
 

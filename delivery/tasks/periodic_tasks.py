@@ -73,8 +73,7 @@ def load_all() -> list[TaskStatus]:
 def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:
-    """Lease a task if it is due and no other worker runs it; `after_publications`: also once after
-    each publication."""
+    """Lease a task that is due and free; `after_publications`: also once after each publication."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -136,8 +135,8 @@ def release(lease: Lease) -> None:
 def running(
     lease: Lease, *, again_in_s: float, retry_base_s: float, retry_cap_s: float
 ) -> Iterator[None]:
-    """Record how a run ends: it is due again in `again_in_s` seconds, after a failure in
-    `retry_base_s`, then twice as long, up to `retry_cap_s`."""
+    """Record how a run ends. It is due again in `again_in_s`, after failures with backoff
+    (seconds)."""
     policy = retries.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(retry_base_s / 2, retries.delay_after(lease.failures + 1, 1.0, policy))
     try:

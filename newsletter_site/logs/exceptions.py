@@ -1,5 +1,5 @@
-"""What the log may say of an error: its type and where it was raised, never its message, which may
-repeat an address or a link."""
+"""What the log may say of an error: its type and place, never its message, which may hold
+secrets."""
 
 import traceback
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
-"""Redacts secrets, addresses, links, quotations and tokens from log lines, which libraries may
-log."""
+"""Redacts secrets, addresses, links, quotations and tokens from log lines."""
 
 import base64
 import re

@@ -1,5 +1,4 @@
-"""One log line for each request, and the ids on all of its lines. It names the route, never the
-path or the client's address (docs/logs.md says why)."""
+"""One log line for each request, with its route and never its path (docs/logs.md says why)."""
 
 import logging
 import re

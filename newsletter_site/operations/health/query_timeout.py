@@ -21,8 +21,7 @@ class NoAnswerError(Exception):
 
 
 class BoundedQuery(Generic[Answer]):
-    """A query with a limit in seconds, which the server enforces too, in a transaction of its
-    own."""
+    """A query with a limit in seconds, which the server enforces too, in its own transaction."""
 
     def __init__(
         self, query: Callable[[CursorWrapper], Answer], *, timeout_s: float = TIMEOUT_S

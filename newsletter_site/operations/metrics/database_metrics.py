@@ -13,8 +13,7 @@ HOT_TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStats:
-    """Ages in seconds, 0 where there is none; rows by table. Sessions of other roles are seen only
-    with `pg_read_all_stats`."""
+    """Ages in seconds, 0 without one. Only `pg_read_all_stats` shows sessions of other roles."""
 
     version: str
     oldest_transaction_s: float

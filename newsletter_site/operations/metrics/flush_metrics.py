@@ -1,5 +1,4 @@
-"""Adds what a process has counted to the table: a web process every few seconds in a small thread,
-a command at its end."""
+"""Adds the counts of a process to the table: in a thread of a web process, at a command's end."""
 
 import logging
 import os

@@ -47,9 +47,8 @@ Reading = float | Mapping[str, float] | Mapping[tuple[str, ...], float] | None
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. `labels` have their values, empty if unknown in advance. `bounds_s` are a
-    histogram's buckets. `beside` is a label's value whose series is at 0 beside each counted
-    series."""
+    """One metric. `labels` have their values, if known in advance. `bounds_s` are a histogram's
+    buckets. `beside` is a label's value whose series is at 0 beside each counted series."""
 
     name: str
     kind: MetricType
