@@ -6,8 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
+from django.db.models import Q
 
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
+from delivery.models import Delivery
 from delivery.queue.batches.batch_state import count_feedback
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
@@ -22,15 +24,11 @@ def _params(key: DeliveryKey, at: datetime | None = None) -> dict[str, Any]:
     return {"issue": key.issue, "version": key.version, "recipient": key.recipient, "at": at}
 
 
-def record_delivered(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
+def record_delivered(key: DeliveryKey, at: datetime) -> None:
     """Record that the receiving server accepted the mail."""
-    cursor.execute(
-        f"""
-        UPDATE delivery SET delivered_at = %(at)s
-        WHERE {_DELIVERY} AND (delivered_at IS NULL OR delivered_at > %(at)s)
-        """,  # noqa: S608 -- a constant
-        _params(key, at),
-    )
+    deliveries = Delivery.objects.filter(issue_id=key.issue, version=key.version)
+    is_news = Q(delivered_at=None) | Q(delivered_at__gt=at)
+    deliveries.filter(is_news, recipient_id=key.recipient).update(delivered_at=at)
 
 
 def record_bounced(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
@@ -76,21 +74,13 @@ def _record_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what:
     )
 
 
-def find_delivery_by_message(
-    cursor: CursorWrapper, issue: UUID, recipient: int, message_id: str
-) -> DeliveryKey | None:
+def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
     """Find the delivery that the provider knows by this id, for events without our metadata. The
     event may come before the reply that brings the id: then it is the only one without an id."""
-    cursor.execute(
-        """
-        SELECT version, provider_message_id FROM delivery
-        WHERE issue_id = %s AND recipient_id = %s AND coalesce(provider_message_id, %s) = %s
-        """,
-        [issue, recipient, message_id, message_id],
-    )
-    found = cursor.fetchall()
-    known = [version for version, known_id in found if known_id is not None]
-    versions = known or [version for version, _ in found]
+    copies = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
+    found = dict(copies.values_list("version", "provider_message_id"))
+    versions = [version for version, known_id in found.items() if known_id == message_id]
+    versions = versions or [version for version, known_id in found.items() if known_id is None]
     return DeliveryKey(issue, versions[0], recipient) if len(versions) == 1 else None
 
 

@@ -175,7 +175,10 @@ def _apply(event: int, wait_s: float) -> bool:
         if locked is None:
             return False
         parsed, received_at = locked
-        _bind_delivery(parsed)
+        if parsed.delivery is not None:
+            log_context.bind(issue=parsed.delivery.issue, version=parsed.delivery.version)
+        if parsed.accepted is not None:
+            log_context.bind(attempt=parsed.accepted.attempt)
         exists = parsed.accepted is not None and _apply_acceptance(
             cursor, parsed.accepted.received_by(received_at)
         )
@@ -212,13 +215,6 @@ def _lock(cursor: CursorWrapper, event: int, wait_s: float) -> tuple[WebhookEven
 
 def _mark_applied(event: int) -> None:
     EventRow.objects.filter(pk=event).update(applied_at=Now())
-
-
-def _bind_delivery(parsed: WebhookEvent) -> None:
-    if parsed.delivery is not None:
-        log_context.bind(issue=parsed.delivery.issue, version=parsed.delivery.version)
-    if parsed.accepted is not None:
-        log_context.bind(attempt=parsed.accepted.attempt)
 
 
 def _delete_if_erased(
@@ -261,12 +257,11 @@ def _find_delivery(
         return fact.delivery if exists_or_dropped(cursor, fact.delivery) else None
     if parsed.issue is None or fact.message_id is None:
         return None
-    if parsed.is_of_a_test:
-        return find_delivery_by_message(cursor, parsed.issue, TEST_RECIPIENT, fact.message_id)
-    reader = readers.registered().reader_at(fact.address)
-    return (
-        find_delivery_by_message(cursor, parsed.issue, reader, fact.message_id) if reader else None
-    )
+    is_test = parsed.is_of_a_test
+    reader = TEST_RECIPIENT if is_test else readers.registered().reader_at(fact.address)
+    if reader is None:
+        return None
+    return find_delivery_by_message(parsed.issue, reader, fact.message_id)
 
 
 def _apply_to_delivery(cursor: CursorWrapper, fact: ProviderEvent) -> None:
@@ -274,7 +269,7 @@ def _apply_to_delivery(cursor: CursorWrapper, fact: ProviderEvent) -> None:
     assert at is not None  # noqa: S101 -- received_by sets it
     match fact:
         case Delivered() if key is not None:
-            record_delivered(cursor, key, at)
+            record_delivered(key, at)
         case Bounced() | Suppressed() if key is not None:
             match fact.meaning:
                 case BounceMeaning.BOUNCED | BounceMeaning.COUNTED:

@@ -100,7 +100,6 @@ def _begins_with(title: str, letter: str) -> bool:
 
 
 def _with_footer(document: str, newsletter: Newsletter) -> str:
-    """A whole document byte for byte, with a footer if it has no unsubscribe link."""
     if merge_fields.uses_field(document, "unsubscribe_url"):
         return document
     footer = render_to_string("mail/footer.html", {"newsletter": newsletter, "needs_footer": True})

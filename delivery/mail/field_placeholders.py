@@ -10,10 +10,6 @@ from delivery.mail.merge_fields import FIELD_PATTERN
 _FIELD = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
 
 
-def _unchanged(field: str) -> str:
-    return field
-
-
 class FieldPlaceholders:
     """`text` is the text with a placeholder for each of its merge fields; `restore` undoes it."""
 
@@ -29,7 +25,7 @@ class FieldPlaceholders:
     def _placeholder(self, field: re.Match[str]) -> str:
         return f"{self._mark}{self._numbers.setdefault(field[0], len(self._numbers))}q"
 
-    def restore(self, text: str, write: Callable[[str], str] = _unchanged) -> str:
+    def restore(self, text: str, write: Callable[[str], str] = str) -> str:
         """Put the fields back into `text`, each as `write` writes it."""
         if not self._fields:
             return text

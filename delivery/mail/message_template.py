@@ -36,10 +36,6 @@ class ValueMarkers:
         return MessageTemplate(parts[0::2], [self._slots[int(number)] for number in parts[1::2]])
 
 
-def _no_values(own: list[bytes]) -> tuple[()]:
-    return ()
-
-
 class MessageTemplate:
     """What all messages of an edition share, and which values go between which parts."""
 
@@ -50,7 +46,7 @@ class MessageTemplate:
         order = [self._own.index(slot) for slot in slots]
         # `itemgetter` gives one value alone and several as a tuple; `%` takes both.
         self._in_order: Callable[[list[bytes]], object] = (
-            itemgetter(*order) if order else _no_values
+            itemgetter(*order) if order else lambda _: ()
         )
 
     def fill(self, values: Mapping[str, str]) -> bytes:

@@ -114,8 +114,6 @@ _current = threading.local()
 
 
 class _Connection(HTTPConnection):
-    """A connection that hands its socket to the current call before it writes."""
-
     def request(self, *args: Any, **kwargs: Any) -> None:
         if self.sock is None:
             self.connect()

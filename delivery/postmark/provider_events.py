@@ -205,6 +205,5 @@ def _sentence(value: object) -> str:
 
 
 def _number(value: object) -> str | None:
-    """The provider's number of a bounce, which may exceed 32 bits."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number and 0 < value < 10**MOST_DIGITS else None  # type: ignore[operator]

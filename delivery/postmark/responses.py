@@ -188,7 +188,8 @@ def classify_call(
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
-    code, text = _error_of(parsed)
+    error = parsed if isinstance(parsed, dict) else {}
+    code, text = _as_code(error.get("ErrorCode")), _as_text(error.get("Message"))
     if status == 503 and code == MAINTENANCE:
         return PutOff(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
@@ -215,12 +216,6 @@ def _parsed(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-
-
-def _error_of(parsed: object) -> tuple[int | None, str]:
-    if not isinstance(parsed, dict):
-        return None, ""
-    return _as_code(parsed.get("ErrorCode")), _as_text(parsed.get("Message"))
 
 
 def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
-from django.db.models.functions import Now
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce, Now
 
-from delivery.models import Alarm, Attempt, Edition, Evidence
+from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.active_batches import IS_OPEN
 from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
@@ -107,17 +108,19 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
     return accepted.values_list("id", "started_at").first()
 
 
+def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(issue_id=record.issue, version=record.version)
+
+
 def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
     """Load the deliveries of these recipients, where they have one."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT recipient_id, outcome, provider_message_id FROM delivery
-            WHERE issue_id = %s AND version = %s AND recipient_id = ANY(%s)
-            """,
-            [record.issue, record.version, list(recipients)],
+    rows = _deliveries(record).filter(recipient_id__in=recipients)
+    return {
+        recipient: RecordedDelivery(outcome, message_id)
+        for recipient, outcome, message_id in rows.values_list(
+            "recipient_id", "outcome", "provider_message_id"
         )
-        return {recipient: RecordedDelivery(*row) for recipient, *row in cursor.fetchall()}
+    }
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
@@ -159,23 +162,12 @@ def iter_open(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
 def _iter_recipients(
     record: EditionRecord, outcomes: list[str]
 ) -> Iterator[list[tuple[int, datetime]]]:
+    rows = _deliveries(record).filter(outcome__in=outcomes).order_by("recipient_id")
+    recipients = rows.values_list("recipient_id", Coalesce("sent_at", Now()))
     after = 0
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                SELECT recipient_id, coalesce(sent_at, clock_timestamp()) FROM delivery
-                WHERE issue_id = %s AND version = %s AND recipient_id > %s AND outcome = ANY(%s)
-                ORDER BY recipient_id LIMIT %s
-                """,
-                [record.issue, record.version, after, outcomes, READ_AT_ONCE],
-            )
-            rows = [(row[0], row[1]) for row in cursor.fetchall()]
-        if rows:
-            yield rows
-        if len(rows) < READ_AT_ONCE:
-            return
-        after = rows[-1][0]
+    while chunk := list(recipients.filter(recipient_id__gt=after)[:READ_AT_ONCE]):
+        yield chunk
+        after = chunk[-1][0]
 
 
 def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:

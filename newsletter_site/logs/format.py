@@ -69,7 +69,6 @@ class LineFormatter(logging.Formatter):
 
 
 def _as_text(line: Mapping[str, Any]) -> str:
-    """A line for people: the sentence first, then the ids."""
     head = f"{line['at']} {line['level'].upper()} {line['logger']}: {line['event']}"
     rest = {name: line[name] for name in line if name not in (*ALWAYS, *OF_AN_ERROR)}
     if rest:

@@ -24,7 +24,6 @@ TIMEOUT_S = 8.0
 
 
 def _read(cursor: CursorWrapper) -> bytes | CheckResult:
-    """Read everything; where that fails because migrations are pending, return that result."""
     pending = pending_migrations.find_pending(cursor)
     try:
         with transaction.atomic():

@@ -101,7 +101,6 @@ def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str)
 
 
 def _known(metric: Metric) -> list[tuple[str, ...]]:
-    """Every combination of the label values that are known in advance."""
     return list(product(*metric.labels.values()))
 
 
