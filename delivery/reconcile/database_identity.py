@@ -136,13 +136,12 @@ def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> _StoredIdentity |
 def _store(cursor: CursorWrapper) -> None:
     cursor.execute(
         """
-        INSERT INTO database_identity (id, system_identifier, timeline, database, since)
-        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
-        ON CONFLICT (id) DO UPDATE SET
-            system_identifier = coalesce(nullif(excluded.system_identifier, ''),
-                                         database_identity.system_identifier),
-            timeline = coalesce(nullif(excluded.timeline, ''), database_identity.timeline),
-            database = excluded.database, since = excluded.since
+        UPDATE database_identity AS stored SET
+            system_identifier = coalesce(nullif(this.system_identifier, ''),
+                                         stored.system_identifier),
+            timeline = coalesce(nullif(this.timeline, ''), stored.timeline),
+            database = this.database, since = clock_timestamp()
+        FROM this_database() AS this
         """
     )
 
