@@ -117,14 +117,15 @@ def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
         for entry in entries
         if entry.content_type
         and (entry.content_type.app_label, entry.content_type.model) == ("publishing", "draft")
-        and (key := _id_in(entry.object_id))
+        and (key := parse_id(entry.object_id))
     }
     if not keys or not any(user.has_perm(one) for one in MAY_WRITE):  # type: ignore[union-attr]
         return ()
     return {str(pk) for pk in Draft.objects.filter(pk__in=keys).values_list("pk", flat=True)}
 
 
-def _id_in(key: str | None) -> uuid.UUID | None:
+def parse_id(key: str | None) -> uuid.UUID | None:
+    """The id that a key or an address names; None where it names none."""
     try:
         return uuid.UUID(key or "")
     except ValueError:

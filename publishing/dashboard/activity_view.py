@@ -1,6 +1,5 @@
 """The log: who did what and when, by person and by topic, a page at a time."""
 
-import uuid
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
@@ -8,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from publishing.activity.activity_log import activities_for, people, topics_for
+from publishing.activity.activity_log import activities_for, parse_id, people, topics_for
 from publishing.desk_access import desk_page, signed_in
 
 PAGE = 50
@@ -26,7 +25,7 @@ def log(request: HttpRequest) -> HttpResponse:
     topic = request.GET.get("kind", "")
     if topic not in {one.name for one in topics}:
         topic = ""
-    person = _uuid(request.GET.get("person", ""))
+    person = parse_id(request.GET.get("person", ""))
     before = request.GET.get("before", "")
     found = activities_for(
         request.user,
@@ -54,10 +53,3 @@ def log(request: HttpRequest) -> HttpResponse:
 
 def _query(parts: Mapping[str, object]) -> str:
     return "?" + urlencode({name: value for name, value in parts.items() if value})
-
-
-def _uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import Edition
+from publishing.activity.activity_log import parse_id
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
 
@@ -108,7 +108,7 @@ def _after(found: Sequence[Draft | Edition]) -> str:
 
 def _drafts(search: IssueSearch) -> QuerySet[Draft]:
     drafts = _titled(open_drafts(), search.text)
-    last = _uuid(search.before)
+    last = parse_id(search.before)
     if last is None:
         return drafts
     # A draft that was saved meanwhile went to the front; then its old place is not known any more.
@@ -138,10 +138,3 @@ def _published(search: IssueSearch, open_editions: Sequence[int]) -> QuerySet[Ed
 
 def _titled(found: QuerySet[Titled], text: str) -> QuerySet[Titled]:
     return found.filter(title__icontains=text) if text else found
-
-
-def _uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
