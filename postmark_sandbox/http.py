@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urljoin, urlsplit
 
@@ -181,6 +182,14 @@ def read_url(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if usable else None
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether a host is this machine, by its own name or by an address."""
+    try:
+        return host is not None and (host == "localhost" or ip_address(host).is_loopback)
+    except ValueError:
+        return False
 
 
 def _redirect(here: SplitResult, location: str) -> SplitResult | None:

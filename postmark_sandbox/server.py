@@ -8,13 +8,20 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler
-from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
-from urllib.parse import urlsplit
 
 from postmark_sandbox import control_api
-from postmark_sandbox.http import PostmarkError, Request, Response, Transfer, plain, read_target
+from postmark_sandbox.http import (
+    PostmarkError,
+    Request,
+    Response,
+    Transfer,
+    is_loopback,
+    plain,
+    read_target,
+    read_url,
+)
 from postmark_sandbox.pages import routes as page_routes
 from postmark_sandbox.postmark_api import routes as api_routes
 from postmark_sandbox.postmark_api.call import ApiCall
@@ -123,7 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
         sandbox = self.server.sandbox
         path, query = read_target(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        if not _is_loopback(headers.get("host")):
+        # Any other name that leads here may be that of a web page which points it to 127.0.0.1.
+        host = read_url(f"http://{headers.get('host', HOST)}")
+        if host is None or not is_loopback(host.hostname):
             self._refuse(403, "This sandbox answers to localhost and 127.0.0.1 only.")
             return
         if (fault := sandbox.faults.on_arrival(path)) is not None:
@@ -235,14 +244,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Write nothing per request: the page of calls is the log."""
-
-
-def _is_loopback(host: str | None) -> bool:
-    """Whether a Host header names this machine: a web page may have its name point here."""
-    if host is None:
-        return True
-    try:
-        name = urlsplit(f"//{host}").hostname
-        return name == "localhost" or ip_address(name or "").is_loopback
-    except ValueError:
-        return False

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from ipaddress import ip_address
 from threading import Timer
 from urllib.parse import SplitResult, urlsplit
 
-from postmark_sandbox.http import connect, path_of, read_url
+from postmark_sandbox.http import connect, is_loopback, path_of, read_url
 
 # RFC 8058, section 3.1: the one value, and the body of a POST.
 VALUE = "List-Unsubscribe=One-Click"
@@ -93,7 +92,7 @@ def unsubscribe(offer: OneClickLink, encoding: str, timeout_s: float = TIMEOUT_S
         nothing = "Nothing was posted: a mailbox provider would show no button here."
         return OneClickResult(None, nothing)
     url = urlsplit(offer.url)
-    if not _is_this_machine(url.hostname):
+    if not is_loopback(url.hostname):
         nothing = f"Nothing was posted: the link leads to {url.hostname}, and the sandbox posts to"
         return OneClickResult(None, f"{nothing} this machine only.")
     try:
@@ -124,18 +123,11 @@ def _read_uri(value: str) -> tuple[str | None, list[str]]:
     if parts is None or not url.isascii() or re.search(r"\s", url):
         return url, [f"The address “{url}” cannot be read; expected https://host/path."]
     problems = []
-    if parts.scheme == "http" and not _is_this_machine(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         problems.append(f"The address begins http:; expected https:, to {parts.hostname}.")
     if "@" in parts.netloc:
         problems.append("The address holds a user name; a one-click POST signs in nowhere.")
     return url, problems
-
-
-def _is_this_machine(host: str | None) -> bool:
-    try:
-        return host is not None and (host == "localhost" or ip_address(host).is_loopback)
-    except ValueError:
-        return False
 
 
 def _post(url: SplitResult, content_type: str, body: str, timeout_s: float) -> tuple[int, str]:

@@ -1,5 +1,6 @@
 """One call to the API, and the parts of a query that several endpoints share."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,13 +77,13 @@ def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
     return found["count"], found["offset"]
 
 
-def dates(query: dict[str, str], code: int, what: str) -> tuple[int | None, int | None]:
+def dates(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
     """`fromdate` and `todate` in nanoseconds since 1970, both inclusive and in Eastern time."""
-    found: list[int | None] = []
-    for name in ("fromdate", "todate"):
+    found: list[int] = []
+    for name, default in (("fromdate", 0), ("todate", sys.maxsize)):
         text = query.get(name)
-        at_ns = read_eastern(text, end_of_day=name == "todate") if text else None
-        if text and at_ns is None:
+        at_ns = read_eastern(text, end_of_day=name == "todate") if text else default
+        if at_ns is None:
             sentence = f"{what} query is not valid: '{name}' '{text}' is not a date."
             raise PostmarkError(code, sentence)
         found.append(at_ns)

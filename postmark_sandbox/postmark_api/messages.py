@@ -1,5 +1,6 @@
 """`GET /messages/outbound` and below: searching for messages and reading one."""
 
+import sys
 from typing import Any
 
 from postmark_sandbox.http import PostmarkError, Response, ok
@@ -19,15 +20,13 @@ def search(call: ApiCall) -> Response:
     invalid = "Messages query is not valid:"
     count, offset = paging(query, 700, "Messages")
     since, until = dates(query, 700, "Messages")
-    indexed = _indexed_until(call)
-    until = min((at for at in (until, indexed) if at is not None), default=None)
     status = query.get("status", "sent")
     if status.lower() not in STATUSES:
         raise PostmarkError(700, f"{invalid} 'status' '{status}' is not known.")
     by_metadata = [(k[9:], v) for k, v in query.items() if k.startswith("metadata_")]
     if len(by_metadata) > 1:
         raise PostmarkError(700, f"{invalid} only one metadata field can be searched at a time.")
-    filters = Filters(query, since, until)
+    filters = Filters(query, since, min(until, _indexed_until(call)))
     if status.lower() == "queued":
         total, numbers = 0, list[int]()
     elif by_metadata:
@@ -65,16 +64,18 @@ def tracked(call: ApiCall) -> Response:
 
 
 def _message(call: ApiCall) -> Message:
-    message, until = call.sandbox.outbox.find(call.id), _indexed_until(call)
-    if message is None or (until is not None and message.at_ns > until):
+    message = call.sandbox.outbox.find(call.id)
+    if message is None or message.at_ns > _indexed_until(call):
         raise PostmarkError(701, "This message was not found.")
     return message
 
 
-def _indexed_until(call: ApiCall) -> int | None:
+def _indexed_until(call: ApiCall) -> int:
     """A late index does not show messages that were accepted after this."""
     fault = call.fault_of_kind("search_delay")
-    return None if fault is None else now_ns() - int(fault.settings["seconds"] * NS_PER_SECOND)
+    if fault is None:
+        return sys.maxsize
+    return now_ns() - int(fault.settings["seconds"] * NS_PER_SECOND)
 
 
 def _described(message: Message) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Bounces:
             if bounce.message.stream == stream and bounce.address.lower() == address.lower():
                 bounce.active_again = True
 
-    def search(self, query: dict[str, str], from_ns: int | None, to_ns: int | None) -> list[Bounce]:
+    def search(self, query: dict[str, str], from_ns: int, to_ns: int) -> list[Bounce]:
         """The bounces that the query of `GET /bounces` asks for, newest first."""
         kind, inactive = query.get("type"), query.get("inactive")
         invalid = "Bounces query is not valid:"
@@ -99,8 +99,7 @@ class Bounces:
             and query.get("emailfilter", "").lower() in b.address.lower()
             and query.get("tag") in (None, b.message.tag)
             and query.get("messageid", b.message.id).lower() == b.message.id
-            and (from_ns is None or b.at_ns >= from_ns)
-            and (to_ns is None or b.at_ns <= to_ns)
+            and from_ns <= b.at_ns <= to_ns
         ]
 
     def statistics(self) -> dict[str, Any]:

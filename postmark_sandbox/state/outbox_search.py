@@ -8,7 +8,7 @@ from postmark_sandbox.state.outbox import Outbox, StoredRequest
 class Filters:
     """The filters of `GET /messages/outbound`. Dates are in nanoseconds and inclusive."""
 
-    def __init__(self, query: dict[str, str], from_ns: int | None, to_ns: int | None) -> None:
+    def __init__(self, query: dict[str, str], from_ns: int, to_ns: int) -> None:
         self._stream = query.get("messagestream") or "outbound"
         self._from_ns, self._to_ns = from_ns, to_ns
         self._recipient = query.get("recipient", "").lower()
@@ -18,8 +18,7 @@ class Filters:
 
     def select(self, stored: StoredRequest, numbers: Sequence[int]) -> Sequence[int]:
         """Those of the messages of a request that match."""
-        early = self._from_ns is not None and stored.at_ns < self._from_ns
-        if early or (self._to_ns is not None and stored.at_ns > self._to_ns):
+        if not self._from_ns <= stored.at_ns <= self._to_ns:
             return ()
         tests: list[tuple[str | list[str], Callable[[str], bool]]] = [
             (stored.stream, lambda value: value == self._stream),

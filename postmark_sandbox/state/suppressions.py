@@ -67,7 +67,7 @@ class Suppressions:
         self._by_stream.clear()
 
     def dump(
-        self, stream: str, query: dict[str, str], from_ns: int | None, to_ns: int | None
+        self, stream: str, query: dict[str, str], from_ns: int, to_ns: int
     ) -> list[Suppression]:
         """The list of a stream, filtered as the query of `…/suppressions/dump` asks."""
         wanted = {name: query[name].lower() for name in query}
@@ -83,6 +83,5 @@ class Suppressions:
             if reason in (None, entry.reason.lower())
             and origin in (None, entry.origin.lower())
             and wanted.get("emailaddress") in (None, entry.address)
-            and (from_ns is None or entry.at_ns >= from_ns)
-            and (to_ns is None or entry.at_ns <= to_ns)
+            and from_ns <= entry.at_ns <= to_ns
         ]
