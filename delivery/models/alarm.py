@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from delivery.models.columns import ReasonField
+from delivery.models.columns import UNCONSTRAINED, ReasonField
 
 
 class Alarm(models.Model):
@@ -27,12 +27,7 @@ class Alarm(models.Model):
     # The desk shows it first until an author or operator marks it as seen.
     seen_at = models.DateTimeField(null=True)
     seen_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        related_name="+",
+        settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
     )
 
     class Meta:

@@ -9,6 +9,13 @@ from django.db import models
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from delivery.rules.reason import Reason
 
+# A key to a row that may be deleted, without a constraint and an index.
+UNCONSTRAINED: dict[str, Any] = {
+    "on_delete": models.DO_NOTHING,
+    "db_constraint": False,
+    "db_index": False,
+}
+
 
 class ReaderColumns(models.Model):
     """One text column for each of `READER_FIELDS`; empty if the reader gave no value."""

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from delivery.models.columns import ReaderColumns, ReasonField
+from delivery.models.columns import UNCONSTRAINED, ReaderColumns, ReasonField
 
 
 class Outcome(models.TextChoices):
@@ -26,19 +26,9 @@ class Delivery(ReaderColumns):
     looked up."""
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")
-    issue = models.ForeignKey(
-        "publishing.Issue",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        related_name="+",
-    )
+    issue = models.ForeignKey("publishing.Issue", related_name="+", **UNCONSTRAINED)
     recipient = models.ForeignKey(
-        "subscribers.Subscriber",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        related_name="deliveries",
+        "subscribers.Subscriber", related_name="deliveries", **UNCONSTRAINED
     )
     version = models.PositiveIntegerField()
     batch = models.ForeignKey(

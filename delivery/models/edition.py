@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from delivery.models.columns import ReasonField
+from delivery.models.columns import UNCONSTRAINED, ReasonField
 
 
 class Edition(models.Model):
@@ -38,23 +38,12 @@ class Edition(models.Model):
         NOBODY = "nobody", "nobody: only the archive changes"
 
     id = models.BigAutoField(primary_key=True)
-    issue = models.ForeignKey(
-        "publishing.Issue",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        related_name="editions",
-    )
+    issue = models.ForeignKey("publishing.Issue", related_name="editions", **UNCONSTRAINED)
     version = models.PositiveIntegerField()
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.NEWSLETTER)
     stream = models.CharField(max_length=100)
     author = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        related_name="+",
+        settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
     )
     idempotency_key = models.CharField(max_length=49, null=True)
 
@@ -86,12 +75,10 @@ class Edition(models.Model):
 
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
         null=True,
         related_name="+",
         help_text="Who agreed to these words, where publishing takes two.",
+        **UNCONSTRAINED,
     )
 
     goes_to = models.CharField(

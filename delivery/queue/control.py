@@ -96,24 +96,20 @@ def resume(edition: int) -> bool:
             """,  # noqa: S608 -- a constant
             {"edition": edition, "probe": probe},
         )
-        _run(cursor, edition, probing=probe and cursor.rowcount > 0)
+        cursor.execute(
+            """
+            UPDATE edition SET control = 'running', control_reason = '',
+                   control_at = clock_timestamp(), probing = %s,
+                   (watched_left, watched_bounced, watched_complained) = (
+                       SELECT coalesce(sum(sent + unknown + CASE state WHEN 'sending' THEN waiting
+                                                                       ELSE 0 END), 0),
+                              coalesce(sum(bounced), 0), coalesce(sum(complained), 0)
+                       FROM batch WHERE edition_id = edition.id)
+            WHERE id = %s
+            """,
+            [probe and cursor.rowcount > 0, edition],
+        )
     return True
-
-
-def _run(cursor: CursorWrapper, edition: int, *, probing: bool) -> None:
-    cursor.execute(
-        """
-        UPDATE edition SET control = 'running', control_reason = '',
-               control_at = clock_timestamp(), probing = %s,
-               (watched_left, watched_bounced, watched_complained) = (
-                   SELECT coalesce(sum(sent + unknown + CASE state WHEN 'sending' THEN waiting
-                                                                   ELSE 0 END), 0),
-                          coalesce(sum(bounced), 0), coalesce(sum(complained), 0)
-                   FROM batch WHERE edition_id = edition.id)
-        WHERE id = %s
-        """,
-        [probing, edition],
-    )
 
 
 def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:

@@ -34,7 +34,10 @@ def request_mail(
     edition = _edition(Edition.Kind(kind), version)
     size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
     with connection.cursor() as cursor:
-        place = AHEAD_OF_ALL if ahead else _served_now(cursor)
+        place = AHEAD_OF_ALL
+        if not ahead:
+            cursor.execute(CURRENT_POS)
+            (place,) = cursor.fetchone()
         for number, start in enumerate(range(0, len(recipients), size)):
             copies = recipients[start : start + size]
             batch = _new_batch(cursor, edition.pk, place if ahead else place + number, len(copies))
@@ -80,11 +83,6 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
         )
         edition = editions.get()
     return edition
-
-
-def _served_now(cursor: CursorWrapper) -> int:
-    cursor.execute(CURRENT_POS)
-    return int(cursor.fetchone()[0])
 
 
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:

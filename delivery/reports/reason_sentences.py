@@ -230,13 +230,6 @@ def _scheduled(params: Params, zone: tzinfo) -> str:
     return f"Goes out {when}, to {AUDIENCE_WORDS[params['goes_to']]} by then."
 
 
-def _due(params: Params, zone: tzinfo) -> str:
-    return (
-        f"Its time has come: {params['moment'].words}. A worker starts it now, to "
-        f"{AUDIENCE_WORDS[params['goes_to']]}."
-    )
-
-
 def _no_worker(params: Params, zone: tzinfo) -> str:
     heard = (
         f"The last one was heard from at {_clock(params['heard_at'], zone)}."
@@ -259,20 +252,6 @@ def _ended_looking_up(params: Params, zone: tzinfo) -> str:
     return (
         f"{counted(unknown, 'copy was', 'copies were')} in flight when it ended: Homing is asking "
         f"Postmark about {'it' if unknown == 1 else 'them'}.{_asks_again(params, zone)}"
-    )
-
-
-def _ended_unproved(params: Params, zone: tzinfo) -> str:
-    return (
-        f"{counted(params['unknown'], 'copy stays', 'copies stay')} in doubt: no proof came that "
-        "Postmark accepted them, and none that it did not."
-    )
-
-
-def _ended_in_call(params: Params, zone: tzinfo) -> str:
-    return (
-        f"{counted(params['waiting'], 'copy was', 'copies were')} in a call when it ended; the "
-        "call is settled as it ends."
     )
 
 
@@ -316,15 +295,24 @@ _RENDERERS: Mapping[str, Callable[[Params, tzinfo], str]] = {
     Code.UNKNOWN_NEEDS_DECISION: lambda params, _zone: _in_doubt(params["unknown"]),
     Code.PAUSED: _paused,
     Code.SCHEDULED: _scheduled,
-    Code.DUE: _due,
+    Code.DUE: lambda params, _zone: (
+        f"Its time has come: {params['moment'].words}. A worker starts it now, to "
+        f"{AUDIENCE_WORDS[params['goes_to']]}."
+    ),
     Code.DUE_NO_WORKER: lambda params, zone: (
         f"Its time has come: {params['moment'].words}. {_no_worker(params, zone)}"
     ),
     Code.HELD: lambda params, zone: (
         f"The first copy leaves at {_clock(params['until'], zone)}. Until then nothing goes out."
     ),
-    Code.ENDED_IN_CALL: _ended_in_call,
-    Code.ENDED_UNPROVED: _ended_unproved,
+    Code.ENDED_IN_CALL: lambda params, _zone: (
+        f"{counted(params['waiting'], 'copy was', 'copies were')} in a call when it ended; the "
+        "call is settled as it ends."
+    ),
+    Code.ENDED_UNPROVED: lambda params, _zone: (
+        f"{counted(params['unknown'], 'copy stays', 'copies stay')} in doubt: no proof came that "
+        "Postmark accepted them, and none that it did not."
+    ),
     Code.ENDED_LOOKING_UP: _ended_looking_up,
     Code.NO_WORKER: _no_worker,
     Code.LOOKING_UP: _looking_up,

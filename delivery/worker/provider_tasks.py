@@ -21,9 +21,5 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
     return False
 
 
-def _is_due() -> bool:
-    """Whether this worker runs one of these tasks: it finishes what it began."""
-    return _is_busy.is_set()
-
-
-PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_due)
+# Due while this worker runs one of the tasks: it finishes what it began.
+PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_busy.is_set)
