@@ -1,14 +1,117 @@
-"""`python -m postmark_sandbox`: the sandbox without a Django project."""
+"""`python -m postmark_sandbox`: the sandbox's options, and how it runs as a program."""
 
-import argparse
+import os
+import signal
 import sys
+from argparse import ArgumentParser
+from typing import Any
 
-from postmark_sandbox.command_line import add_options, run
+from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultError
+from postmark_sandbox.rules.streams import TYPES, UNSUBSCRIBE_HANDLINGS
+from postmark_sandbox.server import ListenError, SandboxServer
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add every option of the sandbox."""
+    add = parser.add_argument
+    add("--port", type=int, default=8025, help="port on 127.0.0.1; 0 picks a free one")
+    add("--seed", type=int, default=0, help="seed for faults that go by chance")
+    add(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="KIND[:NAME=VALUE,…]",
+        help="a fault to begin with, on every call unless told otherwise: "
+        f"{', '.join(FAULT_KINDS)}",
+    )
+    add("--probability", type=float, help="chance, 0 to 1, for every --fault that names none")
+    add("--latency-ms", type=float, default=0.0, help="what every call to the API takes at least")
+    add("--token", action="append", default=[], help="accept this server token only; repeatable")
+    add(
+        "--verified",
+        action="append",
+        metavar="DOMAIN_OR_ADDRESS",
+        help="accept this in From only; repeatable; without it every sender is verified",
+    )
+    add(
+        "--stream",
+        action="append",
+        default=[],
+        metavar="ID=TYPE",
+        help=f"one more stream; TYPE is one of {', '.join(TYPES)}; repeatable",
+    )
+    add(
+        "--unsubscribe-handling",
+        choices=UNSUBSCRIBE_HANDLINGS,
+        default="Custom",
+        help="who handles unsubscribes on broadcast streams (default: Custom)",
+    )
+    add(
+        "--webhook-url",
+        help="where to post what happens to mail; a user and password in it become Basic auth",
+    )
+    add("--desk-url", default="", help="a page of the sender that the inbox leads back to")
+
+
+def run(options: dict[str, Any]) -> int:
+    """Run the sandbox until SIGTERM or Ctrl-C; return 0, or 1 if it could not start."""
+    try:
+        server = SandboxServer(
+            options["port"],
+            seed=options["seed"],
+            tokens=options["token"],
+            verified=options["verified"],
+            unsubscribe_handling=options["unsubscribe_handling"],
+            streams=dict(_read_stream(text) for text in options["stream"]),
+            latency_s=options["latency_ms"] / 1000,
+            webhook_url=options["webhook_url"],
+            desk_url=options["desk_url"],
+        )
+        for text in options["fault"]:
+            server.sandbox.faults.set(read_fault(text, options["probability"]))
+    except (ListenError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    # A handler may run while an event's lock is held, so it writes to a pipe instead.
+    read_end, write_end = os.pipe()
+    previous = {
+        number: signal.signal(number, lambda *_: os.write(write_end, b"."))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    server.start()
+    print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)
+    os.read(read_end, 1)
+    for number, handler in previous.items():
+        signal.signal(number, handler)
+    server.stop()
+    return 0
+
+
+def read_fault(text: str, probability: float | None) -> dict[str, Any]:
+    """Read `kind:name=value,…` into the JSON form of a fault, by default on every call."""
+    kind, _, rest = text.partition(":")
+    data: dict[str, Any] = {"kind": kind}
+    for pair in filter(None, rest.split(",")):
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise FaultError(f"--fault has '{pair}'; expected NAME=VALUE.")
+        data[name.strip()] = value.strip()
+    if probability is not None:
+        data.setdefault("probability", probability)
+    data.setdefault("calls", None)
+    return data
+
+
+def _read_stream(text: str) -> tuple[str, str]:
+    name, _, kind = text.partition("=")
+    if not name or kind not in TYPES:
+        known = ", ".join(TYPES)
+        raise ValueError(f"--stream is '{text}'; expected ID=TYPE, TYPE being one of {known}.")
+    return name, kind
+
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        prog="python -m postmark_sandbox",
-        description="A local server that speaks Postmark's API and keeps every message it accepts.",
-    )
+    program = "python -m postmark_sandbox"
+    parser = ArgumentParser(program, description="A local server that speaks Postmark's API.")
     add_options(parser)
     sys.exit(run(vars(parser.parse_args())))

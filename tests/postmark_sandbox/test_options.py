@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from postmark_sandbox.command_line import add_options, read_fault, run
+from postmark_sandbox.__main__ import add_options, read_fault, run
 from postmark_sandbox.faults.fault_rules import FaultError
 
 

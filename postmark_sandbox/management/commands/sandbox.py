@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from postmark_sandbox.command_line import add_options, run
+from postmark_sandbox.__main__ import add_options, run
 
 
 class Command(BaseCommand):
