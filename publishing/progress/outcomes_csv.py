@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
@@ -17,7 +17,7 @@ from publishing.editions.edition_from_url import edition_from_url
 from publishing.editions.status import load_status
 from publishing.progress.outcome_sentences import address_of, why_of
 from publishing.progress.reader_outcomes import ALL, LISTS, every_copy
-from subscribers.files.safe_csv import csv_line
+from subscribers.files.safe_csv import csv_download, csv_line
 
 HEADER = (
     *("reader", "address", *FIELD_NAMES, "outcome", "missed", "sent_at", "message_id"),
@@ -39,14 +39,7 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     record_activity.record_download(author_of(request), edition, outcome)
     held_until = load_status(edition.pk).held_until
     name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
-    return StreamingHttpResponse(
-        _lines(every_copy(edition.pk, outcome), held_until),
-        content_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": f'attachment; filename="{name}"',
-            "Cache-Control": "no-store",
-        },
-    )
+    return csv_download(_lines(every_copy(edition.pk, outcome), held_until), name)
 
 
 def _lines(copies: Iterable[Delivery], held_until: datetime | None) -> Iterator[str]:
