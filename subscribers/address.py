@@ -2,20 +2,12 @@
 ASCII addresses match one stricter regular expression, which makes an import fast."""
 
 import re
-from typing import NamedTuple
 
 import email_validator
 from email_validator import EmailNotValidError, validate_email
 
 from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal import Refusal, refuse
-
-
-class Address(NamedTuple):
-    """An address in the form in which it is stored and mailed."""
-
-    email: str
-
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
 # Postmark's own pattern: RFC 5322 without `?`. Its pattern for the domain is email-validator's.
@@ -34,13 +26,13 @@ _ENDINGS_THAT_LEAD_NOWHERE = frozenset(
 _INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
 
 
-def read_address(text: str) -> Address | Refusal:
+def read_address(text: str) -> str | Refusal:
     """Read the address in `text`, its domain in lower case and ASCII; or why there is none."""
     typed = text.strip().strip(_INVISIBLE).strip()
     return _plain(typed) or _careful(typed)
 
 
-def _plain(typed: str) -> Address | None:
+def _plain(typed: str) -> str | None:
     if len(typed) > LONGEST_ADDRESS or not (found := _PLAIN.fullmatch(typed)):
         return None
     local_part, domain, ending = found.groups()
@@ -51,10 +43,10 @@ def _plain(typed: str) -> Address | None:
         or max(map(len, domain.split("."))) > _LONGEST_PLAIN_LABEL
     ):
         return None
-    return Address(f"{local_part}@{domain}")
+    return f"{local_part}@{domain}"
 
 
-def _careful(typed: str) -> Address | Refusal:
+def _careful(typed: str) -> str | Refusal:
     if not typed:
         return refuse("address_missing")
     if len(typed) > LONGEST_ADDRESS:
@@ -68,7 +60,7 @@ def _careful(typed: str) -> Address | Refusal:
     local_part = typed.rpartition("@")[0]
     if not POSTMARK_LOCAL_PART.fullmatch(local_part):
         return refuse("address_question_mark")
-    return Address(f"{local_part}@{found.ascii_domain.lower()}")
+    return f"{local_part}@{found.ascii_domain.lower()}"
 
 
 def mask_address(email: str) -> str:

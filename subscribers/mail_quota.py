@@ -7,7 +7,7 @@ from django.db import connection
 
 from subscribers.models import Subscriber
 from subscribers.reserve_ids import next_request_number
-from subscribers.signup_limits import DAY_S, HOUR_S, PastRequest, may_be_mailed, seconds_to_wait
+from subscribers.signup_limits import DAY_S, HOUR_S, PastRequest, seconds_to_wait
 
 # The detail of a consent record whose form came back too fast.
 TOO_FAST = "the form came back faster than a person fills it in"
@@ -44,7 +44,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
 
 def next_number(reader: Subscriber, counter: str) -> int:
     """Count this request of a reader whose row is locked; `NOT_MAILED` above the day's limit."""
-    if not may_be_mailed(_mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
+    if _mails_within_a_day(reader.pk) >= settings.SIGN_UP_MAILS_PER_DAY:
         return NOT_MAILED
     number = next_request_number(getattr(reader, counter), reader.pk)
     setattr(reader, counter, number)

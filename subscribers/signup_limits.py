@@ -29,11 +29,6 @@ def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: in
     return wait
 
 
-def may_be_mailed(mails_within_a_day: int, per_day: int) -> bool:
-    """Whether one more mail may go to an address that was sent so many within a day."""
-    return mails_within_a_day < per_day
-
-
 def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
     """Whether the form came back faster than a person types; None says nothing, as scripts do."""
     return seconds_filling_in is not None and seconds_filling_in < least_s

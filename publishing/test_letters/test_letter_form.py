@@ -61,5 +61,5 @@ class SendTestForm(forms.Form):
         if isinstance(address, Refusal):
             self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
         else:
-            self.to = address.email
+            self.to = address
         return self.cleaned_data

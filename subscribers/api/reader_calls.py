@@ -191,7 +191,7 @@ def _address(text: str) -> str:
     found = read_address(text)
     if isinstance(found, Refusal):
         raise not_valid("address", sentence_of(found))
-    return found.email
+    return found
 
 
 def _values(reader: NewReader) -> dict[str, str]:

@@ -15,6 +15,12 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 State = Literal["pending", "confirmed", "unsubscribed", "bounced", "complained"]
 ImportState = Literal["checking", "checked", "waiting", "running", "finished", "refused", "expired"]
 ADDRESS = "ada@posthouse.example.org"
+WHERE = Field(
+    default="",
+    max_length=LONGEST_STATEMENT,
+    description="Where and how they gave it; needed with `confirmed`, and put on record.",
+    examples=[""],
+)
 
 
 if TYPE_CHECKING:
@@ -55,12 +61,7 @@ class NewReader(FieldsPosted):
         description="Whether you state that they gave their consent elsewhere. Otherwise they get "
         "one mail that asks them, and no letter before they have pressed its button.",
     )
-    where: str = Field(
-        default="",
-        max_length=LONGEST_STATEMENT,
-        description="Where and how they gave it; needed with `confirmed`, and put on record.",
-        examples=[""],
-    )
+    where: str = WHERE
 
     @property
     def values(self) -> dict[str, str]:
@@ -151,9 +152,4 @@ class Decision(RequestBody):
         description="Whether you state that these people gave their consent elsewhere. Otherwise "
         "each of them is asked by mail."
     )
-    where: str = Field(
-        default="",
-        max_length=LONGEST_STATEMENT,
-        description="Where and how they gave it; needed with `confirmed`, and put on record.",
-        examples=[""],
-    )
+    where: str = WHERE

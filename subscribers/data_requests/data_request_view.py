@@ -43,7 +43,7 @@ def ask_for_record(request: HttpRequest, *, leaves: bool = False) -> HttpRespons
     address = read_address(email)
     if isinstance(address, Refusal):
         return _page(request, "data_request", typed | {"error": sentence_of(address)}, status=422)
-    wait = store_request(address.email, network_of(request))
+    wait = store_request(address, network_of(request))
     if wait:
         page = _page(request, "data_request", typed | {"too_many": True}, status=429)
         page["Retry-After"] = str(wait)

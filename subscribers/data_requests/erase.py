@@ -1,16 +1,21 @@
 """Erase a reader. A keyed hash of the address stays, by which an import skips it, and counts."""
 
 import logging
+from collections.abc import Iterable
+from hashlib import blake2b
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Lower
 
 from delivery.interface import wait_for_enqueues
 from delivery.retention.anonymise import anonymise_recipient, forget_address
-from subscribers.data_requests.erasure_hash import hash_of
-from subscribers.models import DataRequest, ImportSeenAddress, RejectedRow, Subscriber
+from subscribers.links.sealed_token import purpose_key
+from subscribers.models import DataRequest, Erasure, ImportSeenAddress, RejectedRow, Subscriber
 
 logger = logging.getLogger(__name__)
+
+HASH_BYTES = 32
 
 
 def erase(subscriber_id: int) -> bool:
@@ -50,3 +55,27 @@ def _remove_from_imports(key: str) -> None:
         )
     RejectedRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
     ImportSeenAddress.objects.filter(email_key=key).delete()
+
+
+def hash_of(address: str) -> bytes:
+    """The keyed hash of an address under the current key, whatever its letter case."""
+    return _hashed(settings.SECRET_KEY, address.lower())
+
+
+def erased_among(addresses: Iterable[str]) -> set[str]:
+    """Return those of the addresses whose owners were erased, under any accepted key."""
+    if not Erasure.objects.exists():
+        return set()
+    by_hash = {
+        _hashed(secret, address.lower()): address
+        for address in addresses
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    }
+    known = Erasure.objects.filter(address_hash__in=list(by_hash))
+    return {by_hash[bytes(erasure.address_hash)] for erasure in known}
+
+
+def _hashed(secret: str, folded: str) -> bytes:
+    return blake2b(
+        folded.encode(), key=purpose_key(secret, "erasure"), digest_size=HASH_BYTES
+    ).digest()

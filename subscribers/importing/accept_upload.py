@@ -34,11 +34,8 @@ class Statement:
     importer: Any = None
 
     def as_columns(self) -> dict[str, Any]:
-        return {
-            "confirmed": self.confirmed,
-            "statement": self.where if self.confirmed else "",
-            "imported_by": self.importer,
-        }
+        where = self.where if self.confirmed else ""
+        return {"confirmed": self.confirmed, "statement": where, "imported_by": self.importer}
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:

@@ -15,7 +15,7 @@ from psycopg.types.json import Json
 from delivery.interface import request_mail
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
-from subscribers.data_requests.erasure_hash import erased_among
+from subscribers.data_requests.erase import erased_among
 from subscribers.importing.file_format.validate_row import Candidate, excluded
 from subscribers.importing.report import ADDED_PENDING, Counts
 from subscribers.models import RejectedRow

@@ -11,7 +11,7 @@ from delivery.interface import queue_suppression_change
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.consent.consent_log import record_consent
-from subscribers.data_requests.erasure_hash import erased_among
+from subscribers.data_requests.erase import erased_among
 from subscribers.links.request_token import read
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How

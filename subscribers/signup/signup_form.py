@@ -40,7 +40,7 @@ class _AddressField(_TextField):
         address = read_address(value or "")
         if isinstance(address, Refusal):
             raise forms.ValidationError(f"{sentence_of(address)} {EXAMPLE}")
-        return address.email
+        return address
 
 
 class _ReaderValueField(_TextField):

@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.interface import Bounced, BounceMeaning, ProviderEvent, Suppressed, bounce_types
 from delivery.retention.anonymise import forget_address
-from subscribers.data_requests.erasure_hash import erased_among
+from subscribers.data_requests.erase import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 

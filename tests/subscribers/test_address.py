@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from delivery.reader_fields import NAME
 from subscribers import address
-from subscribers.address import Address, read_address
+from subscribers.address import read_address
 from subscribers.reader_values import read_value
 from subscribers.refusal import Refusal, refuse
 from subscribers.refusal_sentences import sentence_of
@@ -27,14 +27,14 @@ from subscribers.refusal_sentences import sentence_of
     ],
 )
 def test_the_domain_alone_becomes_lower_case_ascii(typed: str, mailed: str) -> None:
-    assert read_address(typed) == Address(mailed)
+    assert read_address(typed) == mailed
 
 
 @pytest.mark.parametrize(
     "around", [" {} ", "\t{}\n", "\u00a0{}", "\u200b{}", "{}\ufeff", " \u200e{}\u2060 "]
 )
 def test_blanks_and_invisible_marks_around_an_address_do_not_belong_to_it(around: str) -> None:
-    assert read_address(around.format("ada@example.org")) == Address("ada@example.org")
+    assert read_address(around.format("ada@example.org")) == "ada@example.org"
 
 
 @pytest.mark.parametrize(

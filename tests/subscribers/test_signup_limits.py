@@ -12,7 +12,6 @@ from subscribers.signup_limits import (
     SUSPICIOUS_PER_HOUR,
     PastRequest,
     is_suspicious,
-    may_be_mailed,
     seconds_to_wait,
 )
 
@@ -51,10 +50,6 @@ def test_nobody_ever_waits_longer_than_an_hour(
     seconds_ago: list[float], suspicious: bool, per_hour: int
 ) -> None:
     assert 0 <= seconds_to_wait(asked(*seconds_ago), suspicious, per_hour) <= HOUR_S
-
-
-def test_an_address_is_mailed_only_so_often_in_a_day() -> None:
-    assert [may_be_mailed(mails, per_day=3) for mails in range(5)] == [True] * 3 + [False] * 2
 
 
 @pytest.mark.parametrize(

@@ -45,17 +45,17 @@ def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
             texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")
     if isinstance(address, Refusal):
         return excluded(row.line, excerpt(row.email), address)
-    if address.email.endswith(_DELETED):
-        return excluded(row.line, address.email, refuse("substack_deleted"))
+    if address.endswith(_DELETED):
+        return excluded(row.line, address, refuse("substack_deleted"))
     if row.status is not None and row.status.status.is_gone:
-        return Candidate(row.line, address.email, _NO_VALUES, row.status)
+        return Candidate(row.line, address, _NO_VALUES, row.status)
     values = []
     for field, text in zip(READER_FIELDS, texts, strict=True):
         value = read_value(field, text)
         if isinstance(value, Refusal):
-            return excluded(row.line, address.email, value)
+            return excluded(row.line, address, value)
         values.append(value)
-    return Candidate(row.line, address.email, tuple(values), row.status)
+    return Candidate(row.line, address, tuple(values), row.status)
 
 
 def excluded(

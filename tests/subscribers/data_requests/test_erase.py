@@ -19,8 +19,7 @@ from delivery.interface import reason_sentence
 from delivery.models import Delivery, Edition
 from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
-from subscribers.data_requests.erase import erase
-from subscribers.data_requests.erasure_hash import erased_among, hash_of
+from subscribers.data_requests.erase import erase, erased_among, hash_of
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.importing.import_file import import_file
 from subscribers.leaving.leave import leave
