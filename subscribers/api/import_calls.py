@@ -24,15 +24,11 @@ from subscribers.api.reader_calls import not_valid, refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
+from subscribers.importing import import_sentences as sentences
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_page import load_status
-from subscribers.importing.import_sentences import (
-    columns_sentence,
-    format_sentence,
-    skipped_sentences,
-)
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.report import counts_of, description_of
 from subscribers.models import SubscriberImport
@@ -270,8 +266,10 @@ def _facts(record: SubscriberImport) -> dict[str, Any]:
         "confirmed": record.confirmed,
         "rows": record.rows,
         **asdict(counts_of(record)),
-        "skipped_because": skipped_sentences(record.skipped_because),
+        "skipped_because": sentences.skipped_sentences(record.skipped_because),
         "percent": status.percent,
-        "read_as": f"{format_sentence(read_as)}; {columns_sentence(read_as)}" if read_as else "",
+        "read_as": f"{sentences.format_sentence(read_as)}; {sentences.columns_sentence(read_as)}"
+        if read_as
+        else "",
         "said": status.sentence,
     }

@@ -7,14 +7,8 @@ from django.db.models.functions import Now
 
 from delivery.humanise import counted
 from delivery.models import Worker
+from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.import_sentences import (
-    NONE_SUBSCRIBED,
-    added_sentence,
-    importer_name,
-    refusal_sentence,
-    statuses_sentence,
-)
 from subscribers.importing.report import ADDED_PENDING, Progress
 from subscribers.models import SubscriberImport
 from subscribers.refusal import Refusal
@@ -84,7 +78,7 @@ def load_status(record: SubscriberImport) -> ImportStatus:
         is_running=record.state in RUNNING,
         percent=Progress(record.rows, record.bytes_read, record.size).percent,
         lines=_result_lines(record),
-        statuses=statuses_sentence(record.statuses),
+        statuses=sentences.statuses_sentence(record.statuses),
         gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
         ready=record.added - pending,
         pending=pending,
@@ -114,7 +108,7 @@ def _sentence(record: SubscriberImport) -> str:
                 "the file was deleted. Nobody was added. To import it, upload it again."
             )
     already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
-    return f"It was refused. {refusal_sentence(record)}{already}"
+    return f"It was refused. {sentences.refusal_sentence(record)}{already}"
 
 
 def _waiting(record: SubscriberImport) -> str:
@@ -147,12 +141,12 @@ def _added_note(record: SubscriberImport) -> str:
         return ""
     if record.confirmed:
         how = f": {record.statement}" if record.statement else ""
-        return added_sentence(
+        return sentences.added_sentence(
             record.statuses,
             record.added,
             confirmed="as confirmed, because consent was given elsewhere, says "
-            f"{importer_name(record)}{how}",
-            none=f"as confirmed, {NONE_SUBSCRIBED}",
+            f"{sentences.importer_name(record)}{how}",
+            none=f"as confirmed, {sentences.NONE_SUBSCRIBED}",
             pending="as pending, asked by mail",
         )
     if record.state == State.CHECKED:

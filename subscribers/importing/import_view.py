@@ -14,18 +14,11 @@ from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
+from subscribers.importing import import_sentences as sentences
 from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_page import load_status
-from subscribers.importing.import_sentences import (
-    DOUBTS,
-    HIDDEN,
-    columns_sentence,
-    format_sentence,
-    reason_sentence,
-    unused_sentence,
-)
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.report import description_of
 from subscribers.links.see_other import see_other
@@ -162,7 +155,7 @@ def _import_page(
             "content": bytes(record.content_hash).hex(),
             "rejects": []
             if status.is_running
-            else [(row, reason_sentence(row)) for row in rejects[:REJECTS_SHOWN]],
+            else [(row, sentences.reason_sentence(row)) for row in rejects[:REJECTS_SHOWN]],
             "next": rejects[REJECTS_SHOWN - 1].line if len(rejects) > REJECTS_SHOWN else None,
             "is_paged": first > 0,
             "error": error,
@@ -184,12 +177,12 @@ def _read_as(record: SubscriberImport) -> dict[str, object] | None:
     if read_as is None:
         return None
     return {
-        "format": format_sentence(read_as),
-        "columns": columns_sentence(read_as),
-        "unused": unused_sentence(read_as),
+        "format": sentences.format_sentence(read_as),
+        "columns": sentences.columns_sentence(read_as),
+        "unused": sentences.unused_sentence(read_as),
         "examples": read_as.examples,
-        "doubt": DOUBTS.get(read_as.doubt, ""),
-        "hidden": HIDDEN.get(read_as.hidden, ""),
+        "doubt": sentences.DOUBTS.get(read_as.doubt, ""),
+        "hidden": sentences.HIDDEN.get(read_as.hidden, ""),
     }
 
 

@@ -2,23 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from subscribers.importing.import_sentences import (
-    DOUBTS,
-    HIDDEN,
-    NONE_SUBSCRIBED,
-    added_sentence,
-    columns_sentence,
-    format_sentence,
-    reason_sentence,
-    skipped_sentences,
-    statuses_sentence,
-    unused_sentence,
-)
+from subscribers.importing import import_sentences as sentences
 from subscribers.importing.report import ImportReport
 from subscribers.models import RejectedRow
 
 WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
-WITHOUT_CONSENT = "pending; each gets one mail with a button to confirm"
 
 
 def report_lines(
@@ -43,29 +31,29 @@ def report_lines(
         stated = "with" if report.confirmed else "without"
         yield f"That import was made {stated} --confirmed, and that is how it stays."
     if read_as := report.read_as:
-        yield f"Read as {format_sentence(read_as)}."
-        columns = (columns_sentence(read_as), unused_sentence(read_as))
+        yield f"Read as {sentences.format_sentence(read_as)}."
+        columns = (sentences.columns_sentence(read_as), sentences.unused_sentence(read_as))
         yield f"{'; '.join(filter(None, columns))}."
-        if statuses := statuses_sentence(report.statuses):
+        if statuses := sentences.statuses_sentence(report.statuses):
             yield f"Statuses: {statuses}."
-        yield from filter(None, [HIDDEN.get(read_as.hidden)])
+        yield from filter(None, [sentences.HIDDEN.get(read_as.hidden)])
         yield from (f"For example: {example}" for example in read_as.examples)
-        yield from filter(None, [DOUBTS.get(read_as.doubt)])
+        yield from filter(None, [sentences.DOUBTS.get(read_as.doubt)])
     counts = report.counts
-    how = WITHOUT_CONSENT
+    how = "pending; each gets one mail with a button to confirm"
     if report.confirmed:
-        how = added_sentence(
+        how = sentences.added_sentence(
             report.statuses,
             counts.added,
             confirmed=WITH_CONSENT,
-            none=f"confirmed, {NONE_SUBSCRIBED}",
+            none=f"confirmed, {sentences.NONE_SUBSCRIBED}",
             pending="pending and asked by mail",
         )
     yield _line("added", counts.added, how)
     yield _line("known", counts.known, "on the list before; left as they were")
     yield _line("duplicates", counts.duplicates, "the same address stood further up in the file")
     yield _line("skipped", counts.skipped, "an import brings nobody back")
-    for reason, count in skipped_sentences(report.skipped_because).items():
+    for reason, count in sentences.skipped_sentences(report.skipped_because).items():
         yield f"{'':26}{count:,} of them: {reason}"
     yield _line("rejected", counts.rejected, "no reader that can be mailed")
     yield _line("rows", counts.rows, "the sum")
@@ -74,7 +62,8 @@ def report_lines(
 def rejected_lines(shown: Sequence[RejectedRow], count: int, result: str) -> Iterator[str]:
     """The first rows that were rejected or skipped, and how many more there are."""
     for row in shown:
-        yield f"line {row.line} {result}: {row.email or '(no address)'}: {reason_sentence(row)}"
+        email = row.email or "(no address)"
+        yield f"line {row.line} {result}: {email}: {sentences.reason_sentence(row)}"
     if count > len(shown):
         yield f"and {count - len(shown):,} more rows {result}"
 
