@@ -11,8 +11,8 @@ IPV6_BITS = 48
 
 
 def network_of(request: HttpRequest) -> str:
-    """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy the last
-    address of `X-Forwarded-For` counts: a visitor can make up the others."""
+    """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy only the
+    last address of `X-Forwarded-For` counts."""
     address_text = request.META.get("REMOTE_ADDR", "")
     if settings.TRUST_PROXY:
         address_text = (

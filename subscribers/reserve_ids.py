@@ -1,5 +1,5 @@
 """Reserve the ids that a restored backup does not know were given out in mail. The distance is
-random: a backup may be restored twice. The request numbers of readers from before jump too."""
+random: a backup may be restored twice."""
 
 import logging
 

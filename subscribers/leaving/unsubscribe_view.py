@@ -35,10 +35,9 @@ def unsubscribe_channel(request: HttpRequest) -> How:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the page of the unsubscribe link, or unsubscribe: it is the one-click address, too.
-
-    GET changes nothing, because link scanners fetch it. POST needs no CSRF token: mail programs
-    post without cookies. Networks are not counted: many readers come from one mailbox provider."""
+    """Show the page of the unsubscribe link, or unsubscribe: it is the one-click address, too. GET
+    changes nothing, because link scanners fetch it. POST needs no CSRF token: mail programs post
+    without cookies."""
     subscriber_id = read(token)
     if subscriber_id is None:
         return _page(request, "unknown_link", status=404)

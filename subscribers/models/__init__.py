@@ -1,27 +1,13 @@
-"""The tables of the list, one idea a file."""
+"""The tables of the list."""
 
-from subscribers.models.bounce import Bounce
-from subscribers.models.consent_record import ConsentRecord, ConsentWording
-from subscribers.models.data_request import DataRequest, Erasure
-from subscribers.models.subscriber import Subscriber
-from subscribers.models.subscriber_import import (
-    ImportPiece,
-    ImportSeenAddress,
-    RejectedRow,
-    SubscriberImport,
-)
-from subscribers.models.suppression import Suppression
-
-__all__ = [
-    "Bounce",
-    "ConsentRecord",
-    "ConsentWording",
-    "DataRequest",
-    "Erasure",
-    "ImportPiece",
-    "ImportSeenAddress",
-    "RejectedRow",
-    "Subscriber",
-    "SubscriberImport",
-    "Suppression",
-]
+from subscribers.models.bounce import Bounce as Bounce
+from subscribers.models.consent_record import ConsentRecord as ConsentRecord
+from subscribers.models.consent_record import ConsentWording as ConsentWording
+from subscribers.models.data_request import DataRequest as DataRequest
+from subscribers.models.data_request import Erasure as Erasure
+from subscribers.models.subscriber import Subscriber as Subscriber
+from subscribers.models.subscriber_import import ImportPiece as ImportPiece
+from subscribers.models.subscriber_import import ImportSeenAddress as ImportSeenAddress
+from subscribers.models.subscriber_import import RejectedRow as RejectedRow
+from subscribers.models.subscriber_import import SubscriberImport as SubscriberImport
+from subscribers.models.suppression import Suppression as Suppression

@@ -14,9 +14,8 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class Subscriber(ReaderColumns):
-    """A person on the list. Leaving is a state and no suppression: that list is about addresses.
-    The gravest state stays, whatever the order of events. Triggers hold that only `opt_in`, the
-    reader's own fresh consent, leads back to `confirmed`."""
+    """A person on the list. The gravest state stays, whatever the order of events. Triggers hold
+    that only `opt_in`, the reader's own fresh consent, leads back to `confirmed`."""
 
     class State(models.TextChoices):
         PENDING = "pending", "has not confirmed yet"

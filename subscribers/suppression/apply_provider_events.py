@@ -224,8 +224,8 @@ def _keep_bounce(cursor: CursorWrapper, reader: _Reader, event: Bounced) -> None
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datetime | None:
-    """When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or None.
-    Computed over all its bounces since the last opt-in, whatever their order."""
+    """When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or
+    None."""
     cursor.execute(
         """
         WITH soft AS (
