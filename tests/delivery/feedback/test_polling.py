@@ -18,6 +18,7 @@ from delivery.rules.reason import Reason
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import ensure_exists
 from newsletter_site.logs.format import LineFormatter
+from postmark_sandbox.rules.magic_addresses import SPAM_COMPLAINT
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never
 from tests.delivery.run_in_threads import at_once
@@ -42,7 +43,7 @@ def happens(newsroom: Newsroom) -> None:
     """One bounces, one complains, one leaves on Postmark's page."""
     box, after = newsroom.sandbox.outbox, newsroom.sandbox.events
     after.bounce(box.message(0), "reader0@example.net")
-    after.complain(box.message(1), "reader1@example.net")
+    after.bounce(box.message(1), "reader1@example.net", SPAM_COMPLAINT)
     after.unsubscribe(box.message(2), "reader2@example.net")
 
 
