@@ -61,7 +61,6 @@ AFTER = Query(
 
 @router.get(
     "/",
-    tags=["Issues"],
     auth=Bearer(scopes.STATUS),
     response={200: IssuePage, **problem_responses()},
     operation_id="listIssues",
@@ -83,7 +82,6 @@ def list_issues(
 
 @router.get(
     "/{uuid:issue}/",
-    tags=["Issues"],
     auth=Bearer(scopes.STATUS),
     response={200: IssueStatus, **problem_responses(404)},
     operation_id="issueStatus",
@@ -102,7 +100,6 @@ def issue_status(
 
 @router.get(
     "/{uuid:issue}/copies/",
-    tags=["Issues"],
     auth=Bearer(scopes.COPIES),
     response={200: CopyPage, **problem_responses(404, 410)},
     operation_id="listCopies",
@@ -147,7 +144,6 @@ def list_copies(
 
 @router.get(
     "/{uuid:issue}/receipt/",
-    tags=["Issues"],
     auth=Bearer(scopes.STATUS),
     response={200: Receipt, **problem_responses(404, 409)},
     operation_id="issueReceipt",
@@ -166,7 +162,6 @@ def issue_receipt(
 
 @router.post(
     "/{uuid:issue}/{action}/",
-    tags=["Issues"],
     auth=Bearer(scopes.OPERATE),
     response={200: ActionDone, **problem_responses(404, *CHANGE_STATUSES)},
     operation_id="actOnIssue",

@@ -11,7 +11,7 @@ from delivery.models import Edition
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_edition
 
-router = Router()
+router = Router(tags=["Issues"])
 # An action is for the version that the caller saw, whatever was published meanwhile.
 THE_VERSION = Query(
     ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1

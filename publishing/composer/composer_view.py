@@ -59,7 +59,6 @@ MERGE_FIELDS = (
     "{{ archive_url }}",
 )
 EMPTY = DraftFields(DraftContent("", "", MARKDOWN, "", ""))
-NO_STORE = {"Cache-Control": "no-store"}
 DELETED = "This draft was deleted meanwhile. Your words are still here; save them as a new one."
 OTHER_WRITER = "Somebody else is signed in by now. Nothing was saved under their name."
 
@@ -249,7 +248,7 @@ def _respond(request: HttpRequest, result: drafts.SaveResult, fields: DraftField
 
 
 def _json(status: int, **facts: Any) -> JsonResponse:
-    return JsonResponse(facts, status=status, headers=NO_STORE)
+    return JsonResponse(facts, status=status, headers={"Cache-Control": "no-store"})
 
 
 def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:

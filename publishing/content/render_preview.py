@@ -1,7 +1,6 @@
 """Render a letter as one reader will get it, through the code that sends."""
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import parseaddr
 
@@ -58,7 +57,8 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         text_mail=mail.text,
         archive_url=settings.SITE_URL + place,
     )
-    links = Links(_invalid_links, lambda *_: "", handles_unsubscribes=True)
+    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[INVALID_TOKEN])
+    links = Links(lambda ids: [link] * len(ids), lambda *_: "", handles_unsubscribes=True)
     renderer = renderer_for(edition, newsletter, links, sender=settings.FROM_EMAIL)
     message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
     return Preview(
@@ -70,8 +70,3 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         text=message.get("TextBody", ""),
         size=mail.size,
     )
-
-
-def _invalid_links(recipients: Sequence[int]) -> list[str]:
-    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[INVALID_TOKEN])
-    return [link] * len(recipients)

@@ -7,9 +7,6 @@ from django.db import transaction
 from publishing.activity.record_activity import record_listing
 from publishing.models import Issue
 
-IN_THE_ARCHIVE = "in the archive."
-UNLISTED = "in the archive for whoever has its address."
-
 _YES = {"on", "true", "yes", "1"}
 _NO = {"", "off", "false", "no", "0"}
 
@@ -27,7 +24,7 @@ def parse_unlisted(posted: str) -> bool:
 
 def archive_sentence(*, unlisted: bool, verb: str = "stands") -> str:
     """Return where an issue that goes to nobody is read, as a sentence."""
-    return f"It {verb} {UNLISTED if unlisted else IN_THE_ARCHIVE}"
+    return f"It {verb} in the archive{' for whoever has its address' if unlisted else ''}."
 
 
 def set_unlisted(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:

@@ -1,5 +1,6 @@
 """Parse the issue and the version that a command line or an address names."""
 
+import re
 import uuid
 
 HIGHEST_VERSION = 2_000_000_000
@@ -18,13 +19,7 @@ def parse_version(text: str | None) -> int | None:
     """Return the version that `text` spells, None for the newest. Raises `ValueError`."""
     if text is None:
         return None
-    if not (
-        text.isascii()
-        and text.isdecimal()
-        # Python refuses to parse thousands of digits.
-        and len(text) <= len(str(HIGHEST_VERSION))
-        and 1 <= int(text) <= HIGHEST_VERSION
-    ):
+    if not (re.fullmatch("[0-9]{1,10}", text) and 1 <= int(text) <= HIGHEST_VERSION):
         raise ValueError(f"{_shown(text)} is not a version; a whole number from 1 is expected.")
     return int(text)
 

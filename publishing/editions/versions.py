@@ -241,9 +241,6 @@ class AudienceChoice:
     hint: str = ""
 
 
-_LATER = "Readers who are sent an earlier version only from now on are not among them."
-
-
 def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceChoice]:
     """Return to whom this version can go; without a plan, the first version of a new issue."""
     to_everyone = AudienceChoice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
@@ -253,6 +250,7 @@ def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceCh
     if plan is None or not plan.offers_reached:
         return [to_everyone, to_nobody]
     unknown = plan.unknown_reached
+    later = "Readers who are sent an earlier version only from now on are not among them."
 
     def number(readers: int) -> str:
         return "not available" if unknown else counted(readers, "confirmed reader")
@@ -262,7 +260,7 @@ def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceCh
         AudienceChoice(
             REACHED,
             f"Only those who were sent an earlier version: {number(plan.reached)}",
-            f"{unknown} {_LATER if plan.going else ''} Readers who left since get nothing more.",
+            f"{unknown} {later if plan.going else ''} Readers who left since get nothing more.",
         ),
         AudienceChoice(
             UNREACHED,

@@ -1,6 +1,7 @@
 """Upload images, and serve them to everybody."""
 
 import uuid
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
 from django.urls import reverse
@@ -65,15 +66,8 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if not wants_json(request):
         query = urlencode({"picture": str(image.pk), "alt": alt})
         return see_other(f"{reverse('desk:pictures')}?{query}")
-    return JsonResponse(
-        {
-            "address": address_of(image),
-            "width": image.width,
-            "height": image.height,
-            "markdown": in_markdown(image, alt),
-            "html": in_html(image, alt),
-        }
-    )
+    size = {"width": image.width, "height": image.height}
+    return JsonResponse(_ways_to_show(image, alt) | size)
 
 
 @require_safe
@@ -113,12 +107,12 @@ def _page(
     request: HttpRequest, image: UploadedImage | None, error: str = "", *, status: int = 200
 ) -> HttpResponse:
     alt = request.GET.get("alt", "")
-    facts = {
-        "picture": image,
-        "address": address_of(image) if image else "",
-        "markdown": in_markdown(image, alt) if image else "",
-        "html": in_html(image, alt) if image else "",
-        "alt": alt,
-        "error": error,
-    }
+    facts = {"picture": image, "alt": alt, "error": error}
+    if image:
+        facts |= _ways_to_show(image, alt)
     return desk_page(request, "publishing/pictures.html", facts, status=status)
+
+
+def _ways_to_show(image: UploadedImage, alt: str) -> dict[str, Any]:
+    markdown, html = in_markdown(image, alt), in_html(image, alt)
+    return {"address": address_of(image), "markdown": markdown, "html": html}

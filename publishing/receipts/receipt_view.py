@@ -37,8 +37,6 @@ NOTES = {
     "withdrawn": "it ended, or they left, before their copy; no mail was sent to them",
     "waiting": "",
 }
-
-
 TIMES = ("published_at", "first_copy_at", "last_copy_at", "ended_at")
 
 
@@ -59,7 +57,9 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     stored_counts = facts.get("counts", {})
     counts = {name: stored_counts.get(name, 0) for name in ORDER}
     today = counts_of(status.books)
-    times = {name: _parse_time(facts.get(name)) for name in TIMES}
+    times = {
+        name: datetime.fromisoformat(at) if (at := facts.get(name)) else None for name in TIMES
+    }
     state = facts.get("state", "")
     return desk_page(
         request,
@@ -148,10 +148,6 @@ def _edition_named_in(facts: Mapping[str, Any]) -> Edition | None:
         return load_edition(uuid.UUID(str(issue)), version)
     except (ValueError, NoSuchEditionError):
         return None
-
-
-def _parse_time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _took(first: datetime | None, last: datetime | None) -> str:

@@ -53,9 +53,7 @@ class SentTest:
         """The tone of the note about it."""
         if self.outcome == Outcome.SENT:
             return "doubt" if self.came_back else "sent"
-        if not self.is_settled:
-            return "held"
-        return "fault"
+        return "fault" if self.is_settled else "held"
 
     @property
     def glyph(self) -> str:

@@ -127,16 +127,13 @@ class Command(VersionedCommand):
         edition = published.edition
         for sentence in _remarks(published, content, goes_to, unlisted=options["unlisted"]):
             self.stderr.write(sentence)
-        self.stdout.write(
-            json.dumps(
-                {
-                    "issue": str(edition.issue_id),
-                    "version": edition.version,
-                    "audience": edition.audience,
-                    "created": published.created,
-                }
-            )
-        )
+        result = {
+            "issue": str(edition.issue_id),
+            "version": edition.version,
+            "audience": edition.audience,
+            "created": published.created,
+        }
+        self.stdout.write(json.dumps(result))
         sys.stdout.flush()
 
 
@@ -235,12 +232,8 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
     which = "second" if options["second"] else "first" if options["first"] else ""
     zone = options["zone"] or Newsletter.objects.the_one().time_zone
     try:
-        return read_moment(
-            _utf8("--at", local),
-            _utf8("--zone", zone),
-            which,
-            now=None if is_known else database_time(),
-        )
+        now = None if is_known else database_time()
+        return read_moment(_utf8("--at", local), _utf8("--zone", zone), which, now=now)
     except InvalidMomentError as refused:
         hint = " Add --first or --second." if refused.choices else ""
         raise CommandError(f"{refused.sentence}{hint}") from None
