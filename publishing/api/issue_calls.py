@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import datetime
+from functools import partial
 from typing import Literal, cast
 
 from django.http import HttpRequest, HttpResponse
@@ -180,9 +181,7 @@ def act_on_issue(
         )
 
     def work(_: str) -> HttpResponse:
-        def record(code: str) -> None:
-            record_activity.record_action(caller.id, edition, code)
-
+        record = partial(record_activity.record_action, caller.id, edition)
         try:
             with join_transaction():
                 done = perform(action, edition, load_status(edition.pk), record=record)

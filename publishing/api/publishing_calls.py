@@ -108,12 +108,11 @@ def reschedule_issue(
     def work(_: str) -> HttpResponse:
         at = _read(content.at, content)
 
-        def record(before: Moment) -> None:
-            record_rescheduling(author, edition, before, at)
-
         try:
             with join_transaction():
-                reschedule(edition, at, record=record)
+                reschedule(
+                    edition, at, record=lambda was: record_rescheduling(author, edition, was, at)
+                )
         except CannotDoThatError as error:
             raise ProblemError(ProblemType.NOT_NOW, refusal_sentence(error)) from None
         return json_response(

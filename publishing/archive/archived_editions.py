@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
@@ -11,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest, Left, Lower, Now, StrIndex, Substr
 
 from delivery.models import Batch, Edition
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import plain_title
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction
@@ -56,19 +55,16 @@ def letters_of(
         html_beginning=Substr("html_content", body, BEGINNING),
         text_beginning=Left("text_content", BEGINNING),
     )
-    return list(_letters(found[start:stop]))
-
-
-def _letters(editions: Iterable[Edition]) -> Iterable[ListedIssue]:
-    for edition in editions:
-        facts = vars(edition)
-        yield ListedIssue(
-            title=Content(edition.title, "", "").plain_title,
-            summary=summarise(facts["html_beginning"], facts["text_beginning"], edition.preheader),
+    return [
+        ListedIssue(
+            title=plain_title(edition),
+            summary=summarise(edition.html_beginning, edition.text_beginning, edition.preheader),
             slug=edition.issue.slug,
-            published_at=facts["first_public_at"],
-            corrected_at=edition.published_at if facts["is_correction"] else None,
+            published_at=edition.first_public_at,
+            corrected_at=edition.published_at if edition.is_correction else None,
         )
+        for edition in found[start:stop]
+    ]
 
 
 def listed_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:

@@ -86,13 +86,11 @@ def find_problems(content: Content) -> list[ContentProblem]:
             found.append((field, _too_long(f"The {field}", line, most)))
     if not content.html.strip() and not content.text.strip():
         found.append(("html_content", "Both parts are empty; write the text, the HTML, or both."))
+    nul = "This part holds a NUL character, which no mail can carry; remove it."
     for field, part in parts:
         if len(part) > LONGEST_PART:
             found.append((field, _too_long("This part", part, LONGEST_PART)))
-    for field, part in parts:
-        if "\x00" in part:
-            sentence = "This part holds a NUL character, which no mail can carry; remove it."
-            found.append((field, sentence))
+    found += [(field, nul) for field, part in parts if "\x00" in part]
     return problems + [ContentProblem(*problem) for problem in found]
 
 

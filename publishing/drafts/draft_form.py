@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import astuple
 
 from django.http import HttpRequest
 
@@ -48,16 +49,7 @@ def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
 
 def form_values(fields: DraftFields) -> dict[str, str]:
     """Return the values by the names of the composer's fields."""
-    content = fields.content
-    values = (
-        content.title,
-        content.preheader,
-        content.format,
-        content.letter,
-        content.text,
-        fields.goes_to,
-        "on" if fields.unlisted else "",
-    )
+    values = (*astuple(fields.content), fields.goes_to, "on" if fields.unlisted else "")
     return dict(zip(FIELDS, values, strict=True))
 
 

@@ -43,7 +43,7 @@ from publishing.publish.confirm_view import (
     show_refusal,
     still_working_page,
 )
-from publishing.publish.html_form import FIELDS, HtmlForm
+from publishing.publish.html_form import FIELDS, WRITTEN_FIELDS, HtmlForm
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     PublishRequest,
@@ -106,15 +106,9 @@ def _fields_for_next_version(text: str) -> dict[str, str]:
     newest = versions_of(issue).defer(None).first()
     if newest is None:
         raise Http404(f"There is no issue {issue}.")
-    return {
-        "title": newest.title,
-        "preheader": newest.preheader,
-        "html_content": newest.html_content,
-        "text_content": newest.text_content,
-        "issue": str(issue),
-        "version": str(newest.version + 1),
-        "goes_to": default_goes_to(issue),
-    }
+    next_version = {"issue": str(issue), "version": str(newest.version + 1)}
+    words = {name: getattr(newest, name) for name in WRITTEN_FIELDS}
+    return {**words, **next_version, "goes_to": default_goes_to(issue)}
 
 
 def _publish(request: HttpRequest) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -28,10 +29,7 @@ class Command(EditionCommand):
         edition, name = self.edition(options), options["action"]
         # News, not an error: the last line of the output is for programs alone.
         self.stderr.style_func = str
-
-        def record(code: str) -> None:
-            record_action_from_the_command_line(edition, code)
-
+        record = partial(record_action_from_the_command_line, edition)
         try:
             done = perform(name, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
