@@ -86,8 +86,7 @@ class SignIn(LoginView):
         if checked.result is CodeResult.RIGHT:
             return self._sign_in(author, with_recovery_code=checked.is_recovery)
         if checked.result is CodeResult.PAUSED:
-            error = f"{pause_sentence(checked.wait_s)} {NOT_YOUR_CODE}"
-            page = self._code_page(error, status=429)
+            page = self._code_page(f"{pause_sentence(checked.wait_s)} {NOT_YOUR_CODE}", status=429)
             page.headers["Retry-After"] = str(checked.wait_s)
             return page
         count_failure(self.request, name)

@@ -86,8 +86,7 @@ def _finish_setup(request: HttpRequest) -> HttpResponse:
 
 
 def _renew_codes(request: HttpRequest) -> HttpResponse:
-    codes = two_step_devices.renew_recovery_codes(request.user)
-    return _codes_page(request, codes, is_first=False)
+    return _codes_page(request, two_step_devices.renew_recovery_codes(request.user), is_first=False)
 
 
 def _remove(request: HttpRequest) -> HttpResponse:
