@@ -144,7 +144,7 @@ class Batch(models.Model):
                 fields=["id"],
                 condition=Q(state__in=["claimed", "sending", "looking_up"]),
             ),
-            # Its condition is found by its words (delivery/queue/batches/active_batches.py).
+            # Its condition is found by its words (delivery/queue/batches/batch_state.py).
             models.Index(
                 name="batch_that_is_not_over",
                 fields=["edition"],

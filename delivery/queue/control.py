@@ -4,8 +4,7 @@ in flight finish."""
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.queue.batches.batch_state import pause_batches
+from delivery.queue.batches.batch_state import IS_OPEN, pause_batches
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
 from delivery.queue.batches.withdraw import withdraw_waiting

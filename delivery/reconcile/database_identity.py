@@ -11,8 +11,7 @@ from django.db.models.functions import Now
 from delivery.feedback.polling import polling_tasks_by_stream
 from delivery.hooks import readers
 from delivery.models import Edition
-from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.queue.batches.batch_state import skip_epochs
+from delivery.queue.batches.batch_state import IS_OPEN, skip_epochs
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import skip_numbers

@@ -13,8 +13,7 @@ from django.db.models.functions import Coalesce, Now
 
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
-from delivery.queue.batches.active_batches import IS_OPEN
-from delivery.queue.batches.batch_state import end_settled_batch, resume_batches
+from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resume_batches
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE

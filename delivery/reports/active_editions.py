@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from delivery.queue.batches.active_batches import IS_OPEN
+from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.scheduled_editions import IS_DUE
 
 # A scheduled edition counts once it is due, or if a restored database does not know whether it

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from delivery.queue.batches.active_batches import IS_OPEN
+from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
 from delivery.reports.edition_counts import rows_by_name
 

@@ -8,7 +8,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.event_inbox import MAX_FAILURES
 from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
-from delivery.queue.batches.active_batches import IS_OPEN
+from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from

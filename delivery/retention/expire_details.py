@@ -6,7 +6,7 @@ from django.db import connection
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.monitoring.worker_heartbeat import EXPIRES_AFTER
-from delivery.queue.batches.active_batches import IS_OPEN
+from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.retention.batched_delete import ROWS_AT_ONCE, OldRows, short_delete
 
 # The newest newsletters keep all attempts: the check sheet estimates the time of sending from them.

@@ -104,13 +104,21 @@ class Worker:
 
     def _run_duties(self, until: Callable[[], bool]) -> None:
         """Run every duty in turn until stopped. One that fails keeps no other from its turn."""
+        duties: tuple[Callable[[], object], ...] = (
+            self._check_identity,
+            lambda: worker_heartbeat.beat(
+                self.id, host=self._host, pid=os.getpid(), warning=self.warning
+            ),
+            lambda: sweep(first_lookup_after_s=self._policy.lookup_after_s[0]),
+            lambda: background_tasks.run_all(self._log_failure),
+        )
         failures = 0
         since_duties_s = DUTIES_EVERY_S
         while not self._stopping.is_set():
             succeeded = True
             if since_duties_s >= min(DUTIES_EVERY_S, self._timing.lease_s):
                 since_duties_s = 0.0
-                for duty in (self._check_identity, self._beat, self._sweep, self._run_tasks):
+                for duty in duties:
                     succeeded &= self._run_duty(duty)[0]
                 # Metrics that fail must not slow the duties down.
                 self._run_duty(metrics_table.flush)
@@ -132,15 +140,6 @@ class Worker:
                 "noticed; after restoring one, run ./homing reconcile --restored",
                 " and its ".join(noticed.untold),
             )
-
-    def _beat(self) -> None:
-        worker_heartbeat.beat(self.id, host=self._host, pid=os.getpid(), warning=self.warning)
-
-    def _sweep(self) -> None:
-        sweep(first_lookup_after_s=self._policy.lookup_after_s[0])
-
-    def _run_tasks(self) -> None:
-        background_tasks.run_all(self._log_failure)
 
     def _run_duty(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Run a duty; return whether it succeeded, and what it returned."""

@@ -3,7 +3,7 @@
 from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
-from delivery.queue.batches.active_batches import IS_OPEN
+from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.rules.reason import Reason, ReasonCode
 
 
