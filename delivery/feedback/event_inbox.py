@@ -60,8 +60,7 @@ MAX_FAILURES = 5
 
 def store(body: bytes, trace: str | None = None) -> int | None:
     """Store an event; return its id, or None if it was stored before. Raises `django.db.Error`."""
-    stored = store_all([body], [trace])
-    return stored[0] if stored else None
+    return next(iter(store_all([body], [trace])), None)
 
 
 def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
@@ -110,8 +109,7 @@ def run_background_task(is_stopping: Callable[[], bool]) -> bool:
 
 def is_due() -> bool:
     """Whether an event waits to be applied."""
-    pending = EventRow.objects.filter(applied_at=None, failures__lt=MAX_FAILURES)
-    return pending.exists()
+    return EventRow.objects.filter(applied_at=None, failures__lt=MAX_FAILURES).exists()
 
 
 def apply_pending(

@@ -109,7 +109,6 @@ class _PollRun:
         since = self._lease.last_success_at
         filters = {"fromdate": f"{to_eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
         new = 0
-        # The first list may have some hundred megabytes. The file is deleted when it is closed.
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as dump:
             self._download(filters, dump)
             dump.seek(0)

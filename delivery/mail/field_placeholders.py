@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from delivery.mail.merge_fields import FIELD_PATTERN
 
-# Postmark's own placeholders are protected too.
 _FIELD = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
 
 

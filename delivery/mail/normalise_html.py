@@ -44,7 +44,6 @@ _REOPENED = frozenset(
 _FORMATTING = _REOPENED | {"span"}
 # Formatting that begins in one of these ends there.
 _FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
-# Elements whose content is no text.
 _DROPPED_WHOLE = {"script", "title"}
 # Elements whose content is text to us and something else to a parser: only the text is kept.
 _TAGS_DROPPED = {

@@ -9,7 +9,8 @@ from django.db.models import Count, Max, QuerySet, Window
 from django.db.models.functions import Now, RowNumber
 
 from delivery.models import Alarm
-from delivery.monitoring import delivery_metrics
+from delivery.monitoring.delivery_metrics import ALARMS
+from delivery.monitoring.metrics_buffer import add_on_commit
 from delivery.rules.reason import Reason
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ def raise_alarm(
     )
     is_new = bool(cursor.rowcount == 1)
     if is_new:
-        delivery_metrics.count_alarm(kind.value)
+        add_on_commit(ALARMS, kind=kind.value)
         logger.critical("alarm for edition %d (%s): %s", edition, kind.value, reason)
     return is_new
 

@@ -48,8 +48,3 @@ def count_lookup(result: str) -> None:
 def count_recovered_lease(state: str) -> None:
     """A batch in this state was recovered from a crashed worker."""
     metrics_buffer.add(LEASES_RECOVERED, state=state)
-
-
-def count_alarm(kind: str) -> None:
-    """An alarm was raised; counted once the transaction is committed."""
-    add_on_commit(ALARMS, kind=kind)

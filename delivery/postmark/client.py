@@ -386,5 +386,4 @@ class Postmark:
             self._deadlines.cancel(deadline)
             _current.call = None
             call.forget_socket()
-            # A body may have 20 MB.
             self._batch_request.body = None

@@ -74,7 +74,6 @@ class Command(BaseCommand):
         if worker.warning:
             logger.warning(worker.warning)
         if not options["until_empty"]:
-            # Log lines, because their time matters.
             logger.info(
                 "Worker %s is running, %d calls at most. Ctrl-C ends it.",
                 worker.id.hex[:8],

@@ -27,26 +27,22 @@ def _read(cursor: CursorWrapper) -> bytes | CheckResult:
     pending = pending_migrations.find_pending(cursor)
     try:
         with transaction.atomic():
-            return _read_all(cursor, pending)
+            counters = metrics_table.load_metrics(cursor)
+            scrape = Scrape(
+                queue=read_snapshot(cursor),
+                imports=load_open_imports(cursor),
+                database=read_database_stats(cursor),
+                pending_migrations=len(pending),
+                webhooks_configured=bool(
+                    settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD
+                ),
+            )
+            return exposition(counters, scrape, database=database_identity.short_name(cursor))
     except ProgrammingError:
         result = migrations_result(pending)
         if result.is_healthy:
             raise
         return result
-
-
-def _read_all(cursor: CursorWrapper, pending: tuple[str, ...]) -> bytes:
-    counters, database = metrics_table.load_metrics(cursor), database_identity.short_name(cursor)
-    scrape = Scrape(
-        queue=read_snapshot(cursor),
-        imports=load_open_imports(cursor),
-        database=read_database_stats(cursor),
-        pending_migrations=len(pending),
-        webhooks_configured=bool(
-            settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD
-        ),
-    )
-    return exposition(counters, scrape, database=database)
 
 
 _query = BoundedQuery(_read, timeout_s=TIMEOUT_S)

@@ -73,8 +73,7 @@ def _gauge(metric: Metric, scrape: Scrape | None) -> Family:
     found = metric.read(scrape) if scrape and metric.read else None
     if isinstance(found, Mapping):
         values: dict[tuple[str, ...], float] = dict.fromkeys(_known(metric), 0.0)
-        for key, value in found.items():
-            values[(key,) if isinstance(key, str) else key] = value
+        values |= {(key,) if isinstance(key, str) else key: value for key, value in found.items()}
         for labels_in_order, value in values.items():
             family.add_metric(list(labels_in_order), float(value))
     elif found is not None:
