@@ -1,14 +1,14 @@
 """Registers with the lower apps what they need from the upper ones, which they may not import."""
 
 from api import bearer
-from delivery.hooks import readers, start_scheduled
+from delivery.hooks import readers, sent_before_restore
 from delivery.interface import PROVIDER_TASKS, event_inbox
 from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
-from publishing.actions.start_scheduled import START_TASK, start_sent_before_restore
+from publishing.scheduling.start_scheduled import START_TASK, start_sent_before_restore
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import expire_uploads
@@ -33,6 +33,6 @@ def register_hooks() -> None:
         daily_prune.DAILY_PRUNE,
     ):
         register_background_task(task)
-    start_scheduled.register(start_sent_before_restore)
+    sent_before_restore.register(start_sent_before_restore)
     bearer.register(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

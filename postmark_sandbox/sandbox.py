@@ -9,7 +9,7 @@ from postmark_sandbox.events.message_events import MessageEvents
 from postmark_sandbox.events.one_click import OneClickLink, OneClickResult
 from postmark_sandbox.events.webhook_queue import WAITS_S, WebhookQueue
 from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
-from postmark_sandbox.faults.gate import Gate
+from postmark_sandbox.faults.held_calls import Gate
 from postmark_sandbox.rules.streams import Streams
 from postmark_sandbox.rules.validation import ACCOUNT_STATES, Account
 from postmark_sandbox.state.bounces import Bounces

@@ -9,7 +9,7 @@ from django.db import connection
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.send_rate import IS_SLOWED, ensure_row, is_slowed, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.retries import History
+from delivery.rules.next_step import History
 
 
 @dataclass(frozen=True, slots=True)

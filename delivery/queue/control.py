@@ -10,7 +10,7 @@ from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
 from delivery.queue.batches.withdraw import withdraw_waiting
 from delivery.queue.enqueue import CURRENT_POS
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.quarantine import HAS_SENT_MARK, quarantine_marked
+from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.reason import Reason, ReasonCode
 

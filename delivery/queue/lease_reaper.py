@@ -19,8 +19,8 @@ from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import apply_evidence, unapplied_evidence
 from delivery.queue.short_transaction import short_transaction
+from delivery.rules.next_step import AfterCrash, after_crash, parked
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retries import AfterCrash, after_crash, parked
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from delivery.queue.evidence import (
     settle_by_evidence,
     unapplied_evidence,
 )
-from delivery.queue.quarantine import quarantine_marked
+from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.call_results import Answered, CallResult, NotSent, Unanswered
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed

@@ -17,7 +17,7 @@ from delivery.queue.batches.edition_lock import EditionLockNeededError, with_edi
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
-from delivery.queue.quarantine import HAS_SENT_MARK, quarantine
+from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine
 from delivery.reader_fields import FIELD_COLUMNS
 from delivery.rules.outcomes import Outcome, Suppressed, Withdrawn
 from delivery.rules.reason import Reason, ReasonCode

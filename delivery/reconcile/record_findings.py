@@ -17,7 +17,7 @@ from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resum
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.quarantine import quarantine_marked
+from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.compare import RecordedDelivery
 from delivery.rules.call_results import Found

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError
 
 from delivery import log_context
-from delivery.hooks import start_scheduled
+from delivery.hooks import sent_before_restore
 from delivery.mail.transactional_mail import provider_tag
 from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
@@ -177,7 +177,7 @@ class ReconcileRound:
 
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, Found]]) -> None:
         recipients = [recipient for recipient, _ in found]
-        if walked.is_scheduled and start_scheduled.start_sent_before_restore(walked.edition):
+        if walked.is_scheduled and sent_before_restore.start_sent_before_restore(walked.edition):
             # It went out after the backup was taken. Now that it has an audience, what was found
             # is settled in it.
             logger.critical("edition %d had gone out before the restore", walked.edition)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.search_windows import Span, Window, split_window
-from delivery.rules import retries
+from delivery.rules import next_step
 from delivery.rules.call_results import Found, LookedUp, NoInformation, Page
 from delivery.rules.reason import Reason
 
@@ -34,7 +34,7 @@ class PatientSearch:
         self,
         postmark: Postmark,
         stream: str,
-        policy: retries.Policy,
+        policy: next_step.Policy,
         *,
         roll: Callable[[], float],
         pause: Callable[[float], None] = time.sleep,
@@ -68,7 +68,7 @@ class PatientSearch:
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)
             logger.warning("the search is asked again: %s", answer.reason)
-            delay_s = retries.delay_after(tries - 1, self._roll(), self._policy)
+            delay_s = next_step.delay_after(tries - 1, self._roll(), self._policy)
             self._pause(max(delay_s, answer.retry_after_s or 0.0))
         return answer
 

@@ -13,7 +13,7 @@ from delivery.monitoring import delivery_metrics
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup
-from delivery.rules import retries
+from delivery.rules import next_step
 from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
@@ -103,7 +103,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
     )
 
 
-def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter: float) -> None:
+def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitter: float) -> None:
     """Ask the provider about the unknown deliveries of a batch claimed for it, and settle them."""
     context = load_lookup_context(claim)
     # All searches of a look-up share the time of one call, which is what its lease is made for.
@@ -120,7 +120,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
     convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
     result = _search(claim.attempt, context, search)
     delivery_metrics.count_lookup(_metric_name(result))
-    settlement = retries.after_lookup(
+    settlement = next_step.after_lookup(
         result,
         context.unknown,
         claim.history,
@@ -138,7 +138,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
         ),
     )
     if context.is_test:
-        settlement = retries.fail_instead_of_waiting(settlement, list(context.unknown.values()))
+        settlement = next_step.fail_instead_of_waiting(settlement, list(context.unknown.values()))
     if settle_lookup(claim, settlement):
         logger.info(
             "looked up batch %d: %d of %d found; next: %s",

@@ -19,7 +19,7 @@ from delivery.configuration import Timing, policy_from_settings, postmark_from_s
 from delivery.monitoring import metrics_table, worker_heartbeat
 from delivery.queue.lease_reaper import sweep
 from delivery.reconcile import database_identity
-from delivery.rules import retries
+from delivery.rules import next_step
 from delivery.tasks import background_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
@@ -201,8 +201,8 @@ class Worker:
         """Seconds to wait: a poll with jitter, or longer and longer after failures in a row."""
         if failures == 0:
             return self._poll_s * self._random.uniform(0.5, 1.0)
-        policy = retries.Policy(self._poll_s, MAX_PAUSE_S, 1, (0.0,), True)
-        return max(self._poll_s / 2, retries.delay_after(failures, self._random.random(), policy))
+        policy = next_step.Policy(self._poll_s, MAX_PAUSE_S, 1, (0.0,), True)
+        return max(self._poll_s / 2, next_step.delay_after(failures, self._random.random(), policy))
 
 
 def worker_from_settings(concurrency: int | None = None, *, is_awaited: bool = False) -> Worker:

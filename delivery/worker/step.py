@@ -21,7 +21,7 @@ from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import Started, start
-from delivery.rules import retries
+from delivery.rules import next_step
 from delivery.rules.call_results import Answered, CallResult, NotSent, PutOff, was_too_fast
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
@@ -61,7 +61,7 @@ class Dispatcher:
         postmark: Postmark,
         *,
         timing: Timing,
-        policy: retries.Policy,
+        policy: next_step.Policy,
         jitter: Callable[[], float],
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
@@ -178,11 +178,11 @@ class Dispatcher:
 
     def _settle(self, call: Call, result: CallResult, is_stopping: Callable[[], bool]) -> None:
         recipients = call.started.recipients
-        settlement = retries.after_call(
+        settlement = next_step.after_call(
             result, recipients, call.claim.history, jitter=self._jitter(), policy=self._policy
         )
         if call.started.kind == Edition.Kind.TEST:
-            settlement = retries.fail_instead_of_waiting(settlement, recipients)
+            settlement = next_step.fail_instead_of_waiting(settlement, recipients)
         retry_write(
             lambda: settle_call(call.claim, call.attempt, settlement, attempt_result(result)),
             what=f"the answer to attempt {call.attempt.hex}",
@@ -231,7 +231,7 @@ class Dispatcher:
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
-        settlement = retries.after_call(
+        settlement = next_step.after_call(
             unsent, (), claimed.history, jitter=self._jitter(), policy=self._policy
         )
         settle_call(claimed, attempt, settlement, attempt_result(unsent))

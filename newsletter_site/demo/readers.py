@@ -9,7 +9,7 @@ from django.db import connection
 
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_file import import_file
 from subscribers.importing.report import ImportReport
 from subscribers.models import RejectedRow, Subscriber

@@ -49,7 +49,7 @@ from publishing.models import Draft, Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 from publishing.test_letters.test_letters import last_test_address
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.links.see_other import see_other
 
 PREVIEWS = ("desktop", "phone", "text", "dark")

@@ -15,7 +15,7 @@ from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS
 from publishing.content.compose_content import compose_content
 from publishing.content.edition_content import Content
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 
 ADA = Recipient(
     0, "ada.whitlock@posthouse.example", tuple(field.example for field in READER_FIELDS)

@@ -20,7 +20,6 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.health import read_health
 from delivery.reports.health_lines import HealthLine, health_lines
 from delivery.rules.edition_state import EditionState
-from publishing.actions.start_scheduled import count_audience_now
 from publishing.activity.activity_log import activities_for, topics_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
@@ -52,7 +51,8 @@ from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.scheduling.local_time import scheduled_moment
-from subscribers.audience import confirmed
+from publishing.scheduling.start_scheduled import count_audience_now
+from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_page import load_status
 from subscribers.models import SubscriberImport
 from subscribers.permissions import MANAGE

@@ -17,7 +17,7 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.scheduling.local_time import scheduled_moment
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.models import Subscriber
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED

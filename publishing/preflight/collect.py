@@ -38,7 +38,7 @@ from publishing.preflight.links import links_to_open
 from publishing.preflight.parse_letter import ParsedLetter, parse_letter
 from publishing.preflight.run_checks import Findings, run_checks
 from publishing.preflight.words import fields_without_fallback
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.consent.consent_log import count_acts_since
 from subscribers.models import Subscriber
 

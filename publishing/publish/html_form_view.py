@@ -61,7 +61,7 @@ from publishing.publish.publish_draft import (
     publish_draft,
 )
 from publishing.test_letters.test_letters import last_test_address
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.importing.run import running_import
 from subscribers.links.see_other import see_other
 

@@ -16,7 +16,7 @@ from delivery.queue.control import cancel, pause, resume
 from delivery.queue.lease_reaper import sweep
 from delivery.queue.settle import attempt_result, settle_call, settle_lookup
 from delivery.queue.start import Started, start
-from delivery.rules import call_results, outcomes, retries
+from delivery.rules import call_results, next_step, outcomes
 from delivery.unknown.lookup import load_lookup_context
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
@@ -27,7 +27,7 @@ from tests.small_model.variant import Variant
 
 TICK_S = 100.0
 VARIANT = Variant(people=True)
-POLICY = retries.Policy(
+POLICY = next_step.Policy(
     retry_base_s=TICK_S * VARIANT.pause,
     retry_cap_s=TICK_S * VARIANT.pause,
     max_tries=VARIANT.max_tries,
@@ -189,7 +189,7 @@ class RealQueue:
                 answer = call_results.Unanswered(because("Cut off."))
         claimed = self.claims[who]
         recipient = Delivery.objects.get(issue=self.edition.issue_id).recipient_id
-        settlement = retries.after_call(
+        settlement = next_step.after_call(
             answer,
             [recipient],
             claimed.history,
@@ -216,7 +216,7 @@ class RealQueue:
                 answer = call_results.LookedUp([])
             case _:
                 answer = call_results.NoInformation(because("The search is down."))
-        settlement = retries.after_lookup(
+        settlement = next_step.after_lookup(
             answer,
             context.unknown,
             claimed.history,

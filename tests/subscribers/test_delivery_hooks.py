@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from delivery.hooks import readers
-from subscribers import audience
+from subscribers import confirmed_readers
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import ConsentRecord, Subscriber
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
@@ -103,7 +103,7 @@ class TestMailOnRequest:
 def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() -> None:
     ada = SubscriberFactory(email="Ada@example.org", name="Ada")
     bob = SubscriberFactory(email="bob@example.org", name="")
-    assert set(audience.confirmed()) == {
+    assert set(confirmed_readers.confirmed()) == {
         (ada.pk, "Ada@example.org", "Ada"),
         (bob.pk, "bob@example.org", ""),
     }
@@ -112,11 +112,11 @@ def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() ->
 @pytest.mark.parametrize("state", sorted(set(Subscriber.State.values) - {"confirmed"}))
 def test_nobody_but_the_confirmed_is_in_the_audience(state: str) -> None:
     SubscriberFactory(state=state)
-    assert list(audience.confirmed()) == []
+    assert list(confirmed_readers.confirmed()) == []
 
 
 def test_a_confirmed_reader_whose_address_is_suppressed_is_not_in_the_audience() -> None:
     SubscriberFactory(email="Ada@example.org")
     bob = SubscriberFactory(email="bob@example.org")
     SuppressionFactory(address_key="ada@example.org")
-    assert [row[0] for row in audience.confirmed()] == [bob.pk]
+    assert [row[0] for row in confirmed_readers.confirmed()] == [bob.pk]

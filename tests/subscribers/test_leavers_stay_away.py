@@ -17,7 +17,7 @@ from delivery.feedback import polling
 from delivery.models import Edition
 from newsletter_site.api.openapi_document import document
 from postmark_sandbox.server import SandboxServer
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from subscribers.suppression.apply_provider_events import GRAVER

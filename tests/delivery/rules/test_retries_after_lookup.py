@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.next_step import AfterCrash, History, Policy, after_crash, after_lookup
 from delivery.rules.outcomes import Failed, Sent, Settlement
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retries import AfterCrash, History, Policy, after_crash, after_lookup
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 

@@ -12,7 +12,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim_lookup
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
-from delivery.rules import retries
+from delivery.rules import next_step
 from delivery.rules.call_results import Answered, NotNow, Unanswered
 from delivery.rules.outcomes import Next, Settlement
 from delivery.rules.reason import Reason, ReasonCode
@@ -160,11 +160,11 @@ def test_a_search_that_catches_up_proves_nothing_early(
 def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, readers = begun()
-    policy = retries.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
-    mixed = retries.after_call(
+    policy = next_step.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
+    mixed = next_step.after_call(
         Answered([Unanswered(because("Neither id nor error.")), NotNow(because("Slower."))]),
         readers,
-        retries.History(),
+        next_step.History(),
         jitter=0.5,
         policy=policy,
     )

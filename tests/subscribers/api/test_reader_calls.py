@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from delivery.models import Delivery, Edition
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.http import HttpResponse
 
 from delivery.models import Newsletter, SuppressionChange
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.consent.consent_log import record_consent
 from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON
 from subscribers.data_requests.erase import erase

@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON
 from subscribers.models import ConsentRecord, ConsentWording, Subscriber
 from subscribers.signup.signup_form import SignUpForm, sign_time

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError
 
 from delivery.models import Delivery
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.data_requests.erase import erase
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing.file_format.columns import layout_of

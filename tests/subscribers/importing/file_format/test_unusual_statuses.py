@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from subscribers.audience import confirmed
+from subscribers.confirmed_readers import confirmed
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import Suppression
