@@ -8,7 +8,7 @@ from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
-from publishing.scheduling.start_scheduled import START_TASK, start_sent_before_restore
+from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import expire_uploads

@@ -13,10 +13,10 @@ from delivery.models import Edition
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
 from publishing.drafts.restore_draft import restore_draft
+from publishing.editions.start_scheduled import count_audience_now, start_now
 from publishing.editions.status import EditionStatus, load_status
 from publishing.permissions import MAY_ACT
 from publishing.scheduling.local_time import scheduled_moment
-from publishing.scheduling.start_scheduled import count_audience_now, start_now
 
 
 class Refusal(StrEnum):

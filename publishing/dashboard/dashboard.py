@@ -44,6 +44,7 @@ from publishing.dashboard.todo_items import (
     no_worker,
     todo_list,
 )
+from publishing.editions.start_scheduled import count_audience_now
 from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.editions.versions import EVERYONE
 from publishing.external_checks.domain_records import DomainRecords, domain_of
@@ -51,7 +52,6 @@ from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.scheduling.local_time import scheduled_moment
-from publishing.scheduling.start_scheduled import count_audience_now
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_page import load_status
 from subscribers.models import SubscriberImport

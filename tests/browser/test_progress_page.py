@@ -15,9 +15,9 @@ from playwright.sync_api import Page, Response, expect
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.control import send_now
 from publishing.content.draft_content import build_content
+from publishing.editions.start_scheduled import start_due
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_in_zone
-from publishing.scheduling.start_scheduled import start_due
 from subscribers.models import SubscriberImport
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS

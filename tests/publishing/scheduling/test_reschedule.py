@@ -12,8 +12,8 @@ from delivery.reconcile import database_identity
 from delivery.rules.scheduled_time import Moment
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
+from publishing.editions.start_scheduled import start_due, start_now
 from publishing.scheduling.local_time import moment_in_zone
-from publishing.scheduling.start_scheduled import start_due, start_now
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
 from tests.publishing.schedule_issue import LISBON, its_time_came, log_of, schedule, tomorrow

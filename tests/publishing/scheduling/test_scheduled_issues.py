@@ -31,13 +31,13 @@ from publishing.actions.edition_actions import CannotDoThatError, applicable, re
 from publishing.actions.edition_actions import perform as perform_and_record
 from publishing.archive.archived_editions import public_editions
 from publishing.content.edition_content import Content
+from publishing.editions import start_scheduled
+from publishing.editions.start_scheduled import start_due
 from publishing.editions.status import EditionStatus
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling import start_scheduled
 from publishing.scheduling.local_time import is_too_late, moment_in_zone
-from publishing.scheduling.start_scheduled import start_due
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
