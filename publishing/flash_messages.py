@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from delivery.models import Edition
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
+from publishing.editions.audience import REACHED, UNREACHED
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
-from publishing.editions.versions import REACHED, UNREACHED
 from publishing.scheduling.local_time import scheduled_moment
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."

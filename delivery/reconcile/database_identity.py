@@ -17,7 +17,7 @@ from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import skip_numbers
 from delivery.queue.known_database import DIFFERS
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.edition_state import restored
+from delivery.rules.edition_reason import restored
 from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)

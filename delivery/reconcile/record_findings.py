@@ -21,7 +21,7 @@ from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.compare import RecordedDelivery
 from delivery.rules.call_results import Found
-from delivery.rules.edition_state import restored
+from delivery.rules.edition_reason import restored
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 

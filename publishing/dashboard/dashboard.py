@@ -44,9 +44,9 @@ from publishing.dashboard.todo_items import (
     no_worker,
     todo_list,
 )
+from publishing.editions.audience import EVERYONE
 from publishing.editions.start_scheduled import count_audience_now
 from publishing.editions.status import EditionStatus, status_from_counts
-from publishing.editions.versions import EVERYONE
 from publishing.external_checks.domain_records import DomainRecords, domain_of
 from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH

@@ -10,7 +10,8 @@ from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, longest
 from publishing.content.edition_content import remove_invisible
 from publishing.drafts.drafts import DraftFields
-from publishing.editions.versions import EVERYONE, versions_of
+from publishing.editions.audience import EVERYONE
+from publishing.editions.versions import versions_of
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
 _LABELS = {"title": "title", "preheader": "preheader", "letter": "letter", "text": "text part"}

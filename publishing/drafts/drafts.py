@@ -12,7 +12,8 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.activity.record_activity import record_draft_activity
 from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
-from publishing.editions.versions import EVERYONE, default_goes_to, versions_of
+from publishing.editions.audience import EVERYONE
+from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue
 
 # An author with this many drafts that were saved once only gets no further one while signed out.

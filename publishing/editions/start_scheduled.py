@@ -13,7 +13,7 @@ from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
-from publishing.editions.versions import enqueue_audience, select_audience
+from publishing.editions.audience import enqueue_audience, select_audience
 from publishing.models import Issue
 from publishing.scheduling.local_time import is_too_late, late_pause_reason, scheduled_moment
 

@@ -1,27 +1,21 @@
-"""The versions of an issue: which exists, which is next, and to whom it can go."""
+"""The versions of an issue: which exists, which is next, and why one is refused."""
 
 import uuid
 from dataclasses import dataclass, replace
-from typing import Any
 
-from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from delivery.humanise import counted, counted_copies
-from delivery.interface import enqueue, load_unreconciled_versions
-from delivery.models import Batch, Delivery, Edition, Evidence
-from delivery.models.delivery import Outcome
+from delivery.interface import load_unreconciled_versions
+from delivery.models import Batch, Edition
 from delivery.reports.edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import load_dropped_versions
 from delivery.rules.edition_counts import EditionCounts
+from publishing.editions.audience import EVERYONE, NOBODY, REACHED, UNREACHED, select_audience
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.scheduling.local_time import scheduled_moment
 from subscribers.confirmed_readers import confirmed
-from subscribers.models import Subscriber
-
-EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
-UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
 
 
 class VersionRefusedError(Exception):
@@ -41,35 +35,6 @@ def is_correction() -> Exists:
             edition__issue=OuterRef("issue"), edition__version__lt=OuterRef("version"), sent__gt=0
         )
     )
-
-
-def select_audience(
-    issue: uuid.UUID, version: int, goes_to: str
-) -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """Return the readers of a version, as unevaluated rows of (id, email, *reader fields)."""
-    if goes_to == EVERYONE:
-        return confirmed()
-    if goes_to == NOBODY:
-        return confirmed().none()
-    theirs = {"issue_id": issue, "version__lt": version, "recipient_id": OuterRef("id")}
-    copies = Delivery.objects.filter(**theirs)
-    if goes_to == REACHED:
-        return confirmed().filter(Exists(copies.filter(outcome=Outcome.SENT)))
-    may_have_left = (
-        Q(outcome__in=[Outcome.SENT, Outcome.UNKNOWN])
-        | Q(sent_at__isnull=False)
-        | Q(provider_message_id__isnull=False)
-    )
-    return confirmed().filter(
-        ~Exists(copies.filter(may_have_left)), ~Exists(Evidence.objects.filter(**theirs))
-    )
-
-
-def enqueue_audience(edition: Edition) -> None:
-    """Enqueue the deliveries of an edition that begins now."""
-    if edition.goes_to != NOBODY:
-        audience = select_audience(edition.issue_id, edition.version, edition.goes_to)
-        enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
 
 
 def default_goes_to(issue: uuid.UUID | None) -> str:

@@ -18,8 +18,9 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.drafts.drafts import content_of_draft
 from publishing.editions import versions
+from publishing.editions.audience import EVERYONE, NOBODY
 from publishing.editions.listing import archive_sentence
-from publishing.editions.versions import EVERYONE, NOBODY, VersionPlan, plan_version
+from publishing.editions.versions import VersionPlan, plan_version
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of

@@ -15,9 +15,10 @@ from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
 from publishing.content.edition_content import Content, plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
+from publishing.editions.audience import NOBODY
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
-from publishing.editions.versions import NOBODY, overlap_warnings
+from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import ACCEPTED, UNTIL_AT_REST, in_the_archive, tag_of, to_nobody
 from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted

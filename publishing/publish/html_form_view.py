@@ -23,10 +23,10 @@ from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
+from publishing.editions.audience import EVERYONE
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.status import load_status
 from publishing.editions.versions import (
-    EVERYONE,
     VersionPlan,
     audience_choices,
     default_goes_to,

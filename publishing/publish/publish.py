@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils.text import slugify
 
 from delivery import log_context
 from delivery.humanise import counted_readers
@@ -22,25 +21,22 @@ from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.drafts import drafts
+from publishing.editions.audience import EVERYONE, NOBODY, enqueue_audience
 from publishing.editions.versions import (
-    EVERYONE,
-    NOBODY,
     VersionRefusedError,
     default_goes_to,
-    enqueue_audience,
     version_refusal,
     versions_of,
 )
 from publishing.models import Draft, Issue
+from publishing.publish.issue_address import constraint_of, save_new_issue, update_address
 from publishing.scheduling.local_time import scheduled_moment
 
 logger = logging.getLogger(__name__)
 
 ONE_PER_KEY = "an_author_publishes_once_per_key"
 ONE_PER_VERSION = "one_edition_per_issue_and_version"
-ONE_PER_ADDRESS = "one_issue_per_archive_address"
 ADDRESS_STAYS = "the_address_of_an_issue_stays"
-LONGEST_SLUG = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ def publish(
                     return PublishResult(edition, created=True)
             except IntegrityError as error:
                 # A concurrent call published it and has committed by now.
-                if _constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS):
+                if constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS):
                     earlier = _find_earlier(author, key, request)
                 if earlier is None:
                     raise
@@ -174,15 +170,15 @@ def _find_earlier(author: uuid.UUID, key: str, request: PublishRequest) -> Editi
     return edition
 
 
-def _constraint(error: IntegrityError) -> str | None:
-    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)
-
-
 def _publish_new(
     author: uuid.UUID, key: str, request: PublishRequest, hold_s: float, second: uuid.UUID | None
 ) -> Edition:
     content = request.content
-    issue = _save_issue(request)
+    if request.issue is None:
+        issue = save_new_issue(content.plain_title, unlisted=request.unlisted)
+    else:
+        issue = Issue.objects.get(pk=request.issue)
+        update_address(issue, content.plain_title)
     edition = Edition.objects.create(
         issue=issue,
         version=request.version or 1,
@@ -235,47 +231,3 @@ def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
         "scheduled_local": at.local,
         "scheduled_zone": at.zone,
     }
-
-
-def _save_issue(request: PublishRequest) -> Issue:
-    """Return the named issue, at a new address if that can still change; or a new issue."""
-    title = request.content.plain_title
-    if request.issue is None:
-        issue = Issue(title=title, unlisted=request.unlisted, published_unlisted=request.unlisted)
-        _save_at_free_address(issue, _addresses(issue, title))
-        return issue
-    issue = Issue.objects.get(pk=request.issue)
-    addresses = _addresses(issue, title)
-    if issue.slug not in addresses and not _is_address_fixed(issue):
-        _save_at_free_address(issue, addresses)
-    return issue
-
-
-def _is_address_fixed(issue: Issue) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
-        return bool(cursor.fetchone()[0])
-
-
-def _addresses(issue: Issue, title: str) -> tuple[str, str]:
-    """The addresses an issue may have: its title, alone or with a part of its id."""
-    words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
-    return words, f"{words}-{issue.pk.hex[:8]}"
-
-
-def _save_at_free_address(issue: Issue, addresses: tuple[str, str]) -> None:
-    is_new = issue._state.adding
-    for slug in addresses:
-        if Issue.objects.filter(slug=slug).exists():
-            continue
-        issue.slug = slug
-        try:
-            with transaction.atomic():
-                issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
-        except IntegrityError as error:
-            # Two issues of one title at the same moment: the second takes the longer address.
-            if _constraint(error) == ONE_PER_ADDRESS:
-                continue
-            raise
-        return
-    raise RuntimeError(f"No address was free for an issue called {issue.title!r}.")

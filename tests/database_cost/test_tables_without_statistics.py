@@ -19,8 +19,9 @@ from delivery.reconcile import database_identity
 from delivery.rules.scheduled_time import Moment
 from newsletter_site.wiring import register_hooks
 from publishing.content.edition_content import Content
+from publishing.editions.audience import EVERYONE, REACHED, UNREACHED
 from publishing.editions.start_scheduled import start_now
-from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, plan_version
+from publishing.editions.versions import plan_version
 from publishing.publish.publish import publish
 from tests.database_cost.test_query_plans import explained, kinds, run
 from tests.delivery.edition_factory import Newsroom

@@ -11,7 +11,8 @@ from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.retention import provider_event_details
 from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
-from delivery.rules.edition_state import EditionState, reason_of
+from delivery.rules.edition_reason import reason_of
+from delivery.rules.edition_state import EditionState
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 

@@ -18,7 +18,8 @@ from delivery.reconcile.run import reconcile
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.rules.edition_reason import reason_of
+from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.drain import Drain
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom

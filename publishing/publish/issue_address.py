@@ -1,0 +1,59 @@
+"""The public address of an issue. It is fixed once copies or pages may hold it; the function
+`the_address_is_fixed` of the database decides that."""
+
+from django.db import IntegrityError, connection, transaction
+from django.utils.text import slugify
+
+from publishing.models import Issue
+
+ONE_PER_ADDRESS = "one_issue_per_archive_address"
+LONGEST_SLUG = 60
+
+
+def save_new_issue(title: str, *, unlisted: bool) -> Issue:
+    """Create an issue at the address that its title gives it."""
+    issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
+    _save_at_free_address(issue, _addresses(issue, title))
+    return issue
+
+
+def update_address(issue: Issue, title: str) -> None:
+    """Give an issue the address of its new title, if the address can still change."""
+    addresses = _addresses(issue, title)
+    if issue.slug not in addresses and not _is_address_fixed(issue):
+        _save_at_free_address(issue, addresses)
+
+
+def _is_address_fixed(issue: Issue) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
+        return bool(cursor.fetchone()[0])
+
+
+def _addresses(issue: Issue, title: str) -> tuple[str, str]:
+    """The addresses an issue may have: its title, alone or with a part of its id."""
+    words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
+    return words, f"{words}-{issue.pk.hex[:8]}"
+
+
+def _save_at_free_address(issue: Issue, addresses: tuple[str, str]) -> None:
+    is_new = issue._state.adding
+    for slug in addresses:
+        if Issue.objects.filter(slug=slug).exists():
+            continue
+        issue.slug = slug
+        try:
+            with transaction.atomic():
+                issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
+        except IntegrityError as error:
+            # Two issues of one title at the same moment: the second takes the longer address.
+            if constraint_of(error) == ONE_PER_ADDRESS:
+                continue
+            raise
+        return
+    raise RuntimeError(f"No address was free for an issue called {issue.title!r}.")
+
+
+def constraint_of(error: IntegrityError) -> str | None:
+    """The name of the constraint that was broken."""
+    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)
