@@ -1,10 +1,33 @@
-"""The records of a sender's domain. “No answer” says nothing about the domain."""
+"""Look up the records of a sender's domain: SPF, DKIM, return path, DMARC. “No answer” says nothing
+about the domain."""
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+
+import dns.exception
+import dns.resolver
+
+from delivery.log_context import inherited
+
+logger = logging.getLogger(__name__)
+
+TOTAL_TIMEOUT_S = 6.0
+QUERY_TIMEOUT_S = 3.0
+_ATTEMPT_TIMEOUT_S = 1.5
+# A text is sent in pieces of at most 255 bytes, which are joined without blanks.
+_VALUE_OF: dict[str, Callable[[Any], str]] = {
+    "TXT": lambda row: b"".join(row.strings).decode("utf-8", "replace").replace("\x00", ""),
+    "CNAME": lambda row: str(row.target).rstrip(".").lower(),
+    "A": lambda row: str(row.address),
+    "AAAA": lambda row: str(row.address),
+}
 
 
 class DnsStatus(StrEnum):
@@ -88,3 +111,69 @@ def domain_of(sender: str) -> str:
 def _tags(text: str) -> dict[str, str]:
     pairs = (part.partition("=") for part in text.split(";"))
     return {name.strip().lower(): value.strip() for name, sign, value in pairs if sign}
+
+
+class NameServers:
+    """The name servers of this machine, or those at the given addresses and port."""
+
+    def __init__(self, servers: list[str] | None = None, port: int = 53) -> None:
+        self._resolver: dns.resolver.Resolver | None
+        try:
+            self._resolver = dns.resolver.Resolver(configure=servers is None)
+        except dns.resolver.NoResolverConfiguration:
+            self._resolver = None
+            return
+        if servers is not None:
+            self._resolver.nameservers = servers
+            self._resolver.port = port
+        self._resolver.timeout = _ATTEMPT_TIMEOUT_S
+        # Names are complete: the search domains of this machine are not tried.
+        self._resolver.search = []
+
+    def query(self, name: str, kind: str, *, deadline: float) -> Records:
+        """The records of a kind at a name, by `deadline` of `time.monotonic`. Never raises."""
+        lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
+        if self._resolver is None or lifetime <= 0:
+            return Records(DnsStatus.NO_ANSWER)
+        try:
+            answer = self._resolver.resolve(f"{name.rstrip('.')}.", kind, lifetime=lifetime)
+        except dns.resolver.NXDOMAIN:
+            return Records(DnsStatus.NO_SUCH_NAME)
+        except dns.resolver.NoAnswer:
+            return Records(DnsStatus.NO_RECORD)
+        except (dns.exception.DNSException, OSError, ValueError) as error:
+            logger.info("No name server answered for %s: %s", kind, type(error).__name__)
+            return Records(DnsStatus.NO_ANSWER)
+        return Records(DnsStatus.FOUND, tuple(sorted(map(_VALUE_OF[kind], answer))))
+
+
+def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
+    """Query SPF, DKIM, return path and DMARC at once, within `TOTAL_TIMEOUT_S`. Never raises."""
+    deadline = time.monotonic() + TOTAL_TIMEOUT_S
+
+    @inherited
+    def query(name: str, kind: str) -> Records:
+        return servers.query(name, kind, deadline=deadline)
+
+    with ThreadPoolExecutor(4, thread_name_prefix="domain") as pool:
+        texts = pool.submit(query, domain, "TXT")
+        dkim = pool.submit(query, f"pm._domainkey.{domain}", "TXT")
+        return_path = pool.submit(query, f"pm-bounces.{domain}", "CNAME")
+        dmarc = pool.submit(inherited(_query_dmarc), domain, servers, deadline)
+        policy, dmarc_at = dmarc.result()
+        return DomainRecords(
+            domain, texts.result(), dkim.result(), return_path.result(), policy, dmarc_at
+        )
+
+
+def _query_dmarc(domain: str, servers: NameServers, deadline: float) -> tuple[Records, str]:
+    """The policy of the domain, or of the nearest domain above it that has one."""
+    labels = domain.split(".")
+    for first in range(max(1, len(labels) - 1)):
+        name = ".".join(labels[first:])
+        found = servers.query(f"_dmarc.{name}", "TXT", deadline=deadline)
+        if not found.is_known:
+            return found, domain
+        if any(text.lower().replace(" ", "").startswith("v=dmarc1") for text in found.values):
+            return found, name
+    return Records(DnsStatus.NO_RECORD), domain

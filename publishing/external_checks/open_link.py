@@ -20,9 +20,8 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from delivery.control_characters import CONTROL_CHARACTERS
-from publishing.external_checks.domain_records import DnsStatus
+from publishing.external_checks.domain_records import DnsStatus, NameServers
 from publishing.external_checks.link_result import LinkError, LinkResult
-from publishing.external_checks.look_up_domain import NameServers
 from publishing.external_checks.ssrf_guard import AddressFilter, IPAddress, is_public, parse_address
 
 LINK_TIMEOUT_S = 5.0

@@ -14,9 +14,9 @@ from delivery.models import Edition
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
-from subscribers.mail_quota import NOT_MAILED, RECORD, next_number, seconds_until_turn
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
 from subscribers.models.consent_record import Act, How
+from subscribers.request_limits import NOT_MAILED, RECORD, next_number, seconds_until_turn
 
 logger = logging.getLogger(__name__)
 

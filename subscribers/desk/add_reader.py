@@ -11,10 +11,10 @@ from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
-from subscribers.mail_quota import CONFIRMATION, NOT_MAILED, next_number
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 from subscribers.refusal import Refusal, refuse
+from subscribers.request_limits import CONFIRMATION, NOT_MAILED, next_number
 
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 

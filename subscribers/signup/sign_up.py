@@ -7,15 +7,15 @@ from django.db import transaction
 from delivery.interface import request_mail
 from delivery.models import Edition
 from subscribers.consent.consent_log import record_consent
-from subscribers.mail_quota import (
+from subscribers.models import Subscriber
+from subscribers.models.consent_record import Act
+from subscribers.request_limits import (
     CONFIRMATION,
     NOT_MAILED,
     TOO_FAST,
     next_number,
     seconds_until_turn,
 )
-from subscribers.models import Subscriber
-from subscribers.models.consent_record import Act
 
 TRIES = 5  # a reader can be deleted between the insert and the lock; not often
 

@@ -6,18 +6,21 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from subscribers.importing.file_format.columns import (
-    MOST_ROWS_ABOVE_THE_HEADER,
     Layout,
     Mapping,
     layout_of,
-    looks_like_address,
+)
+from subscribers.importing.file_format.delimiter import (
+    DELIMITERS,
+    detect_delimiter,
+    stated_delimiter,
 )
 from subscribers.importing.file_format.description import (
     Description,
@@ -26,7 +29,7 @@ from subscribers.importing.file_format.description import (
     unused_columns,
 )
 from subscribers.importing.file_format.encoding import WINDOWS_1252, EncodingDetector
-from subscribers.importing.file_format.header_words import is_known, key
+from subscribers.importing.file_format.header_words import key
 from subscribers.importing.file_format.lines import HashingReader, line_end, lines_of
 from subscribers.importing.file_format.not_a_csv import (
     UnreadableFileError,
@@ -37,8 +40,6 @@ from subscribers.importing.file_format.records import BadRow, excerpt, records
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.refusal import Refusal, refuse
 
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-_STATED = "sep="  # a first line that Excel writes, and reads, before the header
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
 # The sample by which a file is understood, with bounds for files that begin with something else.
 _FILLED_LINES = 300
@@ -173,9 +174,9 @@ class ReaderFile:
         return blank, sample
 
     def _detect_layout(self, blank: int, sample: list[str]) -> None:
-        stated = _stated_in(sample[0]) if sample else None
+        stated = stated_delimiter(sample[0]) if sample else None
         self._separator_line = blank + 1 if stated else 0
-        self._delimiter = stated or _delimiter_of(sample)
+        self._delimiter = stated or detect_delimiter(sample)
         found = [
             (blank + record[0], record[1])
             for record in records(iter(sample), self._delimiter)
@@ -202,7 +203,7 @@ class ReaderFile:
         status = layout.status
         return Description(
             encoding=self._encoding.words,
-            delimiter="one column" if width == 1 else _DELIMITERS[self._delimiter],
+            delimiter="one column" if width == 1 else DELIMITERS[self._delimiter],
             has_header=bool(layout.header_line),
             line_ends=" and ".join(ends),
             address_column=column_name(layout, layout.address),
@@ -233,33 +234,12 @@ class ReaderFile:
             "row_too_long",
             columns=count,
             expected=self._layout.width,
-            delimiter=_DELIMITERS[self._delimiter].removesuffix("s"),
+            delimiter=DELIMITERS[self._delimiter].removesuffix("s"),
         )
 
 
 def _example(email: str, name: str) -> str:
     return ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
-
-
-def _stated_in(first_line: str) -> str | None:
-    """The delimiter that the first line states, as in `sep=;`; None if it states none."""
-    line = first_line.rstrip("\r\n").strip('"')
-    delimiter = line[len(_STATED) :]
-    return delimiter if line.lower().startswith(_STATED) and delimiter in _DELIMITERS else None
-
-
-def _delimiter_of(sample: Sequence[str]) -> str:
-    def score(delimiter: str) -> int:
-        rows = [row[1] for row in records(iter(sample), delimiter) if not isinstance(row, BadRow)]
-        addresses = sum(any(map(looks_like_address, fields)) for fields in rows)
-        words = sum(
-            is_known(key(field))
-            for fields in rows[: MOST_ROWS_ABOVE_THE_HEADER + 1]
-            for field in fields
-        )
-        return addresses + words
-
-    return max(_DELIMITERS, key=score)
 
 
 def _opened(path: Path) -> BinaryIO:

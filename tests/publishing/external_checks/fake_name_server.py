@@ -12,7 +12,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from publishing.external_checks.look_up_domain import NameServers
+from publishing.external_checks.domain_records import NameServers
 
 
 class LocalNameServer:

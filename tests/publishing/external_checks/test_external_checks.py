@@ -10,9 +10,8 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from publishing.external_checks import cached_results
 from publishing.external_checks.check_letter import CONCURRENCY, MAX_LINKS, open_links
-from publishing.external_checks.domain_records import DnsStatus
+from publishing.external_checks.domain_records import DnsStatus, NameServers, look_up_domain
 from publishing.external_checks.link_result import LinkError, LinkResult
-from publishing.external_checks.look_up_domain import NameServers, look_up_domain
 from publishing.external_checks.open_link import LinkOpener
 from publishing.external_checks.ssrf_guard import is_public
 from publishing.models import ExternalCheck

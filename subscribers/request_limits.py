@@ -1,4 +1,4 @@
-"""Count requests for mail to confirm or to see personal data, and number them."""
+"""Limit requests for mail: a few a day for each reader, a few an hour for each network."""
 
 from hashlib import blake2b
 
@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import connection
 
 from subscribers.models import Subscriber
+from subscribers.network_wait import DAY_S, HOUR_S, PastRequest, seconds_to_wait
 from subscribers.reserve_ids import next_request_number
-from subscribers.signup_limits import DAY_S, HOUR_S, PastRequest, seconds_to_wait
 
 # The detail of a consent record whose form came back too fast.
 TOO_FAST = "the form came back faster than a person fills it in"
