@@ -70,4 +70,5 @@ def load_warnings() -> list[str]:
 
 def remove_worker(worker: uuid.UUID) -> None:
     """Record that a worker has stopped."""
-    Worker.objects.filter(pk=worker).delete()
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from newsletter_site.migration_locks import ONE_RUN
 from tests.faults.delivery_stack import Stage
 from tests.faults.migration_observer import Onlooker, everything_is_there
 from tests.faults.processes.watched_migrate import WatchedMigrate, migrate_in_a_process
@@ -114,13 +115,10 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
 
 
 def test_another_run_at_work_is_said_to_be_waited_for(stage: Stage, migrates: Migrates) -> None:
-    with stage.hold("SELECT FROM batch"):
-        one = migrates()
-        one.wait_for(f'{WAITS} "batch"')
-        other = migrates()
-        other.wait_for("Waits for another migrate that is at work")
-    one.end()
-    other.end()
+    with stage.hold(f"SELECT pg_advisory_xact_lock({ONE_RUN})"):
+        run = migrates()
+        run.wait_for("Waits for another migrate that is at work")
+    run.end()
 
 
 def test_a_migration_is_on_record_in_the_transaction_that_did_it(
