@@ -7,7 +7,7 @@ the reading of the page, forty times a round, through the site's own WSGI applic
 begins where the middleware ends, so looking up the session, who it is and what they may do is in
 it; the whole answer stands beside it.
 
-What is asked is asked of a reading that nobody shares, with the books read anew. Beside it stands
+What is asked is asked of a reading that nobody shares, with the counts read anew. Beside it stands
 one for a page that is open among others in the same web process, which share a reading within a
 second. What open pages cost those who send is measured by `benchmarks.studies.progress_pages`.
 """

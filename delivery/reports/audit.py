@@ -55,7 +55,7 @@ _QUERIES: Mapping[AuditRule, str] = {
                          AS counted
               FROM edition LEFT JOIN batch ON batch.edition_id = edition.id
               WHERE edition.id = ANY(%s)
-              GROUP BY edition.id) AS books
+              GROUP BY edition.id) AS counts
         WHERE expected <> held OR expected <> counted
         """,
     AuditRule.BATCH_COUNTS_EQUAL_ROWS: f"""

@@ -72,8 +72,8 @@ def _select(of_batches: str = "") -> str:
 
 def load_counts(edition: int) -> EditionCounts:
     """Load the counts of one edition. Raises `LookupError` if there is none."""
-    for books in load_all_counts(among=[edition]):
-        return books
+    for counts in load_all_counts(among=[edition]):
+        return counts
     raise LookupError(f"There is no edition {edition}.")
 
 

@@ -29,7 +29,7 @@ class Totals:
     """Counts over the editions that were open at the start, and what waits for a person now."""
 
     editions: int
-    counts: Counter[str]
+    totals: Counter[str]
     reasons: tuple[str, ...]
 
     @property
@@ -41,13 +41,13 @@ class Totals:
         """The counts as one JSON object."""
         return {
             "editions": self.editions,
-            "audience": self.counts["audience"],
-            **{outcome: self.counts[outcome] for outcome in OUTCOMES},
+            "audience": self.totals["audience"],
+            **{outcome: self.totals[outcome] for outcome in OUTCOMES},
         }
 
 
-def _name(books: EditionCounts) -> str:
-    return edition_name(books.kind, books.version) if books.is_transactional else books.title
+def _name(counts: EditionCounts) -> str:
+    return edition_name(counts.kind, counts.version) if counts.is_transactional else counts.title
 
 
 class Drain:
@@ -58,8 +58,8 @@ class Drain:
         self._output = output
         self._is_terminal = is_terminal
         open_now = load_all_counts(open_only=True)
-        self._editions = [books.edition for books in open_now if not books.is_transactional]
-        self._transactional_editions = sum(books.is_transactional for books in open_now)
+        self._editions = [counts.edition for counts in open_now if not counts.is_transactional]
+        self._transactional_editions = sum(counts.is_transactional for counts in open_now)
         self._transactional_batches = load_open_transactional_batches()
         self._last_line_at = -LINE_EVERY_S
 
@@ -71,12 +71,12 @@ class Drain:
 
     def totals(self) -> Totals:
         """The counts now; says what waits for a person, also in what was published meanwhile."""
-        waiting = [books for books in load_all_counts(open_only=True) if awaits_decision(books)]
+        waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]
         totals = Totals(
             editions=len(self._editions) + self._transactional_editions,
-            counts=self._counts(),
+            totals=self._totals(),
             reasons=tuple(
-                f"{_name(books)}: {reason_sentence(reason_of(books))}" for books in waiting
+                f"{_name(counts)}: {reason_sentence(reason_of(counts))}" for counts in waiting
             ),
         )
         if self._is_terminal:
@@ -85,22 +85,22 @@ class Drain:
             self._output.write(f"Waits for a person. {reason}")
         return totals
 
-    def _counts(self) -> Counter[str]:
-        counts = Counter(sum_batches(self._transactional_batches))
-        for books in load_all_counts(among=self._editions):
-            counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
-        return counts
+    def _totals(self) -> Counter[str]:
+        totals = Counter(sum_batches(self._transactional_batches))
+        for counts in load_all_counts(among=self._editions):
+            totals.update({name: getattr(counts, name) for name in ("audience", *OUTCOMES)})
+        return totals
 
     def _show_progress(self) -> None:
         pause = 0.0 if self._is_terminal else LINE_EVERY_S
         if time.monotonic() - self._last_line_at < pause:
             return
         self._last_line_at = time.monotonic()
-        counts = self._counts()
-        line = f"{counts['sent']:,} of {counts['audience']:,} sent"
+        totals = self._totals()
+        line = f"{totals['sent']:,} of {totals['audience']:,} sent"
         for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
-            if counts[outcome]:
-                line += f", {counts[outcome]:,} {outcome}"
+            if totals[outcome]:
+                line += f", {totals[outcome]:,} {outcome}"
         if self._is_terminal:
             self._output.write(f"\r\x1b[K{line}", ending="")
         else:

@@ -12,7 +12,7 @@ CREATE FUNCTION a_receipt_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the receipt of edition % never changes', OLD.edition_id
         USING ERRCODE = 'integrity_constraint_violation',
-              HINT = 'What became of an edition later stands in its books.';
+              HINT = 'What became of an edition later stands in its counts.';
 END $$;
 CREATE TRIGGER a_receipt_never_changes
     BEFORE UPDATE OR DELETE ON receipt FOR EACH ROW EXECUTE FUNCTION a_receipt_never_changes();

@@ -120,10 +120,10 @@ def _deliver(console: Console, stop: StopSignals, children: Children, edition: E
             console.step("its hold ended before the time, as “Send now” on its page does")
             send_now_at = float("inf")
         why = "" if status.state is EditionState.SENDING else f" ({status.reason})"
-        console.progress(f"{status.books.sent:,} of {status.books.audience:,} sent{why}")
+        console.progress(f"{status.counts.sent:,} of {status.counts.audience:,} sent{why}")
         children.check()
         stop.pause()
-    console.step(f"{status.books.sent:,} copies sent")
+    console.step(f"{status.counts.sent:,} copies sent")
 
 
 def _observe(
@@ -141,7 +141,7 @@ def _observe(
         posts=posts,
         mailable=mailable,
         editions=editions,
-        counts=status.books,
+        counts=status.counts,
         state=status.words,
         reason=status.reason,
         violations=[violation_sentence(violation) for violation in find_violations([edition.pk])],

@@ -78,7 +78,7 @@ def refusal_sentence(error: CannotDoThatError) -> str:
             f"Its time was changed meanwhile: it goes out {_at_its_time(status)}. Nothing was "
             "changed now; choose again if you want another time."
         )
-    called_back = "it was called back" if status.books.is_called_back else ""
+    called_back = "it was called back" if status.counts.is_called_back else ""
     return f"{title}: {_REFUSALS[error.refusal].format(state=called_back or _STATES[status.state])}"
 
 
@@ -89,23 +89,22 @@ def rescheduled_sentence(at: Moment) -> str:
 
 def question(action: str, status: EditionStatus, readers_now: int) -> str:
     """What will happen, with the numbers of the moment."""
-    books, is_scheduled = status.books, status.books.control == "scheduled"
-    doubtful = counted_copies(books.awaiting_decision)
+    counts, is_scheduled = status.counts, status.counts.control == "scheduled"
+    doubtful = counted_copies(counts.awaiting_decision)
     match action:
         case "pause":
-            return (
-                f"{_have_it(books.sent)}. {_at_least(books, 'will wait')} You can resume it later."
-            )
-        case "resume" if not books.queued:
+            waiting = _at_least(counts, "will wait")
+            return f"{_have_it(counts.sent)}. {waiting} You can resume it later."
+        case "resume" if not counts.queued:
             return "Nothing waits to be sent; Homing goes on with what is in doubt."
-        case "resume" if books.control == "stopped":
+        case "resume" if counts.control == "stopped":
             return (
-                f"{counted_copies(books.queued)} will go out. One batch goes first, and the rest "
+                f"{counted_copies(counts.queued)} will go out. One batch goes first, and the rest "
                 "follows once Postmark has judged it, so that a fault that is still there costs "
                 "one call."
             )
         case "resume":
-            queued = counted_copies(books.queued)
+            queued = counted_copies(counts.queued)
             return f"{queued} will go out from now on. Nobody gets a second one."
         case "send-now" if is_scheduled:
             return (
@@ -114,26 +113,26 @@ def question(action: str, status: EditionStatus, readers_now: int) -> str:
             )
         case "send-now":
             return (
-                f"The hold ends and the first of {counted_copies(books.waiting)} leaves at once. "
+                f"The hold ends and the first of {counted_copies(counts.waiting)} leaves at once. "
                 "It cannot be called back any more."
             )
         case "call-back" if is_scheduled:
             return _calling_off(status, readers_now)
         case "call-back":
             return (
-                f"Nothing has left. None of {counted_readers(books.audience)} gets it, and the "
+                f"Nothing has left. None of {counted_readers(counts.audience)} gets it, and the "
                 "issue becomes a draft again."
             )
         case "cancel" if is_scheduled:
             return f"{_calling_off(status, readers_now)} This cannot be undone."
         case "cancel":
-            return _what_cancelling_means(books)
+            return _what_cancelling_means(counts)
         case "close":
-            accepted = _accepted("You accept what is left", books.missed, books.unknown)
-            return f"{_have_it(books.sent)}. {accepted}Nothing more is sent of this version."
+            accepted = _accepted("You accept what is left", counts.missed, counts.unknown)
+            return f"{_have_it(counts.sent)}. {accepted}Nothing more is sent of this version."
         case "send-to-missed":
             return (
-                f"{counted_readers(books.missed)} did not get their copy although nothing is "
+                f"{counted_readers(counts.missed)} did not get their copy although nothing is "
                 "wrong with their address. They are tried again, and nobody else is."
             )
         case "ask-again":
@@ -147,30 +146,30 @@ def question(action: str, status: EditionStatus, readers_now: int) -> str:
 
 def button(action: str, status: EditionStatus, readers_now: int) -> str:
     """The words of its button, which repeat verb and number."""
-    books, is_scheduled = status.books, status.books.control == "scheduled"
+    counts, is_scheduled = status.counts, status.counts.control == "scheduled"
     # The number of waiting copies can change as long as any are being sent.
-    is_certain = books.waiting > 0 and not books.being_sent
-    readers = counted_readers(readers_now if is_scheduled else books.waiting)
+    is_certain = counts.waiting > 0 and not counts.being_sent
+    readers = counted_readers(readers_now if is_scheduled else counts.waiting)
     match action:
         case "pause":
-            return f"Pause {counted_copies(books.queued)}" if is_certain else "Pause"
+            return f"Pause {counted_copies(counts.queued)}" if is_certain else "Pause"
         case "resume":
-            return f"Resume for {counted_readers(books.queued)}" if books.queued else "Resume"
+            return f"Resume for {counted_readers(counts.queued)}" if counts.queued else "Resume"
         case "send-now":
             return f"Send to {readers} now"
         case "call-back":
-            whom = f"from {readers}" if is_scheduled else counted_copies(books.waiting)
+            whom = f"from {readers}" if is_scheduled else counted_copies(counts.waiting)
             return f"Call back {whom}"
         case "cancel":
             return f"Cancel for {readers}" if is_scheduled or is_certain else "Cancel the rest"
         case "close":
-            return f"Close with {books.sent:,} of {books.audience:,} sent"
+            return f"Close with {counts.sent:,} of {counts.audience:,} sent"
         case "send-to-missed":
-            return f"Send to {counted_readers(books.missed)}"
+            return f"Send to {counted_readers(counts.missed)}"
         case "ask-again":
-            return f"Ask about {counted_copies(books.awaiting_decision)}"
+            return f"Ask about {counted_copies(counts.awaiting_decision)}"
         case _:
-            return f"Send {counted_copies(books.awaiting_decision)} again"
+            return f"Send {counted_copies(counts.awaiting_decision)} again"
 
 
 def done_sentence(done: Done) -> str:
@@ -223,13 +222,13 @@ def _have_it(number: int) -> str:
     return f"{counted_readers(number)} {'has' if number == 1 else 'have'} their copy"
 
 
-def _at_least(books: EditionCounts, done: str) -> str:
+def _at_least(counts: EditionCounts, done: str) -> str:
     """What happens to how many copies for certain, and how many may still go."""
-    if not books.being_sent:
-        return f"{counted_copies(books.queued)} {done}."
+    if not counts.being_sent:
+        return f"{counted_copies(counts.queued)} {done}."
     return (
-        f"At least {books.queued:,} {done}; up to {books.being_sent:,} are being sent now and may "
-        "still go."
+        f"At least {counts.queued:,} {done}; up to {counts.being_sent:,} are being sent now "
+        "and may still go."
     )
 
 
@@ -241,7 +240,7 @@ def _may_still_go(being_sent: int) -> str:
 
 
 def _at_its_time(status: EditionStatus) -> str:
-    return status.books.scheduled.words if status.books.scheduled else "at its time"
+    return status.counts.scheduled.words if status.counts.scheduled else "at its time"
 
 
 def _calling_off(status: EditionStatus, readers_now: int) -> str:
@@ -252,14 +251,14 @@ def _calling_off(status: EditionStatus, readers_now: int) -> str:
     )
 
 
-def _what_cancelling_means(books: EditionCounts) -> str:
-    parts = [f"{_have_it(books.sent)}{' and keep it' if books.sent else ''}."]
-    if books.waiting:
-        parts.append(_at_least(books, "will be withdrawn for good"))
-    if books.unknown:
-        stay = "stays" if books.unknown == 1 else "stay"
-        parts.append(f"{counted_copies(books.unknown)} in doubt {stay} so until there is proof.")
-    if books.unreconciled:
+def _what_cancelling_means(counts: EditionCounts) -> str:
+    parts = [f"{_have_it(counts.sent)}{' and keep it' if counts.sent else ''}."]
+    if counts.waiting:
+        parts.append(_at_least(counts, "will be withdrawn for good"))
+    if counts.unknown:
+        stay = "stays" if counts.unknown == 1 else "stay"
+        parts.append(f"{counted_copies(counts.unknown)} in doubt {stay} so until there is proof.")
+    if counts.unreconciled:
         parts.append(
             "These numbers are those of the backup: more copies may have gone out, which "
             "./homing reconcile finds also after this."

@@ -56,7 +56,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
             "button": button(name, status, readers),
             "status": status,
             "asks_about_archive": name == "cancel"
-            and status.books.sent + status.books.unknown + status.books.being_sent > 0
+            and status.counts.sent + status.counts.unknown + status.counts.being_sent > 0
             and _may_unlist(request, edition),
             "back": back,
         },

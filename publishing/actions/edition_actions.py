@@ -107,9 +107,9 @@ def applicable(status: EditionStatus) -> list[Action]:
 def readers_now(status: EditionStatus) -> int:
     """How many readers a scheduled edition would go to now; of any other, its audience."""
     if not _is_scheduled(status):
-        return status.books.audience
-    goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.books.edition)
-    return count_audience_now(status.books.issue, status.books.version, goes_to)
+        return status.counts.audience
+    goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)
+    return count_audience_now(status.counts.issue, status.counts.version, goes_to)
 
 
 _ENDED = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
@@ -117,16 +117,16 @@ _SENDS_NO_MORE = frozenset({EditionState.CANCELLED, EditionState.CLOSED})
 
 
 def _is_scheduled(status: EditionStatus) -> bool:
-    return status.books.control == "scheduled"
+    return status.counts.control == "scheduled"
 
 
 def _numbers(edition: Edition, **numbers: int) -> Numbers:
-    books = load_status(edition.pk).books
+    counts = load_status(edition.pk).counts
     return {
-        "queued": books.queued,
-        "being_sent": books.being_sent,
-        "missed": books.missed,
-        "unknown": books.unknown,
+        "queued": counts.queued,
+        "being_sent": counts.being_sent,
+        "missed": counts.missed,
+        "unknown": counts.unknown,
         **numbers,
     }
 
@@ -145,9 +145,9 @@ def _pause(edition: Edition) -> Numbers | None:
 
 
 def _refuse_resume(status: EditionStatus) -> Refusal | None:
-    if status.books.unreconciled:
+    if status.counts.unreconciled:
         return Refusal.RESTORED
-    return None if status.books.control in {"paused", "stopped"} else Refusal.NOT_PAUSED
+    return None if status.counts.control in {"paused", "stopped"} else Refusal.NOT_PAUSED
 
 
 def _resume(edition: Edition) -> Numbers | None:
@@ -161,11 +161,11 @@ def _resume(edition: Edition) -> Numbers | None:
 
 
 def _refuse_send_now(status: EditionStatus) -> Refusal | None:
-    if status.books.is_transactional:
+    if status.counts.is_transactional:
         return Refusal.TRANSACTIONAL
     if status.state in {EditionState.HELD, EditionState.SCHEDULED}:
         return None
-    if status.books.unreconciled:
+    if status.counts.unreconciled:
         return Refusal.RESTORED
     return Refusal.PAUSED if status.state is EditionState.PAUSED else Refusal.HOLD_ENDED
 
@@ -178,13 +178,13 @@ def _send_now(edition: Edition) -> Numbers | None:
 
 
 def _refuse_call_back(status: EditionStatus) -> Refusal | None:
-    if status.books.is_transactional:
+    if status.counts.is_transactional:
         return Refusal.TRANSACTIONAL
     if status.state in _ENDED:
         return Refusal.NOTHING_TO_CALL_BACK
-    if status.books.unreconciled:
+    if status.counts.unreconciled:
         return Refusal.RESTORED
-    is_held = status.books.now < status.books.held_until and status.books.waiting > 0
+    is_held = status.counts.now < status.counts.held_until and status.counts.waiting > 0
     return None if is_held or _is_scheduled(status) else Refusal.TOO_LATE_TO_CALL_BACK
 
 
@@ -200,11 +200,11 @@ def _call_back(edition: Edition) -> Numbers | None:
 
 def refuse_reschedule(status: EditionStatus) -> Refusal | None:
     """Why the time of an edition cannot be changed; None if it can."""
-    if status.books.unreconciled:
+    if status.counts.unreconciled:
         return Refusal.RESTORED
     if not _is_scheduled(status):
         return Refusal.NOT_SCHEDULED
-    return Refusal.DUE if status.books.is_due else None
+    return Refusal.DUE if status.counts.is_due else None
 
 
 def reschedule(
@@ -222,7 +222,7 @@ def reschedule(
     the time that it already has changes nothing. Raises `CannotDoThatError`.
     """
     status = load_status(edition.pk)
-    old = status.books.scheduled
+    old = status.counts.scheduled
     if _is_scheduled(status) and old == at:
         return
     refusal = refuse_reschedule(status)
@@ -243,13 +243,13 @@ def reschedule(
 
 
 def _refuse_cancel(status: EditionStatus) -> Refusal | None:
-    if status.books.is_transactional:
+    if status.counts.is_transactional:
         return Refusal.TRANSACTIONAL
     if status.state in _ENDED:
         return Refusal.NOTHING_TO_CANCEL
     if _is_scheduled(status):
-        return Refusal.RESTORED if status.books.unreconciled else None
-    return None if status.books.waiting or status.books.unknown else Refusal.NOTHING_WAITING
+        return Refusal.RESTORED if status.counts.unreconciled else None
+    return None if status.counts.waiting or status.counts.unknown else Refusal.NOTHING_WAITING
 
 
 def _cancel(edition: Edition) -> Numbers | None:
@@ -260,16 +260,16 @@ def _cancel(edition: Edition) -> Numbers | None:
 
 
 def _refuse_close(status: EditionStatus) -> Refusal | None:
-    books = status.books
-    if books.is_transactional:
+    counts = status.counts
+    if counts.is_transactional:
         return Refusal.TRANSACTIONAL
     if status.state in _ENDED:
         return Refusal.NOTHING_TO_CLOSE
-    if books.unreconciled:
+    if counts.unreconciled:
         return Refusal.RESTORED
-    if books.queued_batches or books.leased_batches or books.paused_batches:
+    if counts.queued_batches or counts.leased_batches or counts.paused_batches:
         return Refusal.STILL_WORKING
-    if books.missed or books.unknown or books.control == "stopped":
+    if counts.missed or counts.unknown or counts.control == "stopped":
         return None
     return Refusal.NOTHING_TO_ACCEPT
 
@@ -284,9 +284,9 @@ def _close(edition: Edition) -> Numbers | None:
 def _refuse_send_to_missed(status: EditionStatus) -> Refusal | None:
     if status.state in _SENDS_NO_MORE:
         return Refusal.NOTHING_MORE_IS_SENT
-    if status.books.unreconciled:
+    if status.counts.unreconciled:
         return Refusal.RESTORED
-    return None if status.books.missed else Refusal.NOBODY_MISSED
+    return None if status.counts.missed else Refusal.NOBODY_MISSED
 
 
 def _send_to_missed(edition: Edition) -> Numbers | None:
@@ -298,7 +298,7 @@ def _send_to_missed(edition: Edition) -> Numbers | None:
 def _refuse_ask_again(status: EditionStatus) -> Refusal | None:
     if status.state is EditionState.CLOSED:
         return Refusal.CLOSED
-    return None if status.books.parked_batches else Refusal.NOTHING_TO_DECIDE
+    return None if status.counts.parked_batches else Refusal.NOTHING_TO_DECIDE
 
 
 def _ask_again(edition: Edition) -> Numbers | None:
@@ -309,9 +309,9 @@ def _ask_again(edition: Edition) -> Numbers | None:
 def _refuse_send_doubtful(status: EditionStatus) -> Refusal | None:
     if status.state in _SENDS_NO_MORE:
         return Refusal.NOTHING_MORE_IS_SENT
-    if status.books.unreconciled:
+    if status.counts.unreconciled:
         return Refusal.RESTORED
-    return None if status.books.parked_batches else Refusal.NOTHING_TO_DECIDE
+    return None if status.counts.parked_batches else Refusal.NOTHING_TO_DECIDE
 
 
 def _send_doubtful(edition: Edition) -> Numbers | None:

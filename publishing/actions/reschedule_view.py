@@ -30,11 +30,11 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """GET shows the time of the issue, POST changes it; posting twice is safe."""
     edition = edition_from_url(request, issue)
     status = load_status(edition.pk)
-    moment = status.books.scheduled
+    moment = status.counts.scheduled
     back = f"{reverse('desk:progress', args=[issue])}?version={edition.version}"
     own_zone = Newsletter.objects.the_one().time_zone
     if request.method == "POST":
-        form = RescheduleForm(request.POST, own_zone=own_zone, now=status.books.now)
+        form = RescheduleForm(request.POST, own_zone=own_zone, now=status.counts.now)
         if form.is_valid() and form.moment is not None:
             at = form.moment
             try:
@@ -58,7 +58,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         return see_other(back)
     if request.method != "POST":
         as_it_is = {"at": moment.local, "zone": moment.zone, "which": fold_choice(moment)}
-        form = RescheduleForm(own_zone=own_zone, now=status.books.now, initial=as_it_is)
+        form = RescheduleForm(own_zone=own_zone, now=status.counts.now, initial=as_it_is)
     return desk_page(
         request,
         "publishing/reschedule.html",
@@ -67,7 +67,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "title": plain_title(edition),
             "moment": moment,
             "schedule_hint": schedule_hint(
-                status.books.whom, is_mailed=status.books.goes_to != Edition.GoesTo.NOBODY
+                status.counts.whom, is_mailed=status.counts.goes_to != Edition.GoesTo.NOBODY
             ),
             "when": form,
             "back": back,

@@ -105,8 +105,8 @@ class ScheduledRow:
     @property
     def is_to_come(self) -> bool:
         """Whether it goes out automatically: its time has not come, and nothing stops it."""
-        books = self.row.status.books
-        return self.row.status.state is EditionState.SCHEDULED and not books.is_due
+        counts = self.row.status.counts
+        return self.row.status.state is EditionState.SCHEDULED and not counts.is_due
 
 
 def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     charted = reader_counts.newest_to_everyone()
     ended = reader_counts.ended_among(charted, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
-    books = {one.edition: one for one in load_all_counts(among=sorted(read))} if read else {}
-    statuses = [status_from_counts(books[edition]) for edition in open_ones]
+    counts = {one.edition: one for one in load_all_counts(among=sorted(read))} if read else {}
+    statuses = [status_from_counts(counts[edition]) for edition in open_ones]
     sending = sending_now(statuses, zone)
     takes_two = newsletter.second_person
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
@@ -155,15 +155,17 @@ def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "contents": page_contents(sending, needs=len(statuses) - len(sending)),
         "drafts": [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts],
         "has_more_drafts": page.more_drafts,
-        "scheduled": [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)],
-        "rows": rows_of(page.editions, books),
+        "scheduled": [
+            _scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, counts)
+        ],
+        "rows": rows_of(page.editions, counts),
         "next_page": page.next,
         "takes_two": takes_two,
         "confirmed": now_confirmed,
         "chart": chart_of(points),
         "figures": "; ".join(f"{point.moment} {point.readers:,}" for point in points),
-        "undelivered": reader_counts.undelivered_of(ended, books, zone),
-        "unconfirmed": sum(books[one.pk].unknown for one in ended),
+        "undelivered": reader_counts.undelivered_of(ended, counts, zone),
+        "unconfirmed": sum(counts[one.pk].unknown for one in ended),
         "health": _health(zone) if viewer.operates else [],
         "activities": activities_for(viewer.user, most=ACTIVITIES).activities,
         "has_log": bool(topics_for(viewer.user)),
@@ -173,8 +175,8 @@ def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
     """What is being sent, the page's contents to compare, and the time. Counts no deliveries."""
     open_ones = load_open_newsletters()
-    books = load_all_counts(among=open_ones) if open_ones else []
-    statuses = [status_from_counts(one) for one in books]
+    counts = load_all_counts(among=open_ones) if open_ones else []
+    statuses = [status_from_counts(one) for one in counts]
     sending = sending_now(statuses, newsletter.zone)
     return sending, page_contents(sending, needs=len(statuses) - len(sending)), database_time()
 

@@ -14,24 +14,26 @@ def held_transactional() -> list[EditionStatus]:
     editions = load_held_transactional()
     if not editions:
         return []
-    return [status_from_counts(books) for books in load_all_counts(among=editions, open_only=True)]
+    return [
+        status_from_counts(counts) for counts in load_all_counts(among=editions, open_only=True)
+    ]
 
 
 def load_undecided() -> list[EditionStatus]:
     """Their statuses, the oldest first, from the open batches only: the counts are incomplete."""
     editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
-        status_from_counts(books)
-        for books in sorted(load_open_counts(among=editions), key=lambda books: books.edition)
-        if awaits_decision(books)
+        status_from_counts(counts)
+        for counts in sorted(load_open_counts(among=editions), key=lambda counts: counts.edition)
+        if awaits_decision(counts)
     ]
 
 
 def attention_lines() -> Iterator[str]:
     """A line for each: its issue and version, its title, its state, and the reason."""
     for status in load_undecided():
-        books = status.books
+        counts = status.counts
         yield (
-            f"issue {books.issue} version {books.version} “{title_of(status)}”: "
+            f"issue {counts.issue} version {counts.version} “{title_of(status)}”: "
             f"{status.state.words}. {status.reason}"
         )

@@ -67,25 +67,25 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 
 
 def undelivered_of(
-    editions: Sequence[Edition], books: Mapping[int, EditionCounts], zone: ZoneInfo
+    editions: Sequence[Edition], counts: Mapping[int, EditionCounts], zone: ZoneInfo
 ) -> list[Undelivered]:
     """The unsent copies of each edition, on one scale. Called-back editions are drafts again."""
-    counts = {
-        edition.pk: {outcome: getattr(books[edition.pk], outcome) for outcome in NOT_SENT}
+    unsent = {
+        edition.pk: {outcome: getattr(counts[edition.pk], outcome) for outcome in NOT_SENT}
         for edition in editions
-        if not books[edition.pk].is_called_back
+        if not counts[edition.pk].is_called_back
     }
-    longest = max((sum(one.values()) for one in counts.values()), default=0)
+    longest = max((sum(one.values()) for one in unsent.values()), default=0)
     return [
         Undelivered(
             when=_day(edition, zone),
             title=plain_title(edition),
-            audience=books[edition.pk].audience,
-            counts=counts[edition.pk],
-            bar=parts_of(counts[edition.pk], whole=longest),
+            audience=counts[edition.pk].audience,
+            counts=unsent[edition.pk],
+            bar=parts_of(unsent[edition.pk], whole=longest),
         )
         for edition in editions
-        if edition.pk in counts
+        if edition.pk in unsent
     ]
 
 

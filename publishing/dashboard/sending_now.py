@@ -33,7 +33,7 @@ class Sending:
     def done_at(self) -> datetime | None:
         """When the last copy leaves at the present rate."""
         status = self.progress.status
-        return None if status.eta_s is None else status.books.now + timedelta(seconds=status.eta_s)
+        return None if status.eta_s is None else status.counts.now + timedelta(seconds=status.eta_s)
 
 
 def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sending]:
@@ -42,7 +42,7 @@ def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sendi
         Sending(
             progress_of(status),
             title_of(status),
-            held_sentence(status.books, zone)
+            held_sentence(status.counts, zone)
             if status.state is EditionState.HELD
             else what_is_stuck(status, zone),
         )
@@ -53,11 +53,11 @@ def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sendi
 
 def title_of(status: EditionStatus) -> str:
     """The title as a page shows it; of mail on request, what that mail is called."""
-    if status.books.is_transactional:
-        return edition_name(status.books.kind, status.books.version)
-    return Content(status.books.title, "", "").plain_title
+    if status.counts.is_transactional:
+        return edition_name(status.counts.kind, status.counts.version)
+    return Content(status.counts.title, "", "").plain_title
 
 
 def page_contents(sending: Sequence[Sending], *, needs: int) -> str:
     """What the desk shows, apart from numbers: if it differs, an open page says that it is old."""
-    return " ".join([*(str(one.progress.books.edition) for one in sending), f"needs-{needs}"])
+    return " ".join([*(str(one.progress.counts.edition) for one in sending), f"needs-{needs}"])

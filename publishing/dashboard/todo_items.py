@@ -79,7 +79,7 @@ def todo_list(
 
 def editions_to_settle(statuses: Sequence[EditionStatus]) -> TodoList:
     """Editions that continue only when a person decides, with the action that settles each."""
-    return todo_list("edition", [_settling(one) for one in statuses if awaits_decision(one.books)])
+    return todo_list("edition", [_settling(one) for one in statuses if awaits_decision(one.counts)])
 
 
 def no_worker(statuses: Sequence[EditionStatus]) -> TodoList:
@@ -87,18 +87,18 @@ def no_worker(statuses: Sequence[EditionStatus]) -> TodoList:
     stuck = [
         one
         for one in statuses
-        if (one.state in (EditionState.HELD, EditionState.SENDING) or one.books.is_due)
-        and not one.books.worker_is_there
+        if (one.state in (EditionState.HELD, EditionState.SENDING) or one.counts.is_due)
+        and not one.counts.worker_is_there
     ]
     return todo_list("no_worker", [{"waiting": len(stuck)}] if stuck else [])
 
 
 def _settling(status: EditionStatus) -> Mapping[str, Any]:
-    books, names = status.books, {action.name for action in applicable(status)}
+    counts, names = status.counts, {action.name for action in applicable(status)}
     action = next((name for name in _SETTLING if name in names), "")
     return {
         "status": status,
-        "books": books,
+        "counts": counts,
         "title": title_of(status),
         "action": action,
         "button": button(action, status, 0) if action else "",

@@ -18,7 +18,7 @@ HAS_A_DRAFT = (
 
 def reached_nobody(edition: int) -> bool:
     """Whether an edition was cancelled and no copy of it went out, or may have."""
-    counts = load_status(edition).books
+    counts = load_status(edition).counts
     is_cancelled = counts.control == "cancelled" and not counts.is_transactional
     return is_cancelled and not (counts.sent or counts.unknown or counts.waiting)
 

@@ -26,14 +26,14 @@ class NoSuchEditionError(LookupError):
 class EditionStatus:
     """The counts of one edition and what they mean."""
 
-    books: EditionCounts
+    counts: EditionCounts
     state: EditionState
     why: Reason | None
 
     @property
     def held_until(self) -> datetime | None:
         """When its hold ends, if it is held."""
-        return self.books.held_until if self.state is EditionState.HELD else None
+        return self.counts.held_until if self.state is EditionState.HELD else None
 
     @property
     def reason(self) -> str:
@@ -47,12 +47,12 @@ class EditionStatus:
     @property
     def words(self) -> str:
         """The state as pages name it. Scripts read “called back” as `cancelled` (SPEC 3.2)."""
-        return "called back" if self.books.is_called_back else self.state.words
+        return "called back" if self.counts.is_called_back else self.state.words
 
     @property
     def was_done(self) -> str:
         """“published” or, before it has started, “scheduled”."""
-        return "published" if self.books.has_started else "scheduled"
+        return "published" if self.counts.has_started else "scheduled"
 
     @property
     def taken_back(self) -> str:
@@ -61,13 +61,13 @@ class EditionStatus:
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `issue_status` (SPEC 3.2)."""
-        books = self.books
-        counts = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+        counts = self.counts
+        names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
         return {
-            "issue": str(books.issue),
-            "version": books.version,
+            "issue": str(counts.issue),
+            "version": counts.version,
             "state": self.state.value,
-            **{name: getattr(books, name) for name in counts},
+            **{name: getattr(counts, name) for name in names},
             "reason": self.reason,
         }
 
@@ -75,19 +75,19 @@ class EditionStatus:
         """The same with `rate` (copies per second), `eta_s` (seconds left or null), `balanced`."""
         return {
             **self.as_json(),
-            "rate": round(self.books.rate_per_s, 1),
+            "rate": round(self.counts.rate_per_s, 1),
             "eta_s": self.eta_s,
-            "balanced": self.books.balanced,
+            "balanced": self.counts.balanced,
         }
 
     @property
     def eta_s(self) -> int | None:
         """Seconds until the last waiting copy is sent at the present rate; None if unknown."""
-        if self.state is not EditionState.SENDING or self.books.rate_per_s <= 0:
+        if self.state is not EditionState.SENDING or self.counts.rate_per_s <= 0:
             return None
-        if self.books.unknown and not self.books.waiting:
+        if self.counts.unknown and not self.counts.waiting:
             return None
-        return math.ceil(self.books.waiting / self.books.rate_per_s)
+        return math.ceil(self.counts.waiting / self.counts.rate_per_s)
 
 
 def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
@@ -103,19 +103,19 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
 
 def load_status_by_name(issue: uuid.UUID, version: int | None = None) -> EditionStatus:
     """Return an edition's status, the newest's unless named. Raises `NoSuchEditionError`."""
-    books = find_counts(issue, version)
-    if books is None:
+    counts = find_counts(issue, version)
+    if counts is None:
         raise _no_such_edition(issue, version)
-    return status_from_counts(books)
+    return status_from_counts(counts)
 
 
 def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
     """Return the status of that edition and of all, newest first. Raises `NoSuchEditionError`."""
-    found = [status_from_counts(books) for books in load_counts_of_versions(issue, version)]
+    found = [status_from_counts(counts) for counts in load_counts_of_versions(issue, version)]
     for status in found:
-        if version in {None, status.books.version}:
+        if version in {None, status.counts.version}:
             return status, found
     raise _no_such_edition(issue, version)
 
@@ -133,6 +133,6 @@ def load_status(edition: int) -> EditionStatus:
     return status_from_counts(load_counts(edition))
 
 
-def status_from_counts(books: EditionCounts) -> EditionStatus:
+def status_from_counts(counts: EditionCounts) -> EditionStatus:
     """Return the status that these counts mean."""
-    return EditionStatus(books, state_of(books), reason_of(books))
+    return EditionStatus(counts, state_of(counts), reason_of(counts))

@@ -42,8 +42,8 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
     newest = versions_of(issue).first() if issue else None
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
-    (books,) = load_all_counts(among=[newest.pk])
-    return EVERYONE.value if books.is_called_back else UNREACHED.value
+    (counts,) = load_all_counts(among=[newest.pk])
+    return EVERYONE.value if counts.is_called_back else UNREACHED.value
 
 
 def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
@@ -90,16 +90,16 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
 
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
     """Return why an earlier version may still reach readers. A trigger refuses the same."""
-    for books in _counts_before(issue, version):
-        if books.control in {"cancelled", "closed"} and books.waiting:
+    for counts in _counts_before(issue, version):
+        if counts.control in {"cancelled", "closed"} and counts.waiting:
             return (
-                f"Wait: version {books.version} still has {counted_copies(books.waiting)} being "
+                f"Wait: version {counts.version} still has {counted_copies(counts.waiting)} being "
                 "sent. Once they are settled, publish to those whom it did not reach."
             )
-        is_over = not (books.waiting or books.unknown or books.missed)
-        if books.control not in {"cancelled", "closed"} and not is_over:
+        is_over = not (counts.waiting or counts.unknown or counts.missed)
+        if counts.control not in {"cancelled", "closed"} and not is_over:
             return (
-                f"Copies of version {books.version} may still be sent; cancel or close it before "
+                f"Copies of version {counts.version} may still be sent; cancel or close it before "
                 "you publish to those whom it did not reach."
             )
     return ""
@@ -132,9 +132,9 @@ def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
     """Return a sentence for each earlier version that is still being sent."""
     return [
         sentence
-        for books in _counts_before(issue, version)
-        if books.control not in {"cancelled", "closed"}
-        for sentence in _what_is_left(books, goes_to)
+        for counts in _counts_before(issue, version)
+        if counts.control not in {"cancelled", "closed"}
+        for sentence in _what_is_left(counts, goes_to)
     ]
 
 
@@ -176,7 +176,7 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | 
         return None
     version = newest.version + 1 if version is None else version
     before = _counts_before(issue, version)
-    went_out = sum(books.sent for books in before)
+    went_out = sum(counts.sent for counts in before)
     unknown_reached = reached_refusal(issue, version)
     everyone = confirmed().count()
 

@@ -246,13 +246,13 @@ def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> tuple[O
 def _other_issues_sending(draft: Draft) -> tuple[OtherEdition, ...]:
     return tuple(
         OtherEdition(
-            str(books.issue),
-            Content(books.title, "", "").plain_title,
-            books.published_at,
-            waiting=books.waiting,
+            str(counts.issue),
+            Content(counts.title, "", "").plain_title,
+            counts.published_at,
+            waiting=counts.waiting,
         )
-        for books in load_all_counts(among=load_open_newsletters())
-        if books.waiting and books.control == "running" and books.issue != draft.issue_id
+        for counts in load_all_counts(among=load_open_newsletters())
+        if counts.waiting and counts.control == "running" and counts.issue != draft.issue_id
     )
 
 

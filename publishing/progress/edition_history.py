@@ -47,16 +47,16 @@ def history_of(edition: Edition, status: EditionStatus, *, most: int = MOST) -> 
 
 
 def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]:
-    books = status.books
-    if books.now >= books.held_until > books.published_at and (books.sent or books.unknown):
-        yield HistoryLine(books.held_until, "The hold ended, and the first copies left")
+    counts = status.counts
+    if counts.now >= counts.held_until > counts.published_at and (counts.sent or counts.unknown):
+        yield HistoryLine(counts.held_until, "The hold ended, and the first copies left")
     stopped = edition.control == "stopped" or (
         edition.control == "paused" and edition.control_reason
     )
     if stopped and edition.control_at is not None:
         reason = f"Homing stopped it: {reason_sentence(edition.control_reason)}".strip(".")
         yield HistoryLine(edition.control_at, reason)
-    if books.unknown_since is not None and books.unknown:
+    if counts.unknown_since is not None and counts.unknown:
         yield HistoryLine(
-            books.unknown_since, f"No answer came back about {counted_copies(books.unknown)}"
+            counts.unknown_since, f"No answer came back about {counted_copies(counts.unknown)}"
         )

@@ -58,13 +58,13 @@ def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int 
 
 
 def rows_of(
-    editions: Iterable[Edition], books: Mapping[int, EditionCounts] | None = None
+    editions: Iterable[Edition], counts: Mapping[int, EditionCounts] | None = None
 ) -> list[IssueRow]:
     """Their rows, in the same order; one query for all counts, unless they are given."""
     wanted = list(editions)
-    if books is None:
-        books = {read.edition: read for read in load_all_counts(among=[one.pk for one in wanted])}
+    if counts is None:
+        counts = {read.edition: read for read in load_all_counts(among=[one.pk for one in wanted])}
     return [
-        IssueRow(one, plain_title(one), progress_of(status_from_counts(books[one.pk])))
+        IssueRow(one, plain_title(one), progress_of(status_from_counts(counts[one.pk])))
         for one in wanted
     ]

@@ -53,7 +53,7 @@ def _pause_where_seen(status: EditionStatus, unchanged: int) -> float:
 
 
 def _pause(status: EditionStatus) -> float:
-    books = status.books
+    counts = status.counts
     match status.state:
         case EditionState.HELD:
             return SOON_S
@@ -63,20 +63,20 @@ def _pause(status: EditionStatus) -> float:
         return SOON_S
     if status.eta_s is not None:
         return min(LONGEST_STEP_S, max(SOON_S, status.eta_s / STEPS))
-    starting = (books.now - books.held_until).total_seconds() < STARTING_S
+    starting = (counts.now - counts.held_until).total_seconds() < STARTING_S
     return SOON_S if starting else LONGEST_STEP_S / 2
 
 
 def _until_something_happens(status: EditionStatus) -> float:
-    books = status.books
+    counts = status.counts
     times: list[datetime | None] = []
     if status.state is EditionState.HELD:
-        times.append(books.held_until)
-    elif status.state is EditionState.SCHEDULED and books.scheduled:
-        times.append(books.scheduled.utc)
+        times.append(counts.held_until)
+    elif status.state is EditionState.SCHEDULED and counts.scheduled:
+        times.append(counts.scheduled.utc)
     elif status.state is EditionState.SENDING:
-        times += [books.next_try_at, books.next_lookup_at]
+        times += [counts.next_try_at, counts.next_lookup_at]
     return min(
-        ((at - books.now).total_seconds() for at in times if at is not None and at > books.now),
+        ((at - counts.now).total_seconds() for at in times if at is not None and at > counts.now),
         default=float("inf"),
     )

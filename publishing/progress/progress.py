@@ -56,9 +56,9 @@ class Progress:
     lookup_at: datetime | None
 
     @property
-    def books(self) -> EditionCounts:
+    def counts(self) -> EditionCounts:
         """The counts that it was read from."""
-        return self.status.books
+        return self.status.counts
 
     @property
     def is_held(self) -> bool:
@@ -70,7 +70,7 @@ class Progress:
         """Seconds until the hold ends."""
         if not self.is_held:
             return 0
-        return math.ceil((self.books.held_until - self.books.now).total_seconds())
+        return math.ceil((self.counts.held_until - self.counts.now).total_seconds())
 
     @property
     def countdown(self) -> str:
@@ -80,68 +80,68 @@ class Progress:
     @property
     def hold_s(self) -> float:
         """How long the hold was when it was published, in seconds; 0 if there was none."""
-        held_s = (self.books.held_until - self.books.published_at).total_seconds()
-        return held_s if held_s >= 1 and self.books.control != "scheduled" else 0
+        held_s = (self.counts.held_until - self.counts.published_at).total_seconds()
+        return held_s if held_s >= 1 and self.counts.control != "scheduled" else 0
 
     @property
     def ended_in_hold(self) -> bool:
         """Whether it was called back or cancelled before its hold ended."""
-        at = self.books.control_at
-        return self.books.control == "cancelled" and bool(at and at < self.books.held_until)
+        at = self.counts.control_at
+        return self.counts.control == "cancelled" and bool(at and at < self.counts.held_until)
 
     @property
     def is_active(self) -> bool:
         """Whether rate, time left and workers are of interest."""
-        return self.status.state not in AT_REST and self.books.has_started
+        return self.status.state not in AT_REST and self.counts.has_started
 
     @property
     def rate_per_minute(self) -> int:
         """Copies a minute at the present rate."""
-        return round(self.books.rate_per_s * 60)
+        return round(self.counts.rate_per_s * 60)
 
     @property
     def may_have_returns(self) -> bool:
         """Whether bounces and complaints can have come."""
-        return self.books.sent + self.books.bounced + self.books.complained > 0
+        return self.counts.sent + self.counts.bounced + self.counts.complained > 0
 
 
 def progress_of(status: EditionStatus) -> Progress:
     """The progress page of an edition in this status."""
-    books, counts = status.books, counts_of(status.books)
+    counts, by_outcome = status.counts, counts_of(status.counts)
     is_undecided = (
-        books.parked_batches > 0 and not books.leased_batches and books.next_lookup_at is None
+        counts.parked_batches > 0 and not counts.leased_batches and counts.next_lookup_at is None
     )
-    lookup_at = books.next_lookup_at
+    lookup_at = counts.next_lookup_at
     return Progress(
         status=status,
         glyph=GLYPHS[status.state],
         tone=TONES.get(status.state, ""),
-        outcomes=[(name, counts[name], OUTCOME_TONES[name]) for name in ORDER],
-        bar=parts_of(counts),
-        label=label_of(counts, books.audience),
+        outcomes=[(name, by_outcome[name], OUTCOME_TONES[name]) for name in ORDER],
+        bar=parts_of(by_outcome),
+        label=label_of(by_outcome, counts.audience),
         actions=frozenset(action.name for action in applicable(status)),
         is_reschedulable=not refuse_reschedule(status),
         is_at_rest=is_at_rest(status),
-        is_public=is_public(books),
+        is_public=is_public(counts),
         is_undecided=is_undecided,
-        lookup_at=lookup_at if lookup_at is not None and lookup_at > books.now else None,
+        lookup_at=lookup_at if lookup_at is not None and lookup_at > counts.now else None,
     )
 
 
-def counts_of(books: EditionCounts) -> dict[str, int]:
+def counts_of(counts: EditionCounts) -> dict[str, int]:
     """The counts by outcome, in their order."""
-    return {outcome: getattr(books, outcome) for outcome in ORDER}
+    return {outcome: getattr(counts, outcome) for outcome in ORDER}
 
 
 def is_at_rest(status: EditionStatus) -> bool:
     """Whether nothing more happens automatically. Calls that left before an end still settle."""
     return status.state in AT_REST and not (
-        status.books.leased_batches or status.books.queued_batches
+        status.counts.leased_batches or status.counts.queued_batches
     )
 
 
-def is_public(books: EditionCounts) -> bool:
+def is_public(counts: EditionCounts) -> bool:
     """Whether the archive shows it: published, its hold ended, and not cancelled unread."""
-    if books.is_transactional or books.control == "scheduled":
+    if counts.is_transactional or counts.control == "scheduled":
         return False
-    return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)
+    return counts.now >= counts.held_until and (counts.control != "cancelled" or counts.sent > 0)

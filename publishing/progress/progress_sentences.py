@@ -17,39 +17,39 @@ def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
 
 def how_far(status: EditionStatus) -> str:
     """How much of a version was sent, or why nothing was."""
-    books = status.books
-    if not books.has_started:
+    counts = status.counts
+    if not counts.has_started:
         return status.reason or "It reached nobody"
-    if books.goes_to == "nobody":
+    if counts.goes_to == "nobody":
         return "Not mailed: archive only"
-    return f"{books.sent:,} of {books.audience:,} sent"
+    return f"{counts.sent:,} of {counts.audience:,} sent"
 
 
 def _late_start(status: EditionStatus) -> str:
-    books = status.books
+    counts = status.counts
     is_said = status.why is not None and status.why.code == ReasonCode.STARTED_LATE
-    if books.scheduled is None or not books.has_started or is_said:
+    if counts.scheduled is None or not counts.has_started or is_said:
         return ""
-    return late_start_sentence(books.scheduled, books.published_at)
+    return late_start_sentence(counts.scheduled, counts.published_at)
 
 
 def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
-    books, reason = status.books, status.reason_in(zone)
+    counts, reason = status.counts, status.reason_in(zone)
     match status.state:
         case EditionState.SCHEDULED:
             return reason
         case EditionState.HELD:
-            return f"Held. {held_sentence(books, zone)}"
+            return f"Held. {held_sentence(counts, zone)}"
         case EditionState.SUCCEEDED:
-            return _succeeded(books)
+            return _succeeded(counts)
         case EditionState.CANCELLED:
-            return f"{_cancelled(books)} {reason}"
+            return f"{_cancelled(counts)} {reason}"
         case EditionState.CLOSED:
-            without = _without(books)
+            without = _without(counts)
             accepted = f"; a person accepted that {without:,} did not" if without else ""
-            return f"Closed. {counted_copies(books.sent)} went out{accepted}. {reason}"
+            return f"Closed. {counted_copies(counts.sent)} went out{accepted}. {reason}"
         case EditionState.NEEDS_ATTENTION:
-            return f"Needs attention. {reason}{_nobody_lost(books)}"
+            return f"Needs attention. {reason}{_nobody_lost(counts)}"
         case EditionState.PAUSED:
             return f"Paused. {reason}"
         case _:
@@ -57,11 +57,11 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
             return f"Sending. {stuck}" if stuck else reason
 
 
-def held_sentence(books: EditionCounts, zone: ZoneInfo) -> str:
+def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
     """When the first copy leaves, and to how many readers."""
     return (
-        f"The first copy leaves at {clock(books.held_until, zone)}, to "
-        f"{counted_readers(books.audience)}. Until then it can be called back."
+        f"The first copy leaves at {clock(counts.held_until, zone)}, to "
+        f"{counted_readers(counts.audience)}. Until then it can be called back."
     )
 
 
@@ -71,18 +71,17 @@ def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
     return status.reason_in(zone) if is_stuck else ""
 
 
-def _without(books: EditionCounts) -> int:
+def _without(counts: EditionCounts) -> int:
     """How many surely have no copy: an unknown copy may still turn out to have been sent."""
-    return books.audience - books.sent - books.unknown - books.waiting
+    return counts.audience - counts.sent - counts.unknown - counts.waiting
 
 
-def _cancelled(books: EditionCounts) -> str:
-    if not (books.sent or books.unknown or books.waiting):
-        done = "Called back" if books.is_called_back else "Cancelled"
+def _cancelled(counts: EditionCounts) -> str:
+    if not (counts.sent or counts.unknown or counts.waiting):
+        done = "Called back" if counts.is_called_back else "Cancelled"
         return f"{done}. It reached nobody; its text stays for the next version."
-    return (
-        f"Cancelled. It reached {counted_readers(books.sent)}; {_without(books):,} did not get it."
-    )
+    reached = counted_readers(counts.sent)
+    return f"Cancelled. It reached {reached}; {_without(counts):,} did not get it."
 
 
 _WENT_TO_NOBODY = {
@@ -93,30 +92,30 @@ _WENT_TO_NOBODY = {
 }
 
 
-def _succeeded(books: EditionCounts) -> str:
-    if not books.audience:
-        return _WENT_TO_NOBODY[books.goes_to]
-    if books.sent == 1:
+def _succeeded(counts: EditionCounts) -> str:
+    if not counts.audience:
+        return _WENT_TO_NOBODY[counts.goes_to]
+    if counts.sent == 1:
         went = "1 copy went out and Postmark accepted it."
     else:
-        went = f"{books.sent:,} copies went out, one each, and Postmark accepted every one."
-    others = books.audience - books.sent
+        went = f"{counts.sent:,} copies went out, one each, and Postmark accepted every one."
+    others = counts.audience - counts.sent
     if not others:
         return f"Succeeded. {went}"
     why = " or ".join(
         reason
         for reason, count in (
-            ("had left", books.withdrawn),
-            ("may not be mailed", books.suppressed),
-            ("cannot be reached at the address they gave", books.failed),
+            ("had left", counts.withdrawn),
+            ("may not be mailed", counts.suppressed),
+            ("cannot be reached at the address they gave", counts.failed),
         )
         if count
     )
     return f"Succeeded. {went} The other {counted_readers(others)} {why}; nobody is missing."
 
 
-def _nobody_lost(books: EditionCounts) -> str:
+def _nobody_lost(counts: EditionCounts) -> str:
     """What a stop did to the readers. Said only while nobody failed, for whatever reason."""
-    if books.control != "stopped" or books.failed:
+    if counts.control != "stopped" or counts.failed:
         return ""
     return " Sending is paused; no reader was marked as failed."

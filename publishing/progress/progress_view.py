@@ -132,7 +132,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
     versions = list(
         versions_of(issue).annotate(is_correction=is_correction()).select_related("author", "issue")
     )
-    edition = next((one for one in versions if one.pk == status.books.edition), None)
+    edition = next((one for one in versions if one.pk == status.counts.edition), None)
     return _Reading(
         edition=edition or edition_from_url(request, issue),
         status=status,
@@ -146,16 +146,16 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
 def _live_facts(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     edition, status = reading.edition, reading.status
     shown, may = progress_of(status), request.user.has_perm
-    readers = chosen_list(request, edition, status.books)
+    readers = chosen_list(request, edition, status.counts)
     return {
         "edition": edition,
         "title": plain_title(edition),
         "status": status,
-        "books": status.books,
-        "read_at": status.books.now,
+        "counts": status.counts,
+        "read_at": status.counts.now,
         "progress": shown,
         "sentence": sentence_of(status, reading.zone),
-        "is_ours": not status.books.is_transactional,
+        "is_ours": not status.counts.is_transactional,
         "actions": [
             (action, LABELS[action.name])
             for action in ACTIONS.values()
@@ -174,7 +174,7 @@ def _live_facts(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
 def _version_rows(reading: _Reading) -> list[IssueRow]:
     if len(reading.versions) < 2:
         return []
-    return rows_of(reading.versions, {one.books.edition: one.books for one in reading.statuses})
+    return rows_of(reading.versions, {one.counts.edition: one.counts for one in reading.statuses})
 
 
 def _counts(status: EditionStatus) -> str:
@@ -182,8 +182,8 @@ def _counts(status: EditionStatus) -> str:
 
 
 def _listed(reading: _Reading, shown: Progress, outcome: str) -> str:
-    states = [f"{one.books.version}{one.words}" for one in reading.statuses]
-    shape = tag_of(f"{outcome} {shown.books.has_started} {' '.join(states)}")
+    states = [f"{one.counts.version}{one.words}" for one in reading.statuses]
+    shape = tag_of(f"{outcome} {shown.counts.has_started} {' '.join(states)}")
     return f"{shape}.{_counts(reading.status)}"
 
 

@@ -48,27 +48,30 @@ class ReaderRow:
     reader: int | None
 
 
-def chosen_list(request: HttpRequest, edition: Edition, books: EditionCounts) -> dict[str, Any]:
+def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -> dict[str, Any]:
     """Which list an address asks for, and the tabs of all lists, without reading the list."""
     takes_away = any(map(request.user.has_perm, TAKE_READERS_AWAY))
-    counts = {ALL: books.audience, **{name: getattr(books, name) for name in (*ORDER, MISSED)}}
+    by_outcome = {
+        ALL: counts.audience,
+        **{name: getattr(counts, name) for name in (*ORDER, MISSED)},
+    }
     outcome, most = request.GET.get("outcome", ""), PAGE
     if outcome not in LISTS:
         most = FIRST_FEW
-        outcome = next((name for name in LISTED_UNASKED if counts[name]), ALL)
+        outcome = next((name for name in LISTED_UNASKED if by_outcome[name]), ALL)
     text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     return {
         "outcome": outcome,
         "most": most,
         "tabs": [
-            (name, counts[name])
+            (name, by_outcome[name])
             for name in LISTS
-            if name != MISSED or counts[MISSED] or outcome == MISSED
+            if name != MISSED or by_outcome[MISSED] or outcome == MISSED
         ],
-        "count": counts[outcome],
-        "missed": books.missed,
+        "count": by_outcome[outcome],
+        "missed": counts.missed,
         "takes_away": takes_away,
-        "is_ours": not books.is_transactional,
+        "is_ours": not counts.is_transactional,
         "text": text if takes_away else "",
         "here": urlencode({"version": edition.version, "outcome": outcome}),
     }
@@ -78,7 +81,7 @@ def listed_readers(
     request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
 ) -> dict[str, Any]:
     """The list that an address asks for, for its template."""
-    facts = chosen_list(request, edition, status.books)
+    facts = chosen_list(request, edition, status.counts)
     clock = _clock_beside(edition.published_at, zone)
     why = partial(why_of, clock=clock, held_until=status.held_until)
     manages = request.user.has_perm(MANAGE)

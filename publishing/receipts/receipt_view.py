@@ -55,8 +55,8 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     facts = signed.facts
     # Newer code may have made it, with other facts: none is required here.
     stored_counts = facts.get("counts", {})
-    counts = {name: stored_counts.get(name, 0) for name in ORDER}
-    today = counts_of(status.books)
+    outcomes = {name: stored_counts.get(name, 0) for name in ORDER}
+    today = counts_of(status.counts)
     times = {
         name: datetime.fromisoformat(at) if (at := facts.get(name)) else None for name in TIMES
     }
@@ -73,14 +73,14 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "sentence": sentence_of(status, Newsletter.objects.the_one().zone),
             "kept": stored,
             "facts": {"message_ids": 0, **facts},
-            "counts": {"audience": sum(counts.values()), **counts},
+            "outcomes": {"audience": sum(outcomes.values()), **outcomes},
             "times": times,
             "ended_as": status.words if state == status.state else state.replace("_", " "),
             "took": _took(times["first_copy_at"], times["last_copy_at"]),
-            "bar": parts_of(counts),
-            "label": label_of(counts, sum(counts.values())),
+            "bar": parts_of(outcomes),
+            "label": label_of(outcomes, sum(outcomes.values())),
             "ledger": [
-                (name, counts[name], OUTCOME_TONES[name], NOTES[name] if counts[name] else "")
+                (name, outcomes[name], OUTCOME_TONES[name], NOTES[name] if outcomes[name] else "")
                 for name in ORDER
             ],
             "content": _in_groups(facts.get("content_sha256", "")),
@@ -88,9 +88,11 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "signature": _in_groups(signed.signature),
             "is_genuine": signed.is_genuine,
             "since": [
-                (name, counts[name], today[name]) for name in ORDER if counts[name] != today[name]
+                (name, outcomes[name], today[name])
+                for name in ORDER
+                if outcomes[name] != today[name]
             ],
-            "books": status.books,
+            "counts": status.counts,
             "dropped": dropped_sentence(edition.copies_dropped_at),
         },
     )

@@ -71,7 +71,7 @@ def facts_today(edition: Edition) -> dict[str, Any] | None:
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
-        if status.books.copies_dropped_at is not None:
+        if status.counts.copies_dropped_at is not None:
             return None
         return _facts(edition, status, _recount(edition))
 
@@ -83,7 +83,7 @@ def _make_receipt(edition: Edition) -> Receipt:
         refusal = receipt_refusal(edition, status)
         if refusal:
             raise NoReceiptError(refusal)
-        if status.books.copies_dropped_at is not None:
+        if status.counts.copies_dropped_at is not None:
             raise NoReceiptError("There is no receipt, and its copies were dropped.")
         signed = sign_receipt(_facts(edition, status, _recount_and_compare(edition, status)))
     # Outside the snapshot, where the receipt of a concurrent caller would be an error.
@@ -99,15 +99,15 @@ def recount_before_dropping(edition: Edition) -> None:
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
-        if status.books.copies_dropped_at is None:
+        if status.counts.copies_dropped_at is None:
             _recount_and_compare(edition, status)
 
 
 def _recount_and_compare(edition: Edition, status: EditionStatus) -> Recount:
     recount = _recount(edition)
-    if any(recount.outcomes[name] != count for name, count in counts_of(status.books).items()):
+    if any(recount.outcomes[name] != count for name, count in counts_of(status.counts).items()):
         raise NoReceiptError(
-            "The rows and the books of this issue differ, so nothing can be proved by them. Run "
+            "The rows and the counts of this issue differ, so nothing can be proved by them. Run "
             f"./homing audit {edition.issue_id}, which says where."
         )
     return recount
@@ -119,7 +119,7 @@ def _read_one_snapshot() -> None:
 
 
 def _facts(edition: Edition, status: EditionStatus, recount: Recount) -> dict[str, Any]:
-    books = status.books
+    counts = status.counts
     return {
         "format": FORMAT,
         "issue": str(edition.issue_id),
@@ -128,7 +128,7 @@ def _facts(edition: Edition, status: EditionStatus, recount: Recount) -> dict[st
         "state": status.state.value,
         "content_sha256": bytes(edition.content_hash).hex(),
         "audience_sha256": recount.audience.hexdigest(),
-        "counts": {"audience": books.audience, **{name: recount.outcomes[name] for name in ORDER}},
+        "counts": {"audience": counts.audience, **{name: recount.outcomes[name] for name in ORDER}},
         "message_ids": recount.message_ids,
         "published_at": _time(edition.published_at),
         "first_copy_at": _time(recount.first),

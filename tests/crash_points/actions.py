@@ -188,9 +188,9 @@ class Hands:
                 unreconciled_since=F("unreconciled_since") - timedelta(seconds=seconds)
             )
 
-    def books(self) -> EditionCounts:
+    def counts(self) -> EditionCounts:
         with watch.looking_away():
             return load_counts(self.the_edition.pk)
 
     def state(self) -> EditionState:
-        return state_of(self.books())
+        return state_of(self.counts())

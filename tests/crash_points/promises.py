@@ -18,12 +18,12 @@ Accepted = list[tuple[str, str]]
 
 
 def always(accepted: Accepted) -> Iterator[str]:
-    """At any instant: the books balance, nobody was accepted twice, publishing is whole or not."""
+    """At any instant: the counts balance, nobody was accepted twice, publishing is whole or not."""
     editions = list(Edition.objects.values_list("pk", flat=True))
     yield from map(violation_sentence, find_violations(editions))
     for edition in editions:
         if not load_counts(edition).balanced:
-            yield f"the books of edition {edition} do not balance: {load_counts(edition)}"
+            yield f"the counts of edition {edition} do not balance: {load_counts(edition)}"
     for key, copies in Counter(key for key, _ in accepted).items():
         if copies > 1:
             yield f"the provider accepted {copies} copies of {key}"

@@ -37,22 +37,22 @@ def recover(hands: Hands) -> None:
         _operate(hands)
         hands.time_passes(A_LONG_WHILE_S)
         hands.tell_the_provider("search_catches_up")
-    raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} whiles: {hands.books()}")
+    raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} whiles: {hands.counts()}")
 
 
 def _operate(hands: Hands) -> None:
-    edition, books = hands.the_edition.pk, hands.books()
-    if books.unreconciled:
+    edition, counts = hands.the_edition.pk, hands.counts()
+    if counts.unreconciled:
         hands.reconcile()
-    elif books.control in {"paused", "stopped"}:
+    elif counts.control in {"paused", "stopped"}:
         hands.tell_the_provider("set_right")
         control.resume(edition)
-    if books.missed:
+    if counts.missed:
         control.send_to_missed(edition, most=settings.DELIVERY_BATCH_SIZE)
-    if books.parked_batches:
+    if counts.parked_batches:
         control.resend_unknown(edition)
 
 
 def _is_over(hands: Hands) -> bool:
-    books = hands.books()
-    return hands.state() in ENDED and not (books.waiting or books.unknown)
+    counts = hands.counts()
+    return hands.state() in ENDED and not (counts.waiting or counts.unknown)

@@ -109,7 +109,7 @@ def somebody_is_missed(hands: Hands) -> None:
             hands.a_worker_is_lost_before_its_call()
             later(hands)
             hands.watch_over_the_queue()
-        assert hands.books().missed == 1
+        assert hands.counts().missed == 1
 
 
 def send_to_missed(hands: Hands) -> None:
@@ -126,7 +126,7 @@ def doubt_is_parked(hands: Hands) -> None:
         for _ in range(2):
             later(hands)
             hands.work()
-        assert hands.books().parked_batches == 1
+        assert hands.counts().parked_batches == 1
 
 
 def ask_again(hands: Hands) -> None:

@@ -289,9 +289,9 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     assert sweep.read_whole() == []
     assert ways_to_batches(sweep.plan_of(SWEEP)) == {"batch_in_hand"}
 
-    with explained() as books:
+    with explained() as counts:
         load_counts(edition.pk)
-    assert books.read_whole() == []
+    assert counts.read_whole() == []
 
     copy = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")[0]
     before = rows_read()

@@ -48,7 +48,7 @@ def with_missed(newsroom: Newsroom, settings: object, small_batches: None) -> Ed
     newsroom.deliver_all()
     newsroom.sandbox.faults.clear()
     assert newsroom.outcomes(edition) == ["sent", "sent", "failed", "failed", "failed", "sent"]
-    assert newsroom.books(edition).missed == 2
+    assert newsroom.counts(edition).missed == 2
     return edition
 
 

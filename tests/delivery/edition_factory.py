@@ -151,16 +151,16 @@ class Newsroom:
             onlooker.close()
         raise AssertionError("nobody waited for the lock")
 
-    def books(self, edition: Edition) -> EditionCounts:
-        """The books of an edition; fails the test if they break any promise."""
+    def counts(self, edition: Edition) -> EditionCounts:
+        """The counts of an edition; fails the test if they break any promise."""
         assert find_violations([edition.pk]) == []
-        books = load_counts(edition.pk)
-        assert books.balanced
-        return books
+        counts = load_counts(edition.pk)
+        assert counts.balanced
+        return counts
 
     def state(self, edition: Edition) -> EditionState:
         """How the edition stands."""
-        return state_of(self.books(edition))
+        return state_of(self.counts(edition))
 
     def batches(self, edition: Edition) -> Sequence[Batch]:
         """Its batches in line."""

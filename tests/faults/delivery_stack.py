@@ -93,10 +93,10 @@ class Stage:
         worker_from_settings(2, is_awaited=True).run(until=watch.is_drained)
 
     def all_got_one(self, edition: Edition, readers: int) -> None:
-        """So many readers were sent an edition, each one copy, and the books say so."""
+        """So many readers were sent an edition, each one copy, and the counts say so."""
         connection.close()
-        books = self.newsroom.books(edition)
-        assert (books.audience, books.sent) == (readers, readers)
+        counts = self.newsroom.counts(edition)
+        assert (counts.audience, counts.sent) == (readers, readers)
         summary = self.sandbox.summary()
         assert (summary["accepted"], summary["distinct_deliveries"]) == (readers, readers)
         assert summary["deliveries_with_more_than_one_copy"] == 0

@@ -210,8 +210,8 @@ class Drill:
         self.as_operator("after", machine)
         self._in_a_shell(deliver, machine)
         with self._django.as_djangos_own(machine.url):
-            books = Newsroom().books(self.edition)
-        assert (books.audience, books.sent) == (READERS, READERS)
+            counts = Newsroom().counts(self.edition)
+        assert (counts.audience, counts.sent) == (READERS, READERS)
         assert list(self.copies().values()) == [1] * READERS
 
 

@@ -36,7 +36,7 @@ def test_frozen_between_the_claim_and_the_record_of_the_call(stage: Stage) -> No
     eventually(lambda: stage.newsroom.outcomes(later) == ["sent"] * READERS, "it went on")
     assert frozen.stop() == 0, frozen.said
 
-    assert stage.newsroom.books(edition).sent == stage.newsroom.books(later).sent == READERS
+    assert stage.newsroom.counts(edition).sent == stage.newsroom.counts(later).sent == READERS
     assert len(stage.newsroom.attempts(edition)) == len(stage.newsroom.attempts(later)) == 1
     summary = stage.sandbox.summary()
     assert (summary["accepted"], summary["distinct_deliveries"]) == (2 * READERS, 2 * READERS)

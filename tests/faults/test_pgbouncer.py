@@ -97,7 +97,7 @@ def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
         assert worker.end() == 0, worker.said
         assert session() == first
 
-        assert stage.newsroom.books(edition).sent == 40
+        assert stage.newsroom.counts(edition).sent == 40
     summary = stage.sandbox.summary()
     assert (summary["accepted"], summary["distinct_deliveries"]) == (80, 80)
 

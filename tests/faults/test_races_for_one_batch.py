@@ -55,7 +55,7 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) 
         stage.newsroom.sweep()
         stage.newsroom.deliver_all()
         assert stage.newsroom.outcomes(edition) == ["sent"] * READERS
-        assert stage.newsroom.books(edition).sent == READERS
+        assert stage.newsroom.counts(edition).sent == READERS
 
     copies = ROUNDS * READERS
     summary = stage.sandbox.summary()

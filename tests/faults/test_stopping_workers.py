@@ -42,7 +42,7 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage:
     assert not Worker.objects.exists()
     stage.the_rest_goes_out()
     for edition in editions:
-        assert stage.newsroom.books(edition).sent == READERS
+        assert stage.newsroom.counts(edition).sent == READERS
     # It was a storm over work, not over workers that had nothing to do yet.
     assert Attempt.objects.values("worker").distinct().count() > SIGTERMS / 5
     copies = READERS * len(editions)

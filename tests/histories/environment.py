@@ -88,7 +88,7 @@ _ROWS = """
 
 
 def rows() -> list[Row]:
-    """Every delivery of every edition, as the books have it."""
+    """Every delivery of every edition, as the counts have it."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
         return [Row(*row) for row in cursor.fetchall()]

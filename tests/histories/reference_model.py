@@ -94,7 +94,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the books say of one delivery; `evidence` are the ids kept beside it."""
+    """What the counts say of one delivery; `evidence` are the ids kept beside it."""
 
     key: str
     outcome: str

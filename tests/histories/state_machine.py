@@ -380,7 +380,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        """The books balance, and the provider has what they say."""
+        """The counts balance, and the provider has what they say."""
         if hasattr(self, "truth"):
             self._look()
 
@@ -395,8 +395,8 @@ class Histories(RuleBasedStateMachine):
         ]
         if wrong:
             raise WrongError("; ".join(wrong))
-        for books in load_all_counts(among=ids):
-            assert books.balanced, books
+        for counts in load_all_counts(among=ids):
+            assert counts.balanced, counts
         deliveries = rows()
         for row in deliveries:
             self.truth.hold_against(row)
@@ -483,21 +483,21 @@ class Histories(RuleBasedStateMachine):
         for row in self._look():
             self._is_accounted_for(row)
         by_edition = Counter((row.edition, row.outcome, row.missed) for row in self._look())
-        for books in load_all_counts(among=[edition.pk for edition in self.editions]):
-            state = state_of(books)
+        for counts in load_all_counts(among=[edition.pk for edition in self.editions]):
+            state = state_of(counts)
             open_ends = [
                 key
                 for key in by_edition
-                if key[0] == books.edition and (key[1] == "unknown" or key[2])
+                if key[0] == counts.edition and (key[1] == "unknown" or key[2])
             ]
             if state is EditionState.SUCCEEDED:
                 assert not open_ends, open_ends
             elif state is EditionState.NEEDS_ATTENTION:
                 assert open_ends
-                assert reason_of(books)
+                assert reason_of(counts)
             else:
-                assert state.value == books.control, (state, books)
-                assert books.control in {"cancelled", "closed"}
+                assert state.value == counts.control, (state, counts)
+                assert counts.control in {"cancelled", "closed"}
             self.truth.seen[f"ended {state.value}"] += 1
 
     def _is_accounted_for(self, row: Row) -> None:

@@ -300,8 +300,8 @@ class TestHalfDropped:
     ) -> None:
         begin_to_drop(old)
 
-        books = load_counts(old.pk)
-        assert books.audience == books.sent == 5
+        counts = load_counts(old.pk)
+        assert counts.audience == counts.sent == 5
         assert find_violations([old.pk]) == []
         assert drop_deliveries.load_unfinished() == [old.pk]
         assert next(each.number for each in count_prunable() if each.rule.name == "copies") == 3

@@ -72,7 +72,7 @@ PROMISES: dict[str, Promise] = {
     NO_SECOND_COPY: _no_second_copy,
     "What counts as sent was accepted.": _sent_is_sent,
     "What waits, failed or was withdrawn was not accepted and cannot be.": _absent_is_absent,
-    "The books balance: the batch's state and its delivery's outcome agree.": _the_books_balance,
+    "The counts balance: the batch's state and its delivery's outcome agree.": _the_books_balance,
     "A batch has one holder, and the call on record is theirs.": _one_holder,
     "No call begins once the edition is paused or cancelled.": _a_stop_is_a_stop,
     TOLD_IS_KNOWN: _told_is_known,

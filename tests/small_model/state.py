@@ -43,7 +43,7 @@ class Worker(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call as the provider sees it. Its record in our books is `Batch.attempt`."""
+    """A call as the provider sees it. Its record in our counts is `Batch.attempt`."""
 
     number: int
     epoch: int
@@ -67,7 +67,7 @@ class State(NamedTuple):
     sweeps: tuple[Lost, ...]
     calls: tuple[Call, ...] = ()
     control: str = "running"
-    told: bool = False  # somebody brought an acceptance to the books
+    told: bool = False  # somebody brought an acceptance to the counts
 
 
 class Step(NamedTuple):

@@ -76,7 +76,7 @@ def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[Sta
 
 
 def _new_epoch(state: State) -> int:
-    """In the books it grows. Here a number is new when nobody remembers it."""
+    """In the counts it grows. Here a number is new when nobody remembers it."""
     known = {state.batch.epoch} | {worker.claim.epoch for worker in state.workers}
     known |= {call.epoch for call in state.calls} | {lost.epoch for lost in state.sweeps}
     return next(number for number in range(1, len(known) + 2) if number not in known)

@@ -14,7 +14,7 @@ from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    help = "Check the books of one issue, or of all, against the rows they stand for."
+    help = "Check the counts of one issue, or of all, against the rows they stand for."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("issue", nargs="?", help="the issue's id (default: all)")
@@ -30,8 +30,8 @@ class Command(BaseCommand):
             self.stdout.write(violation_sentence(violation))
         if violations:
             self.stdout.write(
-                f"{counted(len(violations), 'violation')} in the books of "
+                f"{counted(len(violations), 'violation')} in the counts of "
                 f"{counted(len(checked), 'edition')}."
             )
             sys.exit(1)
-        self.stdout.write(f"The books of {counted(len(checked), 'edition')} balance.")
+        self.stdout.write(f"The counts of {counted(len(checked), 'edition')} balance.")

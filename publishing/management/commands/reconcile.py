@@ -143,12 +143,12 @@ class Command(BaseCommand):
         running = [
             status
             for status in map(load_status, reconciled.values_list("pk", flat=True))
-            if status.state in _RUNNING and not status.books.is_transactional
+            if status.state in _RUNNING and not status.counts.is_transactional
         ]
         for status in running:
-            books = status.books
+            counts = status.counts
             self.stderr.write(
-                f"Goes on: “{books.title}”, version {books.version} of issue {books.issue}: "
+                f"Goes on: “{counts.title}”, version {counts.version} of issue {counts.issue}: "
                 f"{status.words}. {status.reason}".rstrip()
             )
         if running:

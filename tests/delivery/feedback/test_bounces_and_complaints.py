@@ -134,7 +134,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
     assert newsroom.state(halfway) is EditionState.SENDING
     tell(gone(halfway)[1], "Bounce", ID=2)
     assert newsroom.state(halfway) is EditionState.PAUSED
-    assert reason_sentence(reason_of(newsroom.books(halfway))).startswith(
+    assert reason_sentence(reason_of(newsroom.counts(halfway))).startswith(
         "Homing paused this automatically: 2 of 10 copies were sent back (20.0 %; the limit is "
         "20 %)."
     )
@@ -144,7 +144,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
 
 def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> None:
     tell(gone(halfway)[0], "SpamComplaint", ID=1)
-    assert "called spam" in reason_sentence(reason_of(newsroom.books(halfway)))
+    assert "called spam" in reason_sentence(reason_of(newsroom.counts(halfway)))
 
 
 def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:

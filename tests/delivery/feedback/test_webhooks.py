@@ -191,7 +191,7 @@ def test_the_same_event_again_or_at_once_is_one(in_doubt: Edition, newsroom: New
     assert applied() == [True] * 2
     assert Evidence.objects.count() == 2
     assert newsroom.outcomes(in_doubt) == ["sent", "sent", "unknown"]
-    assert newsroom.books(in_doubt).sent == 2
+    assert newsroom.counts(in_doubt).sent == 2
 
 
 def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsroom) -> None:

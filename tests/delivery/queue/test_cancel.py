@@ -25,8 +25,8 @@ def test_the_rest_is_withdrawn_and_the_number_reached_is_exact(newsroom: Newsroo
     newsroom.step()
     assert control.cancel(edition.pk) == 5
     newsroom.deliver_all()
-    books = newsroom.books(edition)
-    assert (books.sent, books.withdrawn, books.waiting) == (2, 5, 0)
+    counts = newsroom.counts(edition)
+    assert (counts.sent, counts.withdrawn, counts.waiting) == (2, 5, 0)
     assert accepted(newsroom) == 2
     assert newsroom.state(edition) == "cancelled"
 
@@ -43,7 +43,7 @@ def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     in_the_air = Call()
     assert control.cancel(edition.pk) == 1
-    assert newsroom.books(edition).waiting == 2
+    assert newsroom.counts(edition).waiting == 2
     in_the_air.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
     assert newsroom.outcomes(edition) == ["sent", "sent", "withdrawn"]
 
@@ -66,10 +66,10 @@ def test_a_cancelled_edition_still_asks_about_its_doubt(newsroom: Newsroom) -> N
     newsroom.sandbox.set_fault("accept_then_close")
     newsroom.step()
     assert control.cancel(edition.pk) == 2
-    assert newsroom.books(edition).unknown == 2
+    assert newsroom.counts(edition).unknown == 2
     newsroom.deliver_after(61)
-    books = newsroom.books(edition)
-    assert (books.sent, books.withdrawn, books.unknown) == (2, 2, 0)
+    counts = newsroom.counts(edition)
+    assert (counts.sent, counts.withdrawn, counts.unknown) == (2, 2, 0)
 
 
 @pytest.mark.parametrize("policy", ["resend", "hold"])
@@ -78,7 +78,7 @@ def test_absent_doubt_is_withdrawn(newsroom: Newsroom, settings: object, policy:
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("reset")
     newsroom.step()
-    assert newsroom.books(edition).unknown == 2
+    assert newsroom.counts(edition).unknown == 2
     control.cancel(edition.pk)
 
     for _ in range(3):
@@ -143,4 +143,4 @@ def test_many_that_cancel_at_once_withdraw_each_copy_once(newsroom: Newsroom) ->
     edition = newsroom.publish(readers=6)
     withdrawn = at_once(4, lambda: control.cancel(edition.pk))
     assert sorted(withdrawn, key=str) == [6, None, None, None]
-    assert newsroom.books(edition).withdrawn == 6
+    assert newsroom.counts(edition).withdrawn == 6

@@ -115,7 +115,7 @@ def test_an_audience_is_cut_into_batches(
 
     edition = newsroom.publish(readers=readers, batch_size=2)
     assert [batch.size for batch in newsroom.batches(edition)] == sizes
-    assert newsroom.books(edition).waiting == edition.audience == readers
+    assert newsroom.counts(edition).waiting == edition.audience == readers
 
 
 def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: Newsroom) -> None:
@@ -137,7 +137,7 @@ def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: News
 def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.confirm(1, start=2)
-    assert newsroom.books(edition).audience == 2
+    assert newsroom.counts(edition).audience == 2
 
 
 def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:

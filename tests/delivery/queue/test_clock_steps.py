@@ -58,7 +58,7 @@ def test_a_step_forward_does_not_make_three_look_ups_one(newsroom: Newsroom) -> 
     for _ in range(5):
         newsroom.deliver_all()
 
-    assert newsroom.books(edition).unknown == 3
+    assert newsroom.counts(edition).unknown == 3
     assert len(newsroom.attempts(edition)) == 1
     newsroom.sandbox.faults.clear()
     newsroom.deliver_after(HOUR)

@@ -1,4 +1,4 @@
-"""Every acceptance ever seen is kept, the books follow it, and a second copy stops the edition."""
+"""Every acceptance ever seen is kept, the counts follow it, and a second copy stops the edition."""
 
 import itertools
 import logging
@@ -138,7 +138,7 @@ def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsro
     assert (sent.provider_message_id, sent.sent_at, sent.evidence) == ("m-1", NOON, "webhook")
     assert newsroom.outcomes(edition) == ["sent", "sent", "unknown"]
     assert newsroom.batch(edition).state == "unknown"
-    assert newsroom.books(edition).unknown == 1
+    assert newsroom.counts(edition).unknown == 1
 
     seen(edition, (three, "m-3"), attempt=attempt.pk)
     batch = newsroom.batch(edition)
@@ -206,8 +206,8 @@ def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
     assert settle_call(claimed, attempt, given_up, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == [outcome]
     seen(edition, (recipient, "m-1"))
-    books = newsroom.books(edition)
-    assert (books.sent, books.failed, books.suppressed, books.missed) == (1, 0, 0, 0)
+    counts = newsroom.counts(edition)
+    assert (counts.sent, counts.failed, counts.suppressed, counts.missed) == (1, 0, 0, 0)
     (row,) = newsroom.copies(edition)
     assert (row.reason, row.missed) == (None, None)
 
@@ -283,7 +283,7 @@ def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: News
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
     assert newsroom.outcomes(edition) == ["sent", "unknown"]
-    assert newsroom.books(edition).unknown == 1
+    assert newsroom.counts(edition).unknown == 1
     assert Attempt.objects.get(pk=attempt).accepted == 1
 
 

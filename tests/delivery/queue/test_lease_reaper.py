@@ -71,7 +71,7 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: New
     assert outcomes == ["sent"] * 5 + ["failed"] + ["sent"] * 2
     parked = Delivery.objects.get(issue=edition.issue_id, recipient=poison)
     assert parked.reason == Reason.of(ReasonCode.PARKED, crashes=2)
-    assert newsroom.books(edition).missed == 1
+    assert newsroom.counts(edition).missed == 1
     assert newsroom.state(edition) == "needs_attention"
 
 

@@ -85,7 +85,7 @@ def test_a_fault_of_a_call_in_flight_is_not_lost_in_the_pause(newsroom: Newsroom
     control.pause(edition.pk)
     in_the_air.ends(Fault(because("The token is refused. Set it right.")))
     assert newsroom.state(edition) == "needs_attention"
-    assert newsroom.books(edition).control_reason == because("The token is refused. Set it right.")
+    assert newsroom.counts(edition).control_reason == because("The token is refused. Set it right.")
 
 
 @pytest.mark.parametrize("stage", ["in a call", "asked about"])

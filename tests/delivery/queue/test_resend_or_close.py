@@ -47,7 +47,7 @@ def test_missed_copies_wait_in_batches_in_a_pause(newsroom: Newsroom, with_misse
     assert control.send_to_missed(with_missed.pk, most=1) == 2
     new = [batch for batch in newsroom.batches(with_missed) if batch.waiting]
     assert [(batch.size, batch.state) for batch in new] == [(1, "paused"), (1, "paused")]
-    newsroom.books(with_missed)
+    newsroom.counts(with_missed)
 
 
 def test_parked_doubt_may_be_asked_about_again(newsroom: Newsroom, with_parked: Edition) -> None:
@@ -77,7 +77,7 @@ def test_closed_doubt_is_not_asked_about_or_sent(newsroom: Newsroom, with_parked
     assert control.ask_again(with_parked.pk, silences=2) is None
     assert control.resend_unknown(with_parked.pk) is None
     assert states(newsroom, with_parked) == ["parked"]
-    assert newsroom.books(with_parked).unknown == 2
+    assert newsroom.counts(with_parked).unknown == 2
 
 
 def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsroom) -> None:

@@ -30,10 +30,10 @@ def refused_once(newsroom: Newsroom, **how: object) -> None:
 
 
 def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
-    books = newsroom.books(edition)
-    assert books.sent == books.audience
+    counts = newsroom.counts(edition)
+    assert counts.sent == counts.audience
     summary = newsroom.sandbox.summary()
-    assert summary["accepted"] == summary["distinct_deliveries"] == books.audience
+    assert summary["accepted"] == summary["distinct_deliveries"] == counts.audience
     assert set(Batch.objects.filter(edition=edition).values_list("tries", flat=True)) == {0}
 
 
@@ -45,15 +45,15 @@ def without_growth(**facts: float) -> None:
 def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_RATE_PER_S = 100.0  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
-    assert newsroom.books(edition).slowed_to_per_s is None
+    assert newsroom.counts(edition).slowed_to_per_s is None
     refused_once(newsroom)
     assert SendRate.objects.get().slowed_to_per_s == 50
-    slowed_to = newsroom.books(edition).slowed_to_per_s
+    slowed_to = newsroom.counts(edition).slowed_to_per_s
     assert slowed_to is not None
     assert 50 <= slowed_to < 100
     # At the ceiling again, the slowdown has ended; without a ceiling it would last longer.
-    SendRate.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
-    assert newsroom.books(edition).slowed_to_per_s is None
+    SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=2.5))
+    assert newsroom.counts(edition).slowed_to_per_s is None
     assert read_health().slowed_to_per_s is None
     with connection.cursor() as cursor:
         assert read_snapshot(cursor).slowed_to_per_s is None
@@ -127,19 +127,19 @@ def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: ob
 def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     refused_once(newsroom)
-    seen = [newsroom.books(edition).slowed_to_per_s]
+    seen = [newsroom.counts(edition).slowed_to_per_s]
 
     # Seconds since the last 429, put into the row: the clock goes on while this is read.
     for seconds in (0.2, 2.2):
-        SendRate.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=seconds))
-        seen.append(newsroom.books(edition).slowed_to_per_s)
+        SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=seconds))
+        seen.append(newsroom.counts(edition).slowed_to_per_s)
     newsroom.let_time_pass(90)
 
     paces = [pace for pace in seen if pace is not None]
     assert len(paces) == 3
     assert paces == sorted(set(paces))
-    # What the books say does not wait for a worker; what is stored goes with the next claim.
-    assert newsroom.books(edition).slowed_to_per_s is None
+    # What the counts say does not wait for a worker; what is stored goes with the next claim.
+    assert newsroom.counts(edition).slowed_to_per_s is None
     newsroom.deliver_all()
     assert SendRate.objects.get().slowed_at is None
     one_copy_each(newsroom, edition)
@@ -171,7 +171,7 @@ def test_no_other_trouble_is_taken_for_a_question_of_pace(newsroom: Newsroom, fa
     newsroom.sandbox.set_fault(fault, calls=1)
     newsroom.deliver_all()
     assert len(newsroom.attempts(edition)) == 1
-    assert newsroom.books(edition).slowed_to_per_s is None
+    assert newsroom.counts(edition).slowed_to_per_s is None
 
 
 def test_after_a_429_no_batch_goes_before_its_turn(newsroom: Newsroom, settings: object) -> None:

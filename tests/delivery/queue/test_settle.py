@@ -43,7 +43,7 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
     assert not settled
     assert newsroom.outcomes(edition) == ["unknown"] * 3
-    assert newsroom.books(edition).unknown == 3
+    assert newsroom.counts(edition).unknown == 3
 
 
 def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:
@@ -133,7 +133,7 @@ def test_a_call_that_was_put_off_uses_up_no_try(newsroom: Newsroom, fault: str) 
     newsroom.deliver_all()
     waiting = newsroom.batch(edition)
     assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
-    assert newsroom.books(edition).waiting == 3
+    assert newsroom.counts(edition).waiting == 3
     newsroom.deliver_after(60)
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert newsroom.sandbox.summary()["accepted"] == 3
@@ -164,8 +164,8 @@ def test_a_message_put_off_too_often_is_missed(newsroom: Newsroom, settings: obj
 
     assert newsroom.outcomes(edition) == ["failed", "sent", "sent"]
     assert len(newsroom.attempts(edition)) == 3
-    books = newsroom.books(edition)
-    assert (books.failed, books.missed) == (1, 1)
+    counts = newsroom.counts(edition)
+    assert (counts.failed, counts.missed) == (1, 1)
     assert newsroom.state(edition) == "needs_attention"
 
 

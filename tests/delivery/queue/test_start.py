@@ -43,8 +43,8 @@ def test_an_attempt_is_committed_before_a_call(newsroom: Newsroom, provider: San
         assert attempt.messages == 3
         assert attempt.finished_at is None
         assert newsroom.batch(edition).state == Batch.State.SENDING
-        books = newsroom.books(edition)
-        assert (books.waiting, books.sent) == (3, 0)
+        counts = newsroom.counts(edition)
+        assert (counts.waiting, counts.sent) == (3, 0)
         assert newsroom.sandbox.summary()["accepted"] == 0
     assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
 
@@ -128,7 +128,7 @@ def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -
     )
     newsroom.dispatcher().send(claimed)
     assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
-    assert newsroom.books(edition).withdrawn == 1
+    assert newsroom.counts(edition).withdrawn == 1
     assert newsroom.sandbox.summary()["accepted"] == 2
     assert newsroom.state(edition) == "succeeded"
 
@@ -142,7 +142,7 @@ def test_who_is_suppressed_after_publishing_is_counted_as_such(newsroom: Newsroo
     )
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
-    assert newsroom.books(edition).suppressed == 1
+    assert newsroom.counts(edition).suppressed == 1
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
@@ -153,7 +153,7 @@ def test_a_bare_mark_is_asked_about_first(newsroom: Newsroom, mark: dict[str, ob
     key = changed(newsroom.copies(edition)[0], **mark)
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
-    assert newsroom.books(edition).unknown == 1
+    assert newsroom.counts(edition).unknown == 1
     assert newsroom.sandbox.summary()["accepted"] == 2
     alarm = Alarm.objects.get()
     assert (alarm.kind, alarm.about) == ("marked_unsettled", key)

@@ -252,10 +252,10 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     edition = request(sign_up(3))
     newsroom.sandbox.set_fault("whole_422", calls=1, code=412)
     newsroom.deliver_all()
-    books = load_counts(edition.pk)
-    assert state_of(books) is EditionState.NEEDS_ATTENTION
-    assert "approved" in reason_sentence(reason_of(books))
-    assert books.waiting == 3
+    counts = load_counts(edition.pk)
+    assert state_of(counts) is EditionState.NEEDS_ATTENTION
+    assert "approved" in reason_sentence(reason_of(counts))
+    assert counts.waiting == 3
     totals = Drain(io.StringIO(), is_terminal=False).totals()
     assert totals.awaits_decision
     assert totals.reasons[0].startswith("Confirmation mail: ")
@@ -269,9 +269,9 @@ def test_missed_mail_on_request_needs_no_operator(newsroom: Newsroom, settings: 
     edition = request(sign_up(1))
     newsroom.sandbox.set_fault("item_error", code=100, calls=1)
     newsroom.deliver_all()
-    books = load_counts(edition.pk)
-    assert (books.missed, books.failed) == (1, 1)
-    assert state_of(books) is EditionState.SUCCEEDED
+    counts = load_counts(edition.pk)
+    assert (counts.missed, counts.failed) == (1, 1)
+    assert state_of(counts) is EditionState.SUCCEEDED
 
 
 def test_until_empty_counts_the_requests_open_at_its_start(newsroom: Newsroom) -> None:

@@ -134,7 +134,7 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
     sent = newsroom.copies(edition)[4]
     assert sent.evidence == "lookup"
     assert sent.provider_message_id is not None
-    newsroom.books(edition)
+    newsroom.counts(edition)
 
 
 @pytest.mark.parametrize("outcome", ["withdrawn", "failed"])
@@ -150,7 +150,7 @@ def test_a_given_up_copy_that_was_accepted_is_recorded_as_sent(
     Batch.objects.update(sent=3, missed=int(bool(missed)), **{outcome: 1})
     assert reconcile()["recorded"] == 1
     assert newsroom.outcomes(edition) == ["sent"] * 4
-    assert newsroom.books(edition).missed == 0
+    assert newsroom.counts(edition).missed == 0
     assert newsroom.copies(edition)[1].provider_message_id == given_up.provider_message_id
 
 
@@ -214,7 +214,7 @@ def test_a_known_version_not_walked_is_not_said(newsroom: Newsroom, reconcile: R
     Attempt.objects.filter(edition=first).update(started_at="2020-01-01T00:00:00Z")
     answer = reconcile()
     assert (answer["exit"], answer["editions"], answer["of_unknown_versions"]) == (0, 1, 0)
-    assert answer["found"] == newsroom.books(second).sent
+    assert answer["found"] == newsroom.counts(second).sent
 
 
 def forget_at_the_provider(newsroom: Newsroom) -> Edition:
@@ -352,7 +352,7 @@ def test_a_bare_mark_is_filled_in_where_the_provider_has_the_copy(
     sent = newsroom.copies(edition)[0]
     assert (sent.outcome, sent.evidence) == ("sent", "lookup")
     assert sent.provider_message_id in map(newsroom.sandbox.outbox.id_of, range(2))
-    newsroom.books(edition)
+    newsroom.counts(edition)
 
 
 def test_a_bare_time_without_a_copy_is_cleared(newsroom: Newsroom, reconcile: Reconcile) -> None:
@@ -369,7 +369,7 @@ def test_a_bare_time_without_a_copy_is_cleared(newsroom: Newsroom, reconcile: Re
         newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert set(copies_by_key(newsroom).values()) == {1}
-    newsroom.books(edition)
+    newsroom.counts(edition)
 
 
 def test_from_a_search_that_fails_nothing_is_concluded_and_it_is_asked_again(
@@ -422,7 +422,7 @@ def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Re
     assert newsroom.outcomes(broken) == ["waiting"] * 3
     Batch.objects.filter(edition=broken).update(waiting=3, failed=0)
     assert reconcile()["reconciled"] == 1
-    assert newsroom.books(broken).sent == 3
+    assert newsroom.counts(broken).sent == 3
 
 
 MANY = 540
@@ -453,7 +453,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
 
         assert (answer["found"], answer["recorded"]) == (MANY, MANY)
         assert (answer["reconciled"], answer["exit"]) == (1, 0)
-        assert newsroom.books(edition).sent == MANY
+        assert newsroom.counts(edition).sent == MANY
         if apart_ns:
             # Pages and windows, and nothing one by one.
             assert len(newsroom.sandbox.calls.newest_first()) < 200
@@ -523,7 +523,7 @@ def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Recon
     edition.refresh_from_db()
     assert (edition.control, edition.unreconciled_since) == ("cancelled", None)
     assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert newsroom.books(edition).sent == 3
+    assert newsroom.counts(edition).sent == 3
 
 
 def test_a_restore_during_the_walk_is_reconciled_anew(newsroom: Newsroom) -> None:

@@ -164,7 +164,7 @@ def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom:
         paused.pk: "paused",
         cancelled.pk: "cancelled",
     }
-    assert newsroom.books(running).control_reason == restored_reason(running.issue_id)
+    assert newsroom.counts(running).control_reason == restored_reason(running.issue_id)
     for edition in (running, held, paused):
         assert not control.resume(edition.pk)
     assert not newsroom.step()
@@ -179,7 +179,7 @@ def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
     restored_identity()
     assert control.call_back(edition.pk) is None
     assert control.cancel(edition.pk) == 2
-    assert newsroom.books(edition).unreconciled
+    assert newsroom.counts(edition).unreconciled
 
 
 def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:

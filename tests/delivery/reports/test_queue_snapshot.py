@@ -23,7 +23,7 @@ def now_standing() -> QueueSnapshot:
 
 
 def states() -> list[EditionState]:
-    return [state_of(books) for books in now_standing().editions]
+    return [state_of(counts) for counts in now_standing().editions]
 
 
 def mail_that_was_requested() -> Batch:
@@ -96,8 +96,8 @@ def test_the_books_of_a_newsletter_under_way_are_told_whole(newsroom: Newsroom) 
     edition = newsroom.publish(3, batch_size=2)
     sent = newsroom.batches(edition)[0]
     Batch.objects.filter(pk=sent.pk).update(state="done", waiting=0, sent=sent.size)
-    [books] = now_standing().newest
-    assert (books.audience, books.sent, books.waiting) == (3, sent.size, 3 - sent.size)
+    [counts] = now_standing().newest
+    assert (counts.audience, counts.sent, counts.waiting) == (3, sent.size, 3 - sent.size)
 
 
 def test_failed_test_letters_do_not_hide_an_issue_that_stopped(newsroom: Newsroom) -> None:
@@ -129,6 +129,6 @@ def test_what_is_held_back_comes_before_the_newest(newsroom: Newsroom) -> None:
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")
     letters = [newsroom.publish(title=f"Letter {number}").pk for number in range(MAX_EDITIONS)]
     now = now_standing()
-    assert stopped.pk in {books.edition for books in now.editions}
+    assert stopped.pk in {counts.edition for counts in now.editions}
     # Summing up all batches of an issue is expensive, so only the newest issues are named.
-    assert {books.edition for books in now.newest} == set(letters[-MAX_NAMED:])
+    assert {counts.edition for counts in now.newest} == set(letters[-MAX_NAMED:])

@@ -1,4 +1,4 @@
-"""How an edition stands and what it waits for, read off its books."""
+"""How an edition stands and what it waits for, read off its counts."""
 
 import uuid
 from dataclasses import replace
@@ -43,22 +43,22 @@ EMPTY = EditionCounts(
 IN_A_MINUTE = NOW + timedelta(minutes=1)
 
 
-def books(**facts: Any) -> EditionCounts:
+def counts(**facts: Any) -> EditionCounts:
     return replace(EMPTY, **facts)
 
 
 def test_what_a_person_paused_needs_attention_while_it_is_not_reconciled() -> None:
-    paused = books(control="paused", waiting=2, unreconciled=True)
+    paused = counts(control="paused", waiting=2, unreconciled=True)
     assert state_of(paused) == "needs_attention"
     assert f"./homing reconcile {paused.issue}" in reason_sentence(reason_of(paused))
 
 
 def test_the_books_balance_when_every_reader_is_counted_once() -> None:
-    counts = {"sent": 1, "suppressed": 2, "withdrawn": 3, "failed": 4, "unknown": 5, "waiting": 6}
-    assert books(audience=21, **counts).balanced
-    assert not books(audience=22, **counts).balanced
-    for name in counts:
-        assert not books(audience=21, **counts | {name: counts[name] - 1}).balanced
+    outcomes = {"sent": 1, "suppressed": 2, "withdrawn": 3, "failed": 4, "unknown": 5, "waiting": 6}
+    assert counts(audience=21, **outcomes).balanced
+    assert not counts(audience=22, **outcomes).balanced
+    for name in outcomes:
+        assert not counts(audience=21, **outcomes | {name: outcomes[name] - 1}).balanced
 
 
 STATES: list[tuple[str, dict[str, Any], str]] = [
@@ -107,7 +107,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
     ("facts", "state"), [row[1:] for row in STATES], ids=[row[0] for row in STATES]
 )
 def test_the_state_of_an_edition(facts: dict[str, Any], state: str) -> None:
-    assert state_of(books(**facts)) == state
+    assert state_of(counts(**facts)) == state
 
 
 @pytest.mark.parametrize("open_count", ["waiting", "unknown"])
@@ -115,7 +115,7 @@ def test_nothing_open_ever_counts_as_succeeded(open_count: str) -> None:
     for control in ("running", "paused", "stopped"):
         for place in ("leased_batches", "queued_batches", "parked_batches", "paused_batches"):
             facts = {"control": control, open_count: 1, place: 1}
-            assert state_of(books(**facts)) is not EditionState.SUCCEEDED
+            assert state_of(counts(**facts)) is not EditionState.SUCCEEDED
 
 
 def test_a_state_is_shown_with_spaces() -> None:
@@ -205,7 +205,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     [("everyone", "everyone confirmed"), ("reached", "those who were sent an earlier version")],
 )
 def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -> None:
-    waits = books(
+    waits = counts(
         control="scheduled", scheduled=Moment(NOW, f"{NOW:%Y-%m-%dT%H:%M}", "UTC"), goes_to=goes_to
     )
     earlier = replace(waits, now=NOW - timedelta(hours=1))
@@ -215,12 +215,12 @@ def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
 def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reason: str) -> None:
-    said = reason_sentence(reason_of(books(**facts)))
+    said = reason_sentence(reason_of(counts(**facts)))
     assert reason in said if reason else not said
 
 
 def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
-    asked = books(unknown=1, leased_batches=1, next_lookup_at=NOW)
+    asked = counts(unknown=1, leased_batches=1, next_lookup_at=NOW)
     assert (
         reason_sentence(reason_of(asked))
         == "1 copy is in doubt: Homing is asking Postmark about it."
@@ -247,7 +247,7 @@ def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
     ],
 )
 def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:
-    looked_at = books(**facts)
+    looked_at = counts(**facts)
     tokyo = ZoneInfo("Asia/Tokyo")
     assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in reason_sentence(reason_of(looked_at))
     said = reason_sentence(reason_of(looked_at), tokyo)
@@ -257,6 +257,6 @@ def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any])
 
 @pytest.mark.parametrize("facts", [row[1] for row in STATES], ids=[row[0] for row in STATES])
 def test_whatever_is_not_at_rest_says_what_it_waits_for(facts: dict[str, Any]) -> None:
-    looked_at = books(control_reason=because(), **facts)
+    looked_at = counts(control_reason=because(), **facts)
     at_rest = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
     assert bool(reason_of(looked_at)) == (state_of(looked_at) not in at_rest)

@@ -40,7 +40,7 @@ def test_what_was_accepted_unheard_is_found_and_sent_once(newsroom: Newsroom, fa
     newsroom.sandbox.set_fault(fault, calls=1)
 
     newsroom.deliver_all()
-    assert newsroom.books(edition).unknown == 3
+    assert newsroom.counts(edition).unknown == 3
     assert newsroom.sandbox.summary()["accepted"] == 3
 
     # Before the first look-up is due nothing is asked, and nothing is sent.
@@ -193,7 +193,7 @@ def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, da
         return
     assert newsroom.batch(edition).state == "parked"
     assert newsroom.sandbox.summary()["accepted"] == 0
-    assert newsroom.books(edition).reason == Reason.of(ReasonCode.PROVIDER_HAS_FORGOTTEN)
+    assert newsroom.counts(edition).reason == Reason.of(ReasonCode.PROVIDER_HAS_FORGOTTEN)
 
 
 def all_in_doubt(edition: Edition) -> None:
@@ -289,7 +289,7 @@ def test_doubt_that_was_put_into_a_queued_batch_is_asked_about_and_the_rest_goes
         Batch.objects.filter(edition=edition).update(waiting=1, unknown=1)
 
     newsroom.deliver_all()
-    assert newsroom.books(edition).sent == 1
+    assert newsroom.counts(edition).sent == 1
     for _ in range(4):
         newsroom.deliver_after(1000)
 

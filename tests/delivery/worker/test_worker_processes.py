@@ -146,7 +146,7 @@ def test_two_processes_share_one_ceiling(
     assert [worker.end() for worker in workers] == [0, 0]
 
     assert len(newsroom.attempts(edition)) == 4
-    assert newsroom.books(edition).sent == 40
+    assert newsroom.counts(edition).sent == 40
 
 
 def test_a_forked_process_has_deadlines_of_its_own_and_no_others() -> None:

@@ -12,20 +12,20 @@ from newsletter_site.demo.checks import DeliveryRow, Observed, broken_promises
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
 from subscribers.models import Subscriber
-from tests.delivery.rules.test_edition_state import books
+from tests.delivery.rules.test_edition_state import counts
 
 SENT, REFUSED = (
     DeliveryRow("a@example.org", "sent", ""),
     DeliveryRow("b@example.org", "failed", "Refused."),
 )
 
-BOOKS = books(audience=3, sent=2, failed=1)
+COUNTS_OF_ONE = counts(audience=3, sent=2, failed=1)
 ACCEPTED = Post((303,), "/admin/newsletters/", 0.1)
 AS_PROMISED = Observed(
     posts=(ACCEPTED, ACCEPTED),
     mailable=3,
     editions=1,
-    counts=BOOKS,
+    counts=COUNTS_OF_ONE,
     state="succeeded",
     reason="",
     violations=[],

@@ -404,7 +404,7 @@ def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None
     with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
         found = read_snapshot(cursor)
     assert (found.waiting, found.batches) == (4, {"ready": 2})
-    assert [books.waiting for books in found.editions] == [4]
+    assert [counts.waiting for counts in found.editions] == [4]
     assert len(asked.captured_queries) == 9
     read_whole: list[str] = []
     for query in asked.captured_queries:

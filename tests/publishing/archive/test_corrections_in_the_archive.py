@@ -127,7 +127,7 @@ def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, firs
     if ended:
         cancelled(first)
 
-    assert is_public(load_status(first.pk).books) == (letter_page(anybody).status == 200)
+    assert is_public(load_status(first.pk).counts) == (letter_page(anybody).status == 200)
 
 
 def test_the_archive_asks_the_database_as_often_for_many_letters_as_for_one(

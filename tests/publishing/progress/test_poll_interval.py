@@ -15,7 +15,7 @@ from tests.delivery.because import because
 
 NOW = datetime(2026, 9, 17, 6, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
-BOOKS = EditionCounts(
+COUNTS_OF_ONE = EditionCounts(
     edition=1, issue=uuid.UUID(int=1), version=1, title="Herons", control="running",
     control_reason=None, control_at=None, unreconciled=False, published_at=LONG_AGO,
     held_until=LONG_AGO, audience=1000, sent=0, suppressed=0, withdrawn=0, failed=0, unknown=0,
@@ -32,7 +32,7 @@ def after(seconds):
 
 def asks(hidden=False, unchanged=0, pages=1, **facts):
     """Seconds until a page asks again that shows an edition of which these facts are true."""
-    status = status_from_counts(replace(BOOKS, **facts))
+    status = status_from_counts(replace(COUNTS_OF_ONE, **facts))
     return ask_again_s(status, hidden=hidden, unchanged=unchanged, pages=pages)
 
 
@@ -107,9 +107,9 @@ def test_many_pages_together_ask_twice_a_second_and_no_more():
 
 
 def test_without_scripts_the_page_is_loaded_again_as_seldom_as_it_may_and_at_rest_not_at_all():
-    assert reload_s(status_from_counts(replace(BOOKS, **SENDING))) == 5
-    assert reload_s(status_from_counts(replace(BOOKS, **PAUSED))) == 10
-    assert reload_s(status_from_counts(replace(BOOKS, **DONE))) is None
+    assert reload_s(status_from_counts(replace(COUNTS_OF_ONE, **SENDING))) == 5
+    assert reload_s(status_from_counts(replace(COUNTS_OF_ONE, **PAUSED))) == 10
+    assert reload_s(status_from_counts(replace(COUNTS_OF_ONE, **DONE))) is None
 
 
 class Clock:

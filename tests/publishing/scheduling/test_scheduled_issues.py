@@ -73,9 +73,9 @@ def rows_of(edition: Edition) -> int:
     return batches + Delivery.objects.filter(issue=edition.issue_id).count()
 
 
-def books(edition: Edition) -> EditionCounts:
+def counts(edition: Edition) -> EditionCounts:
     assert find_violations([edition.pk]) == []
-    return status(edition).books
+    return status(edition).counts
 
 
 def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Newsroom) -> None:
@@ -104,7 +104,7 @@ def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Ne
     assert moment.words in line
     assert not start_due()
     assert rows_of(edition) == 0
-    assert books(edition).balanced
+    assert counts(edition).balanced
 
 
 def test_the_database_keeps_its_audience_empty_and_asks_for_the_moment(newsroom: Newsroom) -> None:
@@ -175,7 +175,7 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     # No hold on top: the time until then was one.
     assert edition.held_until == edition.published_at
     newsroom.deliver_all()
-    assert books(edition).sent == 3
+    assert counts(edition).sent == 3
     assert status(edition).state is EditionState.SUCCEEDED
     assert sorted(copies(provider).values()) == [1, 1, 1]
     assert log_of(edition)[1:] == [
@@ -194,7 +194,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
 
     assert sorted(each.result(PATIENCE_S) for each in begun) == [False, True]
-    assert books(edition).audience == 5
+    assert counts(edition).audience == 5
     assert Delivery.objects.filter(issue=edition.issue_id).count() == 5
     assert len(log_of(edition)) == 2
 
@@ -220,7 +220,7 @@ def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom
     assert rows_of(edition) == 0
     assert len(log_of(edition)) == 1
     assert start_due()
-    assert books(edition).audience == 5
+    assert counts(edition).audience == 5
 
 
 def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) -> None:
@@ -243,7 +243,7 @@ def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) 
         finally:
             cursor.execute("DROP TRIGGER refuses ON batch; DROP FUNCTION refuses()")
     assert status(stuck).state is EditionState.SCHEDULED
-    assert books(fine).audience == 1
+    assert counts(fine).audience == 1
 
 
 def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
@@ -254,7 +254,7 @@ def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
     newsroom.author.delete()
     its_time_came(edition)
     assert start_due()
-    assert books(edition).audience == 1
+    assert counts(edition).audience == 1
 
 
 SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
@@ -285,7 +285,7 @@ def test_too_late_it_is_published_but_waits_for_a_person(
 
     found = status(edition)
     assert found.state is EditionState.PAUSED
-    assert found.books.waiting == found.books.audience == 3
+    assert found.counts.waiting == found.counts.audience == 3
     edition.refresh_from_db()
     moment = Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
     assert moment.words in found.reason
@@ -296,7 +296,7 @@ def test_too_late_it_is_published_but_waits_for_a_person(
 
     perform("resume", edition, found)
     newsroom.deliver_all()
-    assert books(edition).sent == 3
+    assert counts(edition).sent == 3
     assert len(copies(provider)) == 3
 
 
@@ -332,7 +332,7 @@ def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name:
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
     assert status(edition).state is EditionState.CANCELLED
-    assert (books(edition).audience, rows_of(edition)) == (0, 0)
+    assert (counts(edition).audience, rows_of(edition)) == (0, 0)
     assert not public_editions().exists()
 
 
@@ -344,7 +344,7 @@ def test_what_was_started_meanwhile_is_not_called_off(newsroom: Newsroom) -> Non
     start_due()
     with pytest.raises(CannotDoThatError, match="moved_on"):
         perform("call-back", edition, seen)
-    assert books(edition).waiting == 3
+    assert counts(edition).waiting == 3
 
 
 def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
@@ -357,7 +357,7 @@ def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
         perform("send-now", edition, status(edition))
     its_time_came(edition)
     assert not start_due()
-    assert books(edition).waiting == 3
+    assert counts(edition).waiting == 3
     assert status(edition).state is EditionState.SENDING
 
 
@@ -389,7 +389,7 @@ def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then
     newsroom.confirm(1, start=4)
     its_time_came(correction)
     start_due()
-    assert books(correction).audience == 4
+    assert counts(correction).audience == 4
     assert Issue.objects.get(pk=first.issue_id).title == "Martins"
     newsroom.deliver_all()
     assert sorted(copies(provider).values()) == [1] * 8
@@ -420,7 +420,7 @@ def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_goin
     its_time_came(correction)
     start_due()
     newsroom.deliver_all()
-    assert books(first).sent == books(correction).sent == 4
+    assert counts(first).sent == counts(correction).sent == 4
 
 
 def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> None:
@@ -517,7 +517,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     assert f"./homing reconcile {edition.issue_id}" in found.reason
-    assert [books.edition for books in load_all_counts(open_only=True)] == [edition.pk]
+    assert [counts.edition for counts in load_all_counts(open_only=True)] == [edition.pk]
     for name in ("send-now", "call-back", "cancel"):
         with pytest.raises(CannotDoThatError, match="restored"):
             perform(name, edition, found)
@@ -540,7 +540,7 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     assert found.state is EditionState.PAUSED
     assert found.why == Reason.of(ReasonCode.SENT_BEFORE_RESTORE)
     assert not newsroom.step()
-    assert books(edition).waiting == 3
+    assert counts(edition).waiting == 3
 
 
 def test_scheduled_issue_goes_out_once_after_reconciliation(

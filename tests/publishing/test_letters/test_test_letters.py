@@ -128,7 +128,7 @@ def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
     assert not LogEntry.objects.exists()
     for lists in (f"{FORM}issues/", "/archive/"):
         assert LETTER["title"] not in window.get(lists).words
-    # The books balance, and neither command finds anything.
+    # The counts balance, and neither command finds anything.
     assert not find_violations([sent_as_tests().get().pk])
     for command in ("reconcile", "audit"):
         call_command(command, stdout=io.StringIO(), stderr=io.StringIO())

@@ -202,8 +202,8 @@ def test_the_copies_of_every_issue_and_version_lose_address_and_name(
         ("withdrawn", "", ""),
     }
     assert not Delivery.objects.exclude(recipient=reader.pk).filter(address="").exists()
-    assert newsroom.books(waiting).withdrawn == 1
-    assert newsroom.books(waiting).balanced
+    assert newsroom.counts(waiting).withdrawn == 1
+    assert newsroom.counts(waiting).balanced
 
 
 def test_a_call_is_settled_for_an_erased_reader(
@@ -213,7 +213,7 @@ def test_a_call_is_settled_for_an_erased_reader(
     with a_call_held_by(provider, newsroom, "after_accept"):
         erase(reader_one().pk)
     assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert newsroom.books(edition).sent == 3
+    assert newsroom.counts(edition).sent == 3
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
 
 
@@ -358,7 +358,7 @@ def test_what_the_provider_tells_later_does_not_bring_the_address_back(
     for kind in KINDS:
         told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk, 4712)
         assert tables_that_hold(NOBODY_IN_PARTICULAR) == [], kind
-    assert newsroom.books(edition).sent == 2
+    assert newsroom.counts(edition).sent == 2
 
 
 @pytest.mark.parametrize(("named_in", "kind"), [("Recipient", "AKindOfTomorrow"), ("Email", 7)])

@@ -128,7 +128,7 @@ a version that is known and not walked is nothing to say
 a version that only the provider knows waits for a person
     Command.handle: or outcome.obstacles «or outcome.unknown»:
     test_an_unknown_version_is_said_and_told_apart
-books that do not balance hold up no other edition
+counts that do not balance hold up no other edition
     ReconcileRound._do_for: except «DatabaseError → ZeroDivisionError» as error: logger
     test_books_out_of_balance_hold_up_no_other
 

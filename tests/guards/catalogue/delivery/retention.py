@@ -73,7 +73,7 @@ who was a moment slower goes on
     mark_dropped: return MarkResult.«MARKED_BEFORE → REFUSED»
     test_of_two_at_once_both_go_on_and_one_is_on_record
 rows that another run deletes are not said to differ
-    recount_before_dropping: if «status.books.copies_dropped_at is None → True»:
+    recount_before_dropping: if «status.counts.copies_dropped_at is None → True»:
     test_what_another_run_has_begun_to_delete_is_not_said_to_differ
 who drops copies by hand is on record
     _mark_dropped: «record_action_from_the_command_line(edition, "drop_copies") → pass»

@@ -111,13 +111,13 @@ a correction for the unreached skips a copy whose acceptance is on record
     select_audience: copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
     test_a_copy_with_a_mark_is_not_unreached[evidence]
 the unreached wait until nothing more is sent of a version that runs
-    unreached_refusal: if «books.control not in {"cancelled", "closed"} and not is_over → False»:
+    unreached_refusal: if «counts.control not in {"cancelled", "closed"} and not is_over → False»:
     test_the_unreached_wait_until_no_earlier_copy_can_go[waits]
 the unreached wait until the calls of a cancelled version have ended
-    unreached_refusal: if «books.control in {"cancelled", "closed"} and books.waiting → False»:
+    unreached_refusal: if «counts.control in {"cancelled", "closed"} and counts.waiting → False»:
     test_the_unreached_wait_until_no_earlier_copy_can_go[in_a_call]
 the unreached wait until someone has decided about the missed
-    unreached_refusal: books.unknown «or books.missed»
+    unreached_refusal: counts.unknown «or counts.missed»
     test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
 a draft offers the unreached where copies are in doubt
     offers_reached: return self.is_correction «or self.unreached < self.everyone»
