@@ -5,10 +5,10 @@ from delivery.feedback import event_inbox
 from delivery.feedback.provider_suppressions import load_provider_suppressions
 from delivery.feedback.suppression_changes import load_suppression_changes, queue_suppression_change
 from delivery.postmark.provider_events import (
+    AddressEvent,
+    AddressSuppressed,
     Bounced,
     BounceMeaning,
-    ProviderEvent,
-    Suppressed,
     bounce_types,
 )
 from delivery.queue import control, scheduled_editions

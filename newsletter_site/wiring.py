@@ -24,7 +24,7 @@ def register_hooks() -> None:
     )
     register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
     register_task("files that nobody imported", expire_uploads.expire_file)
-    events = event_inbox.run_background_task, event_inbox.is_due
+    events = event_inbox.apply_pending_events, event_inbox.is_due
     for task in (
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", run_next_import, is_due),

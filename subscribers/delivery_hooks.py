@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from django.conf import settings
 from django.db import connection
 
-from delivery.interface import ProviderEvent
+from delivery.interface import AddressEvent
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
 from subscribers import reserve_ids
@@ -104,7 +104,7 @@ class RegisteredReaders:
                 {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_AS_SENT},
             )
 
-    def apply_events(self, events: Sequence[ProviderEvent]) -> None:
+    def apply_events(self, events: Sequence[AddressEvent]) -> None:
         """Apply what the provider reported (`suppression/apply_provider_events.py`)."""
         apply_provider_events.apply_events(events)
 

@@ -26,15 +26,14 @@ from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
-from delivery.models import Evidence
-from delivery.models import ProviderEvent as EventRow
+from delivery.models import Evidence, ProviderEvent
 from delivery.postmark.provider_events import (
+    AddressEvent,
+    AddressReactivated,
+    AddressSuppressed,
     Bounced,
     BounceMeaning,
     Delivered,
-    ProviderEvent,
-    Reactivated,
-    Suppressed,
     received_by,
 )
 from delivery.postmark.webhook_event import Acceptance, WebhookEvent, parse_webhook
@@ -85,11 +84,11 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
 
 
 def _address_key(event: WebhookEvent) -> str:
-    return event.fact.address_key if event.fact else event.address_key
+    return event.address_event.address_key if event.address_event else event.address_key
 
 
-def _failed_events() -> QuerySet[EventRow]:
-    return EventRow.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
+def _failed_events() -> QuerySet[ProviderEvent]:
+    return ProviderEvent.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
 
 
 def load_failed_events() -> list[tuple[int, str, datetime]]:
@@ -102,14 +101,14 @@ def retry_failed_events() -> int:
     return _failed_events().update(failures=0)
 
 
-def run_background_task(is_stopping: Callable[[], bool]) -> bool:
+def apply_pending_events(is_stopping: Callable[[], bool]) -> bool:
     """Apply pending events; return whether any was applied. Every worker repeats it."""
     return apply_pending(is_stopping, min_age_s=MIN_AGE_S) > 0
 
 
 def is_due() -> bool:
     """Whether an event waits to be applied."""
-    return EventRow.objects.filter(applied_at=None, failures__lt=MAX_FAILURES).exists()
+    return ProviderEvent.objects.filter(applied_at=None, failures__lt=MAX_FAILURES).exists()
 
 
 def apply_pending(
@@ -120,20 +119,20 @@ def apply_pending(
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
-        for event, is_complaint in pending:
+        for event_id, is_complaint in pending:
             if is_stopping():
                 return applied
-            after[is_complaint] = event
+            after[is_complaint] = event_id
             with log_context.scope():
                 try:
-                    applied += apply(event, wait_s=wait_s)
+                    applied += apply(event_id, wait_s=wait_s)
                 except OperationalError as error:
                     if not connection.is_usable():
                         raise
                     if wait_s == MAX_LOCK_WAIT_S:
                         logger.warning(
                             "event %d is applied later: the database said %s",
-                            event,
+                            event_id,
                             type(error.__cause__).__name__,
                         )
                     wait_s = MIN_LOCK_WAIT_S
@@ -155,21 +154,21 @@ def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[in
         return list(cursor.fetchall())
 
 
-def apply(event: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
+def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
     """Apply one event; return False if it was applied, is being applied elsewhere, or failed.
     Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`."""
     try:
-        return _apply(event, wait_s)
+        return _apply(event_id, wait_s)
     except OperationalError:
         raise
     except Exception as error:  # noqa: BLE001 -- the other events must still be applied
-        _count_failure(event, error)
+        _count_failure(event_id, error)
         return False
 
 
-def _apply(event: int, wait_s: float) -> bool:
+def _apply(event_id: int, wait_s: float) -> bool:
     with short_transaction() as cursor:
-        locked = _lock(cursor, event, wait_s)
+        locked = _lock(cursor, event_id, wait_s)
         if locked is None:
             return False
         parsed, received_at = locked
@@ -180,49 +179,51 @@ def _apply(event: int, wait_s: float) -> bool:
         exists = parsed.accepted is not None and _apply_acceptance(
             cursor, parsed.accepted.received_by(received_at)
         )
-        fact = _fact(cursor, parsed, received_at)
-        if fact is not None:
-            _apply_to_delivery(cursor, fact)
-        if fact is None or isinstance(fact, Delivered) or parsed.is_of_a_test:
-            _mark_applied(event)
+        event = _address_event(cursor, parsed, received_at)
+        if event is not None:
+            _apply_to_delivery(cursor, event)
+        if event is None or isinstance(event, Delivered) or parsed.is_of_a_test:
+            _mark_applied(event_id)
             if parsed.delivery is not None:
                 _delete_if_erased(
-                    cursor, event, parsed.delivery, _address_key(parsed), exists=exists
+                    cursor, event_id, parsed.delivery, _address_key(parsed), exists=exists
                 )
             return True
     with short_transaction() as cursor:
-        if _lock(cursor, event, wait_s) is None:
+        if _lock(cursor, event_id, wait_s) is None:
             return False
-        readers.registered().apply_events([fact])
-        _mark_applied(event)
+        readers.registered().apply_events([event])
+        _mark_applied(event_id)
     return True
 
 
-def _lock(cursor: CursorWrapper, event: int, wait_s: float) -> tuple[WebhookEvent, datetime] | None:
+def _lock(
+    cursor: CursorWrapper, event_id: int, wait_s: float
+) -> tuple[WebhookEvent, datetime] | None:
     cursor.execute(f"SET LOCAL lock_timeout = '{wait_s}s'")
     cursor.execute(
         """
         SELECT body, received_at FROM provider_event WHERE id = %s AND applied_at IS NULL
         FOR UPDATE SKIP LOCKED
         """,
-        [event],
+        [event_id],
     )
     row = cursor.fetchone()
     return (parse_webhook(bytes(row[0])), row[1]) if row else None
 
 
-def _mark_applied(event: int) -> None:
-    EventRow.objects.filter(pk=event).update(applied_at=Now())
+def _mark_applied(event_id: int) -> None:
+    ProviderEvent.objects.filter(pk=event_id).update(applied_at=Now())
 
 
 def _delete_if_erased(
-    cursor: CursorWrapper, event: int, key: DeliveryKey, address_key: str, *, exists: bool
+    cursor: CursorWrapper, event_id: int, key: DeliveryKey, address_key: str, *, exists: bool
 ) -> None:
     """Delete the event if its reader was erased meanwhile. Without the delivery's row it stays only
     if a reader has that address. `exists`: the row was just seen."""
     if not exists and is_dropped(cursor, key):
         if readers.registered().reader_at(address_key) is None:
-            cursor.execute("DELETE FROM provider_event WHERE id = %s", [event])
+            cursor.execute("DELETE FROM provider_event WHERE id = %s", [event_id])
         return
     cursor.execute(
         """
@@ -230,52 +231,52 @@ def _delete_if_erased(
             SELECT FROM delivery
             WHERE issue_id = %s AND recipient_id = %s AND version = %s AND address = '')
         """,
-        [event, key.issue, key.recipient, key.version],
+        [event_id, key.issue, key.recipient, key.version],
     )
 
 
-def _fact(
+def _address_event(
     cursor: CursorWrapper, parsed: WebhookEvent, received_at: datetime
-) -> ProviderEvent | None:
-    if parsed.fact is None:
+) -> AddressEvent | None:
+    if parsed.address_event is None:
         return None
-    fact = received_by(parsed.fact, received_at)
-    if not isinstance(fact, Delivered):
+    event = received_by(parsed.address_event, received_at)
+    if not isinstance(event, Delivered):
         # Mail of another system may go over the same server.
-        fact = replace(fact, delivery=_find_delivery(cursor, fact, parsed))
-    if isinstance(fact, Suppressed) and fact.origin == "Customer":
-        fact = replace(fact, is_our_own=was_requested_by_us(cursor, fact))
-    return fact
+        event = replace(event, delivery=_find_delivery(cursor, event, parsed))
+    if isinstance(event, AddressSuppressed) and event.origin == "Customer":
+        event = replace(event, is_our_own=was_requested_by_us(cursor, event))
+    return event
 
 
 def _find_delivery(
-    cursor: CursorWrapper, fact: ProviderEvent, parsed: WebhookEvent
+    cursor: CursorWrapper, event: AddressEvent, parsed: WebhookEvent
 ) -> DeliveryKey | None:
-    if fact.delivery is not None:
-        return fact.delivery if exists_or_dropped(cursor, fact.delivery) else None
-    if parsed.issue is None or fact.message_id is None:
+    if event.delivery is not None:
+        return event.delivery if exists_or_dropped(cursor, event.delivery) else None
+    if parsed.issue is None or event.message_id is None:
         return None
     is_test = parsed.is_of_a_test
-    reader = TEST_RECIPIENT if is_test else readers.registered().reader_at(fact.address)
+    reader = TEST_RECIPIENT if is_test else readers.registered().reader_at(event.address)
     if reader is None:
         return None
-    return find_delivery_by_message(parsed.issue, reader, fact.message_id)
+    return find_delivery_by_message(parsed.issue, reader, event.message_id)
 
 
-def _apply_to_delivery(cursor: CursorWrapper, fact: ProviderEvent) -> None:
-    at, key = fact.at, fact.delivery
+def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
+    at, key = event.at, event.delivery
     assert at is not None  # noqa: S101 -- received_by sets it
-    match fact:
+    match event:
         case Delivered() if key is not None:
             record_delivered(key, at)
-        case Bounced() | Suppressed() if key is not None:
-            match fact.meaning:
+        case Bounced() | AddressSuppressed() if key is not None:
+            match event.meaning:
                 case BounceMeaning.BOUNCED | BounceMeaning.COUNTED:
                     record_bounced(cursor, key, at)
                 case BounceMeaning.COMPLAINED:
                     record_complained(cursor, key, at)
-    if isinstance(fact, Suppressed | Reactivated):
-        save_latest(cursor, fact)
+    if isinstance(event, AddressSuppressed | AddressReactivated):
+        save_latest(cursor, event)
 
 
 def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
@@ -308,18 +309,18 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
     return True
 
 
-def _count_failure(event: int, error: Exception) -> None:
+def _count_failure(event_id: int, error: Exception) -> None:
     """Count a failure. The error's message may contain an address, so it is not logged."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE provider_event SET failures = failures + 1 WHERE id = %s RETURNING failures",
-            [event],
+            [event_id],
         )
         (failures,) = cursor.fetchone()
     frame = traceback.extract_tb(error.__traceback__)[-1]
     logger.error(
         "event %d could not be applied: %s in %s, line %s; %s",
-        event,
+        event_id,
         type(error).__name__,
         frame.filename,
         frame.lineno,

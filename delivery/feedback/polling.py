@@ -15,7 +15,7 @@ from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox
 from delivery.feedback.provider_suppressions import filter_changed
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
-from delivery.postmark.provider_events import Suppressed
+from delivery.postmark.provider_events import AddressSuppressed
 from delivery.postmark.responses import BOUNCES, SUPPRESSION_LIST
 from delivery.postmark.search_windows import Window, to_eastern
 from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
@@ -142,7 +142,7 @@ class _PollRun:
         if refused is not None:
             raise TaskPostponedError(refused.reason, refused.retry_after_s)
 
-    def _apply_entries(self, entries: Sequence[tuple[Suppressed, bytes]]) -> int:
+    def _apply_entries(self, entries: Sequence[tuple[AddressSuppressed, bytes]]) -> int:
         bodies = {id(event): body for event, body in entries}
         changed = filter_changed(self._stream, [one for one, _ in entries if one.at is not None])
         return self._apply([bodies[id(event)] for event in changed])

@@ -6,13 +6,15 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.models import ProviderSuppression
-from delivery.postmark.provider_events import Reactivated, Suppressed
+from delivery.postmark.provider_events import AddressReactivated, AddressSuppressed
 
 
-def save_latest(cursor: CursorWrapper, event: Suppressed | Reactivated) -> None:
+def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactivated) -> None:
     """Save an entry unless a later one is known. Of two at one time the suppression stays."""
-    refuses = isinstance(event, Suppressed)
-    reason, origin = (event.reason, event.origin) if isinstance(event, Suppressed) else ("", "")
+    refuses = isinstance(event, AddressSuppressed)
+    reason, origin = (
+        (event.reason, event.origin) if isinstance(event, AddressSuppressed) else ("", "")
+    )
     cursor.execute(
         """
         INSERT INTO provider_suppression AS held (address_key, stream, refuses, reason, origin, at)
@@ -32,12 +34,12 @@ def load_provider_suppressions(address: str) -> Sequence[ProviderSuppression]:
     return list(ProviderSuppression.objects.filter(address_key=address.lower()).order_by("stream"))
 
 
-def forget(address: str) -> None:
+def delete_entries(address: str) -> None:
     """Delete the entries of an address whose reader is erased."""
     ProviderSuppression.objects.filter(address_key=address.lower()).delete()
 
 
-def filter_changed(stream: str, events: Sequence[Suppressed]) -> list[Suppressed]:
+def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:
     """Return the entries that differ from what is known, in order."""
     with connection.cursor() as cursor:
         cursor.execute(

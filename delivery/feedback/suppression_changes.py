@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import SuppressionChange
-from delivery.postmark.provider_events import Suppressed
+from delivery.postmark.provider_events import AddressSuppressed
 
 Change = Literal["suppress", "reactivate"]
 
@@ -68,7 +68,7 @@ def load_pending_streams() -> list[str]:
     return list(_pending().order_by("stream").values_list("stream", flat=True).distinct())
 
 
-def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
+def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool:
     """Whether we had asked for this suppression, and had not lifted it before it happened."""
     cursor.execute(
         """
@@ -83,7 +83,12 @@ def was_requested_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
                   AND lifted.state = 'done'
                   AND lifted.done_at < %(at)s::timestamptz - %(apart)s * interval '1 s'))
         """,
-        {"key": fact.address_key, "stream": fact.stream, "at": fact.at, "apart": MAX_CLOCK_SKEW_S},
+        {
+            "key": event.address_key,
+            "stream": event.stream,
+            "at": event.at,
+            "apart": MAX_CLOCK_SKEW_S,
+        },
     )
     return bool(cursor.fetchone()[0])
 
@@ -93,6 +98,6 @@ def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
     return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
 
 
-def forget(address: str) -> None:
+def delete_changes(address: str) -> None:
     """Delete the changes of an address whose reader is erased; pending ones are not sent."""
     SuppressionChange.objects.filter(address_key=address.lower()).delete()

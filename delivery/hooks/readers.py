@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from delivery.postmark.provider_events import ProviderEvent
+from delivery.postmark.provider_events import AddressEvent
 
 
 class Readers(Protocol):
@@ -23,9 +23,9 @@ class Readers(Protocol):
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """The absolute link in this reader's `version`-th transactional mail of this kind."""
 
-    def apply_events(self, events: Sequence[ProviderEvent]) -> None:
-        """Apply what the provider reports about addresses, in the caller's transaction. Facts may
-        repeat and come in any order. A fact's `delivery` names a copy of ours or is None."""
+    def apply_events(self, events: Sequence[AddressEvent]) -> None:
+        """Apply what the provider reports about addresses, in the caller's transaction. They may
+        repeat and come in any order. The `delivery` of each is one of ours or None."""
 
     def reader_at(self, address: str) -> int | None:
         """The reader with this address, if any."""

@@ -104,7 +104,7 @@ class _Call:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
-    def forget_socket(self) -> None:
+    def release_socket(self) -> None:
         """Forget the socket: it may serve another call, which `end` must not touch."""
         with self.lock:
             self.sock = None
@@ -385,5 +385,5 @@ class Postmark:
         finally:
             self._deadlines.cancel(deadline)
             _current.call = None
-            call.forget_socket()
+            call.release_socket()
             self._batch_request.body = None

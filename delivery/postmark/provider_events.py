@@ -53,8 +53,8 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventAbout:
-    """Whom an event is about, and when it happened by the provider's clock, if it said so."""
+class AddressEvent:
+    """What the provider says of an address; `at` is by its clock, if it gave a time."""
 
     address: str
     at: datetime | None
@@ -69,12 +69,12 @@ class EventAbout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered(EventAbout):
+class Delivered(AddressEvent):
     """The receiving server accepted the mail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounced(EventAbout):
+class Bounced(AddressEvent):
     """Mail bounced, or was complained about; `bounce` is the provider's number of it."""
 
     bounce: str | None
@@ -89,7 +89,7 @@ class Bounced(EventAbout):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suppressed(EventAbout):
+class AddressSuppressed(AddressEvent):
     """The provider mails the address no more on this stream. `is_our_own`: we asked for it."""
 
     reason: str
@@ -111,20 +111,17 @@ class Suppressed(EventAbout):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reactivated(EventAbout):
+class AddressReactivated(AddressEvent):
     """The provider would mail the address again. It brings no reader back."""
 
 
-ProviderEvent = Delivered | Bounced | Suppressed | Reactivated
-
-
-def received_by(event: ProviderEvent, received_at: datetime) -> ProviderEvent:
+def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
     """The event, no later than it was received, whatever the provider's clock says."""
     at = received_at if event.at is None else min(event.at, received_at)
     return replace(event, at=at)
 
 
-def parse_event(event: Mapping[str, object]) -> ProviderEvent | None:
+def parse_event(event: Mapping[str, object]) -> AddressEvent | None:
     """Parse an event; None if its type is unknown or it names no address."""
     match event.get("RecordType"):
         case "Delivery":
@@ -174,13 +171,15 @@ def _bounced(event: Mapping[str, object], record_type: str, about: dict[str, Any
     )
 
 
-def _changed(event: Mapping[str, object], about: dict[str, Any]) -> Suppressed | Reactivated | None:
+def _changed(
+    event: Mapping[str, object], about: dict[str, Any]
+) -> AddressSuppressed | AddressReactivated | None:
     if event.get("SuppressSending") is True:
-        return Suppressed(
+        return AddressSuppressed(
             **about, reason=_word(event.get("SuppressionReason")), origin=_word(event.get("Origin"))
         )
     if event.get("SuppressSending") is False:
-        return Reactivated(address=about["address"], at=about["at"], stream=about["stream"])
+        return AddressReactivated(address=about["address"], at=about["at"], stream=about["stream"])
     return None
 
 

@@ -7,7 +7,7 @@ from typing import IO, Any
 import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
-from delivery.postmark.provider_events import Suppressed, parse_event
+from delivery.postmark.provider_events import AddressSuppressed, parse_event
 
 PIECE_BYTES = 64 * 1024
 # An entry holds words, no more; nothing legitimate comes near this.
@@ -18,13 +18,13 @@ class UnreadableDumpError(Exception):
     """What came is no suppression list, or not the whole of one."""
 
 
-def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[Suppressed, bytes]]:
+def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSuppressed, bytes]]:
     """Yield entries that name an address, with their events. Raises `UnreadableDumpError`."""
     try:
         for entry in ijson.items(_events(dump), "Suppressions.item"):
-            told = _told(entry, stream)
-            if told is not None:
-                yield told
+            parsed = _parse_entry(entry, stream)
+            if parsed is not None:
+                yield parsed
     # A number of thousands of digits is refused by Python, from within the library's C.
     except (ijson.JSONError, ValueError):
         raise UnreadableDumpError from None
@@ -50,7 +50,7 @@ def _not_too_deep(dump: IO[bytes]) -> Iterator[tuple[str, Any]]:
         yield event, value
 
 
-def _told(entry: object, stream: str) -> tuple[Suppressed, bytes] | None:
+def _parse_entry(entry: object, stream: str) -> tuple[AddressSuppressed, bytes] | None:
     if not isinstance(entry, dict):
         raise UnreadableDumpError
     event = {
@@ -62,7 +62,7 @@ def _told(entry: object, stream: str) -> tuple[Suppressed, bytes] | None:
         "Origin": entry.get("Origin"),
         "ChangedAt": entry.get("CreatedAt"),
     }
-    fact = parse_event(event)
-    if not isinstance(fact, Suppressed):
+    parsed = parse_event(event)
+    if not isinstance(parsed, AddressSuppressed):
         return None
-    return fact, orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
+    return parsed, orjson.dumps(event, option=orjson.OPT_SORT_KEYS)

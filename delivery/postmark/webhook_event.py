@@ -10,7 +10,7 @@ import orjson
 
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.postmark.provider_events import (
-    ProviderEvent,
+    AddressEvent,
     parse_delivery_key,
     parse_event,
     parse_event_address,
@@ -53,21 +53,21 @@ class WebhookEvent:
 
     kind: str
     accepted: Acceptance | None
-    fact: ProviderEvent | None = None
+    address_event: AddressEvent | None = None
     issue: UUID | None = None
     address_key: str = ""
 
     @property
     def is_of_a_test(self) -> bool:
         """Whether it is about a test letter, which says nothing of any reader."""
-        key = self.fact.delivery if self.fact else None
+        key = self.address_event.delivery if self.address_event else None
         return self.issue == TEST_ISSUE or (key is not None and key.issue == TEST_ISSUE)
 
     @property
     def delivery(self) -> DeliveryKey | None:
         """The delivery that it names itself."""
-        if self.fact is not None:
-            return self.fact.delivery
+        if self.address_event is not None:
+            return self.address_event.delivery
         return self.accepted.delivery if self.accepted is not None else None
 
 

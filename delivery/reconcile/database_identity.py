@@ -30,12 +30,12 @@ EPOCH_GAP = 1_000_000
 @dataclass(frozen=True, slots=True)
 class IdentityCheck:
     """`is_new`: none was stored. `is_another`: another database's was stored; `stopped` are the
-    editions to reconcile. `untold` names what this server does not reveal."""
+    editions to reconcile. `unavailable_fields` names what this server does not show."""
 
     is_new: bool = False
     is_another: bool = False
     stopped: tuple[int, ...] = ()
-    untold: tuple[str, ...] = ()
+    unavailable_fields: tuple[str, ...] = ()
 
 
 def check_identity() -> IdentityCheck:
@@ -44,7 +44,7 @@ def check_identity() -> IdentityCheck:
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
         if stored is not None and not stored.is_another and not stored.has_more_to_store:
-            return IdentityCheck(untold=stored.untold)
+            return IdentityCheck(unavailable_fields=stored.unavailable_fields)
         is_new, found = _lock_identity(cursor)
         stopped: tuple[int, ...] = ()
         if found.is_another:
@@ -58,7 +58,7 @@ def check_identity() -> IdentityCheck:
         _store(cursor)
     if found.is_another:
         _analyse()
-    return IdentityCheck(is_new, found.is_another, stopped, found.untold)
+    return IdentityCheck(is_new, found.is_another, stopped, found.unavailable_fields)
 
 
 def declare_restored() -> tuple[int, ...]:
@@ -90,7 +90,7 @@ class _StoredIdentity:
     is_another: bool
     has_more_to_store: bool
     difference: str
-    untold: tuple[str, ...]
+    unavailable_fields: tuple[str, ...]
 
 
 def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
@@ -127,9 +127,9 @@ def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> _StoredIdentity |
     if row is None:
         return None
     is_another, has_more_to_store, difference, no_system_identifier, no_timeline = row
-    told = (("system identifier", no_system_identifier), ("timeline", no_timeline))
-    untold = tuple(name for name, is_untold in told if is_untold)
-    return _StoredIdentity(is_another, has_more_to_store, difference, untold)
+    missing = (("system identifier", no_system_identifier), ("timeline", no_timeline))
+    unavailable_fields = tuple(name for name, is_missing in missing if is_missing)
+    return _StoredIdentity(is_another, has_more_to_store, difference, unavailable_fields)
 
 
 def _store(cursor: CursorWrapper) -> None:

@@ -175,7 +175,7 @@ def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
     return set(alarms.filter(about__in=keys).values_list("about", flat=True))
 
 
-def raise_missing(record: EditionRecord, key: str, recipient: int) -> bool:
+def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
     """Raise an alarm that the provider does not show what has evidence of its acceptance."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)

@@ -221,7 +221,7 @@ class ReconcileRound:
                     self.report.not_asked += 1
                 elif not self._look_up(walked, recipient):
                     self.report.missing += 1
-                    record_findings.raise_missing(walked, key, recipient)
+                    record_findings.raise_not_at_provider_alarm(walked, key, recipient)
 
     def _count_too_fresh(self, sent_at: Sequence[datetime]) -> None:
         # While the search lags, the time since the call says nothing, so the wait begins now.

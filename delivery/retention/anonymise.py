@@ -41,7 +41,7 @@ def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
     """Blank the transactional mail of readers (id → case-folded address) who were sent nothing
     else, and delete their provider events, in the caller's transaction."""
     _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
-    provider_event_details.forget(gone.values())
+    provider_event_details.delete_events_about(gone.values())
 
 
 def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
@@ -49,8 +49,8 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
         cursor.execute(_BLANK, [why, list(gone), list(gone.values()), list(issues)])
 
 
-def forget_address(address: str) -> None:
+def delete_provider_data(address: str) -> None:
     """Delete all provider data about this address, in the caller's transaction."""
-    provider_event_details.forget([address])
-    provider_suppressions.forget(address)
-    suppression_changes.forget(address)
+    provider_event_details.delete_events_about([address])
+    provider_suppressions.delete_entries(address)
+    suppression_changes.delete_changes(address)

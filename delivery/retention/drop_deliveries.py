@@ -25,15 +25,15 @@ DELIVERIES_AT_ONCE = 2_000
 @dataclass(frozen=True, slots=True)
 class DropStatus:
     """Whether deliveries may be dropped. `is_newest`: no later issue has reached anybody.
-    `is_asked_for`: a scheduled version depends on it. `is_told_of`: an event about it is not
-    applied yet."""
+    `has_dependent_schedule`: a scheduled version depends on it. `has_unapplied_event`: an event
+    about it is not applied yet."""
 
     edition: int
     is_newsletter: bool
     is_over: bool
     is_newest: bool
-    is_asked_for: bool
-    is_told_of: bool
+    has_dependent_schedule: bool
+    has_unapplied_event: bool
     last_moved_at: datetime
     old_enough_at: datetime
     is_old_enough: bool
@@ -94,16 +94,16 @@ def load_drop_status(edition: int, *, days: float) -> DropStatus:
     return DropStatus(*row)
 
 
-def may_be_dropped(standing: DropStatus) -> bool:
+def may_be_dropped(status: DropStatus) -> bool:
     """Whether its deliveries may be dropped now. Pure."""
     return (
-        standing.is_newsletter
-        and standing.is_over
-        and standing.is_old_enough
-        and not standing.is_newest
-        and not standing.is_asked_for
-        and not standing.is_told_of
-        and standing.dropped_at is None
+        status.is_newsletter
+        and status.is_over
+        and status.is_old_enough
+        and not status.is_newest
+        and not status.has_dependent_schedule
+        and not status.has_unapplied_event
+        and status.dropped_at is None
     )
 
 
@@ -120,7 +120,7 @@ def load_due(*, days: float) -> list[int]:
             {"age": days * 86400},
         )
         found = [DropStatus(*row) for row in cursor.fetchall()]
-    return [standing.edition for standing in found if may_be_dropped(standing)]
+    return [status.edition for status in found if may_be_dropped(status)]
 
 
 class MarkResult(Enum):
@@ -137,10 +137,10 @@ def mark_dropped(edition: int, *, days: float) -> MarkResult:
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
-        standing = load_drop_status(edition, days=days)
-        if standing.dropped_at is not None:
+        status = load_drop_status(edition, days=days)
+        if status.dropped_at is not None:
             return MarkResult.MARKED_BEFORE
-        if not may_be_dropped(standing):
+        if not may_be_dropped(status):
             return MarkResult.REFUSED
         Edition.objects.filter(pk=edition).update(copies_dropped_at=Now())
     return MarkResult.MARKED

@@ -23,7 +23,7 @@ def load_events_about(address: str) -> list[dict[str, Any]]:
     ]
 
 
-def forget(addresses: Iterable[str]) -> None:
+def delete_events_about(addresses: Iterable[str]) -> None:
     """Delete the events about these addresses, except one that is being applied: that deletes
     itself."""
     with connection.cursor() as cursor:

@@ -133,12 +133,12 @@ class Worker:
     def _check_identity(self) -> None:
         """Notice a restored database, and warn once of what cannot be known about this one."""
         noticed = database_identity.check_identity()
-        if noticed.untold and not self._warned_of_identity:
+        if noticed.unavailable_fields and not self._warned_of_identity:
             self._warned_of_identity = True
             logger.warning(
                 "PostgreSQL does not tell its %s to this role, so some restored backups cannot be "
                 "noticed; after restoring one, run ./homing reconcile --restored",
-                " and its ".join(noticed.untold),
+                " and its ".join(noticed.unavailable_fields),
             )
 
     def _run_duty(self, duty: Callable[[], object]) -> tuple[bool, object]:

@@ -37,12 +37,12 @@ def drop_refusal(status: DropStatus, state: str) -> str:
         return f"It is not over: it is {state}. Copies go when every one is settled or it ended."
     if status.is_newest:
         return "It is the newest issue; its copies stay until another one was published."
-    if status.is_asked_for:
+    if status.has_dependent_schedule:
         return (
             "A correction is scheduled that goes to those who were sent this one; who they are is "
             "needed when its time comes."
         )
-    if status.is_told_of:
+    if status.has_unapplied_event:
         return (
             "Postmark reported something about it that could not be applied yet; ./homing events "
             "lists what waits for a person."

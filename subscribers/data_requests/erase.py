@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Lower
 
 from delivery.interface import wait_for_enqueues
-from delivery.retention.anonymise import anonymise_recipient, forget_address
+from delivery.retention.anonymise import anonymise_recipient, delete_provider_data
 from subscribers.links.sealed_token import purpose_key
 from subscribers.models import DataRequest, Erasure, ImportSeenAddress, RejectedRow, Subscriber
 
@@ -36,7 +36,7 @@ def erase(subscriber_id: int) -> bool:
             (erased,) = cursor.fetchone()
         # Whoever held the person's row until now may have queued a mail or a change.
         anonymise_recipient(subscriber_id, key)
-        forget_address(key)
+        delete_provider_data(key)
     if erased:
         logger.info("reader %d was erased", subscriber_id)
     return bool(erased)

@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.interface import Bounced, BounceMeaning, ProviderEvent, Suppressed, bounce_types
-from delivery.retention.anonymise import forget_address
+from delivery.interface import AddressEvent, AddressSuppressed, Bounced, BounceMeaning, bounce_types
+from delivery.retention.anonymise import delete_provider_data
 from subscribers.data_requests.erase import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
@@ -51,11 +51,11 @@ class _Reader:
     opted_in_at: datetime | None
 
 
-def apply_events(events: Sequence[ProviderEvent]) -> None:
+def apply_events(events: Sequence[AddressEvent]) -> None:
     """Apply events in the caller's transaction; none brings a reader back."""
     with connection.cursor() as cursor:
         for event in events:
-            if isinstance(event, Bounced | Suppressed):
+            if isinstance(event, Bounced | AddressSuppressed):
                 _apply(cursor, event)
 
 
@@ -71,13 +71,13 @@ def reported_reasons(reader: Subscriber) -> list[Reason]:
     return reasons
 
 
-def _apply(cursor: CursorWrapper, event: Bounced | Suppressed) -> None:
+def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     at = event.at
     assert at is not None  # noqa: S101 -- delivery gives every event a time before it tells it
     reader = _lock_reader(cursor, event)
     if reader is None and erased_among([event.address_key]):
         # It came late, and would bring back the address of an erased reader.
-        forget_address(event.address_key)
+        delete_provider_data(event.address_key)
         return
     effect = _EFFECTS.get(event.meaning)
     if isinstance(event, Bounced):
@@ -99,7 +99,7 @@ def _apply(cursor: CursorWrapper, event: Bounced | Suppressed) -> None:
     _suppress(cursor, event.address_key, effect.reason, at)
 
 
-def _lock_reader(cursor: CursorWrapper, event: ProviderEvent) -> _Reader | None:
+def _lock_reader(cursor: CursorWrapper, event: AddressEvent) -> _Reader | None:
     whom = event.delivery.recipient if event.delivery else None
     cursor.execute(
         """
@@ -146,7 +146,7 @@ def _record_act(
     reader: _Reader,
     effect: _Effect,
     at: datetime,
-    event: Bounced | Suppressed,
+    event: Bounced | AddressSuppressed,
 ) -> None:
     """Record each act once since the last opt-in: further bounces say nothing new."""
     detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"

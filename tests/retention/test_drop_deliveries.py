@@ -147,8 +147,8 @@ class TestWhatIsRefused:
         is_newsletter=True,
         is_over=True,
         is_newest=False,
-        is_asked_for=False,
-        is_told_of=False,
+        has_dependent_schedule=False,
+        has_unapplied_event=False,
         last_moved_at=timezone.now(),
         old_enough_at=timezone.now(),
         is_old_enough=True,
@@ -161,17 +161,17 @@ class TestWhatIsRefused:
             ({"is_newsletter": False}, "Mail that people ask for"),
             ({"is_over": False}, "It is not over: it is paused."),
             ({"is_newest": True}, "It is the newest issue"),
-            ({"is_asked_for": True}, "A correction is scheduled"),
-            ({"is_told_of": True}, "Postmark reported something about it"),
+            ({"has_dependent_schedule": True}, "A correction is scheduled"),
+            ({"has_unapplied_event": True}, "Postmark reported something about it"),
             ({"is_old_enough": False}, "Postmark may still be asked about it"),
         ],
     )
     def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
         assert may_be_dropped(self.STANDING)
         assert drop_refusal(self.STANDING, "paused") == ""
-        standing = replace(self.STANDING, **otherwise)
-        assert not may_be_dropped(standing)
-        assert drop_refusal(standing, "paused").startswith(words)
+        status = replace(self.STANDING, **otherwise)
+        assert not may_be_dropped(status)
+        assert drop_refusal(status, "paused").startswith(words)
 
     def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
         edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)

@@ -203,7 +203,7 @@ def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -
     tell(other, "Delivery")
     (shown,) = provider_event_details.load_events_about(mine.address)
     assert mine.address.upper() in shown["body"]
-    provider_event_details.forget([mine.address])
+    provider_event_details.delete_events_about([mine.address])
     assert provider_event_details.load_events_about(mine.address) == []
     assert len(provider_event_details.load_events_about(other.address)) == 1
 

@@ -108,8 +108,8 @@ def test_a_worker_that_stops_ends_between_two_events(sent: Edition, newsroom: Ne
 
 def test_a_fresh_event_is_left_to_whoever_kept_it(sent: Edition, newsroom: Newsroom) -> None:
     keep(sent, newsroom, "Delivery", 0)
-    assert not event_inbox.run_background_task(never)
+    assert not event_inbox.apply_pending_events(never)
     assert event_inbox.is_due()
     ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
-    assert event_inbox.run_background_task(never)
+    assert event_inbox.apply_pending_events(never)
     assert not event_inbox.is_due()

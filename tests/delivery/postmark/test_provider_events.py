@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from delivery.postmark.provider_events import (
     MAX_DESCRIPTION_LENGTH,
     MAX_WORD_LENGTH,
+    AddressReactivated,
+    AddressSuppressed,
     Bounced,
     BounceMeaning,
     Delivered,
-    Reactivated,
-    Suppressed,
     meaning_of_bounce,
     parse_event,
     received_by,
@@ -70,20 +70,27 @@ def test_a_type_of_bounce_means_what_its_name_says(kind: str, meaning: BounceMea
 
 
 def test_a_bounce_is_read_whole() -> None:
-    fact = parse_event(BOUNCE)
-    assert isinstance(fact, Bounced)
-    assert (fact.address, fact.address_key) == ("Ann@Example.net", "ann@example.net")
-    assert (fact.bounce, fact.kind, fact.inactive) == ("4323372036854775807", "HardBounce", True)
-    assert fact.description == "No such user"
-    assert fact.delivery is not None
-    assert (fact.delivery.version, fact.delivery.recipient) == (2, 3)
-    assert fact.at == datetime(2026, 5, 4, 14, 15, 31, tzinfo=UTC)
+    event = parse_event(BOUNCE)
+    assert isinstance(event, Bounced)
+    assert (event.address, event.address_key) == (
+        "Ann@Example.net",
+        "ann@example.net",
+    )
+    assert (event.bounce, event.kind, event.inactive) == (
+        "4323372036854775807",
+        "HardBounce",
+        True,
+    )
+    assert event.description == "No such user"
+    assert event.delivery is not None
+    assert (event.delivery.version, event.delivery.recipient) == (2, 3)
+    assert event.at == datetime(2026, 5, 4, 14, 15, 31, tzinfo=UTC)
 
 
 def test_a_complaint_is_one_by_its_record_type() -> None:
-    fact = parse_event(BOUNCE | {"RecordType": "SpamComplaint", "Type": "HardBounce"})
-    assert isinstance(fact, Bounced)
-    assert fact.meaning is BounceMeaning.COMPLAINED
+    event = parse_event(BOUNCE | {"RecordType": "SpamComplaint", "Type": "HardBounce"})
+    assert isinstance(event, Bounced)
+    assert event.meaning is BounceMeaning.COMPLAINED
 
 
 @pytest.mark.parametrize(
@@ -97,14 +104,14 @@ def test_a_complaint_is_one_by_its_record_type() -> None:
     ],
 )
 def test_a_suppression_means_what_it_says(reason: str, origin: str, meaning: BounceMeaning) -> None:
-    fact = parse_event(CHANGE | {"SuppressionReason": reason, "Origin": origin})
-    assert isinstance(fact, Suppressed)
-    assert fact.meaning is meaning
+    event = parse_event(CHANGE | {"SuppressionReason": reason, "Origin": origin})
+    assert isinstance(event, AddressSuppressed)
+    assert event.meaning is meaning
 
 
 def test_a_reactivation_is_no_suppression() -> None:
-    fact = parse_event(CHANGE | {"SuppressSending": False, "SuppressionReason": None})
-    assert isinstance(fact, Reactivated)
+    event = parse_event(CHANGE | {"SuppressSending": False, "SuppressionReason": None})
+    assert isinstance(event, AddressReactivated)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +136,10 @@ def test_what_names_no_address_or_no_known_matter_is_no_fact(event: dict[str, ob
 
 
 def test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown() -> None:
-    fact = parse_event(BOUNCE | {"Type": "x" * 1000, "Description": "x" * 10_000})
-    assert isinstance(fact, Bounced)
-    assert fact.kind == "x" * MAX_WORD_LENGTH
-    assert fact.description == "x" * MAX_DESCRIPTION_LENGTH
+    event = parse_event(BOUNCE | {"Type": "x" * 1000, "Description": "x" * 10_000})
+    assert isinstance(event, Bounced)
+    assert event.kind == "x" * MAX_WORD_LENGTH
+    assert event.description == "x" * MAX_DESCRIPTION_LENGTH
     unprintable = parse_event(BOUNCE | {"Type": "Hard\x00Bounce", "MessageStream": "broad\ncast"})
     assert isinstance(unprintable, Bounced)
     assert (unprintable.kind, unprintable.stream) == ("", "")
@@ -141,16 +148,16 @@ def test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown()
 @pytest.mark.parametrize("inactive", [False, "true", 1, None])
 def test_an_address_is_inactive_only_where_it_is_said_to_be(inactive: object) -> None:
     # The type's number is no evidence: samples show complaints under that of a SpamNotification.
-    fact = parse_event(BOUNCE | {"Type": "SoftBounce", "TypeCode": 1, "Inactive": inactive})
-    assert isinstance(fact, Bounced)
-    assert fact.meaning is BounceMeaning.COUNTED
+    event = parse_event(BOUNCE | {"Type": "SoftBounce", "TypeCode": 1, "Inactive": inactive})
+    assert isinstance(event, Bounced)
+    assert event.meaning is BounceMeaning.COUNTED
 
 
 @pytest.mark.parametrize("number", [True, 0, 10**20, "7", None])
 def test_what_is_no_number_of_a_bounce_is_left_out(number: object) -> None:
-    fact = parse_event(BOUNCE | {"ID": number})
-    assert isinstance(fact, Bounced)
-    assert fact.bounce is None
+    event = parse_event(BOUNCE | {"ID": number})
+    assert isinstance(event, Bounced)
+    assert event.bounce is None
 
 
 def test_what_happened_was_over_when_it_was_told() -> None:

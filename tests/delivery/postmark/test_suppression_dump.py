@@ -44,7 +44,7 @@ def entry(number: int, **other: object) -> dict[str, object]:
 
 
 def read(content: bytes, size: int = 64 * 1024) -> list[str]:
-    return [fact.address for fact, _ in iter_suppressions(Dripping(content, size), STREAM)]
+    return [event.address for event, _ in iter_suppressions(Dripping(content, size), STREAM)]
 
 
 def is_whole(content: bytes, size: int = 64 * 1024) -> bool:
@@ -60,9 +60,9 @@ THREE = {"Suppressions": [entry(1), entry(2, EmailAddress="søren"), entry(3, Mo
 
 def test_an_entry_says_who_why_and_at_whose_word() -> None:
     dump = json.dumps({"Suppressions": [entry(1)]}).encode()
-    [(fact, body)] = iter_suppressions(BytesIO(dump), STREAM)
-    assert (fact.address, fact.stream) == ("reader1@example.net", STREAM)
-    assert (fact.reason, fact.origin) == ("HardBounce", "Recipient")
+    [(event, body)] = iter_suppressions(BytesIO(dump), STREAM)
+    assert (event.address, event.stream) == ("reader1@example.net", STREAM)
+    assert (event.reason, event.origin) == ("HardBounce", "Recipient")
     assert json.loads(body) == {
         "RecordType": "SubscriptionChange",
         "MessageStream": STREAM,

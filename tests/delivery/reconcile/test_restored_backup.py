@@ -79,12 +79,12 @@ def test_the_log_names_the_known_database_and_the_present_one(
     assert f"({same}/1, now {same}/{own.database}): 0 open editions stop" in caplog.text
 
 
-@pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])
-def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, untold: dict[str, str]) -> None:
+@pytest.mark.parametrize("hidden", [{"system_identifier": ""}, {"timeline": ""}])
+def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, hidden: dict[str, str]) -> None:
     newsroom.publish(3)
     database_identity.check_identity()
     told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
-    DatabaseIdentity.objects.update(**untold)
+    DatabaseIdentity.objects.update(**hidden)
     assert not database_identity.check_identity().is_another
     assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == told
     assert claim(newsroom.author.pk, lease_s=5) is not None
@@ -130,7 +130,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             cursor.execute(f"REVOKE EXECUTE ON FUNCTION {refused} FROM PUBLIC")
             cursor.execute(f"SET ROLE {role}")
             noticed = database_identity.check_identity()
-            assert noticed.untold == ("system identifier", "timeline")
+            assert noticed.unavailable_fields == ("system identifier", "timeline")
             assert not noticed.is_another
             restored_identity()
             assert database_identity.check_identity().is_another

@@ -11,11 +11,11 @@ from django.db import connection, transaction
 
 from delivery.models import SuppressionChange
 from delivery.postmark.provider_events import (
+    AddressEvent,
+    AddressReactivated,
+    AddressSuppressed,
     Bounced,
     Delivered,
-    ProviderEvent,
-    Reactivated,
-    Suppressed,
 )
 from delivery.rules.delivery_key import DeliveryKey
 from subscribers.consent.consent_log import record_consent
@@ -33,7 +33,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def tell(*facts: ProviderEvent) -> None:
+def tell(*facts: AddressEvent) -> None:
     RegisteredReaders().apply_events(facts)
 
 
@@ -44,9 +44,9 @@ def bounced(kind: str = "HardBounce", **more: Any) -> Bounced:
 
 def suppressed(
     reason: str = "ManualSuppression", origin: str = "Recipient", **more: Any
-) -> ProviderEvent:
+) -> AddressEvent:
     settings = {"address": "ann@example.net", "at": AT}
-    return Suppressed(**(settings | {"reason": reason, "origin": origin} | more))
+    return AddressSuppressed(**(settings | {"reason": reason, "origin": origin} | more))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def opt_in(reader: Subscriber) -> datetime:
 
 
 @pytest.mark.parametrize(
-    ("fact", "state", "reason"),
+    ("event", "state", "reason"),
     [
         (bounced(), "bounced", "bounce"),
         (bounced("BadEmailAddress"), "bounced", "bounce"),
@@ -96,13 +96,13 @@ def opt_in(reader: Subscriber) -> datetime:
         (bounced("SoftBounce"), "confirmed", None),
         (bounced("AutoResponder"), "confirmed", None),
         (Delivered(address="ann@example.net", at=AT), "confirmed", None),
-        (Reactivated(address="ann@example.net", at=AT), "confirmed", None),
+        (AddressReactivated(address="ann@example.net", at=AT), "confirmed", None),
     ],
 )
 def test_each_fact_leads_where_it_should(
-    ann: Subscriber, fact: ProviderEvent, state: str, reason: str | None
+    ann: Subscriber, event: AddressEvent, state: str, reason: str | None
 ) -> None:
-    tell(fact, fact)
+    tell(event, event)
     assert state_of(ann) == state
     assert list(Suppression.objects.values_list("address_key", "reason", "at")) == (
         [("ann@example.net", reason, AT)] if reason else []
@@ -120,7 +120,7 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
         bounced(at=AT),
         suppressed(at=AT + DAY),
         bounced("SpamComplaint", at=AT + 2 * DAY, bounce="2"),
-        Reactivated(address="ann@example.net", at=AT + 3 * DAY),
+        AddressReactivated(address="ann@example.net", at=AT + 3 * DAY),
     )
     left = set()
     for order in itertools.permutations(facts):

@@ -72,7 +72,7 @@ an answer is never read as the answer to the next call
     Postmark._call: «self._session.close() → pass» return RawResponse
     test_after_anything_but_a_200_the_next_call_has_its_own_connection
 the deadline of a call that is done does not end the next
-    Postmark._call: «call.forget_socket() → pass»
+    Postmark._call: «call.release_socket() → pass»
     test_the_deadline_of_a_call_that_is_done_does_not_end_the_next
 bytes that were never acknowledged do not outlive the deadline
     _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:

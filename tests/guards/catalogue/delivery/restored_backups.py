@@ -111,7 +111,8 @@ versions of an issue are told apart
         self._editions»:
     test_versions_of_an_issue_are_told_apart
 what is recorded and not shown raises an alarm
-    ReconcileRound._look_up_missing: «record_findings.raise_missing(walked, key, recipient) → pass»
+    ReconcileRound._look_up_missing: «record_findings.raise_not_at_provider_alarm(walked, key,
+        recipient) → pass»
     test_copies_that_are_not_shown_raise_an_alarm
 a search that lags raises no alarm about missing copies
     ReconcileRound.run: last_accepted_at=«last[1] if last else» None

@@ -58,13 +58,13 @@ nothing is dropped while somebody publishes
     mark_dropped: «wait_for_enqueues()» lock_edition
     test_while_one_is_being_published_nothing_is_dropped
 the newest issue's copies stay
-    may_be_dropped: «and not standing.is_newest»
+    may_be_dropped: «and not status.is_newest»
     test_it_says_why_in_one_sentence
 copies stay that a scheduled correction goes by
-    may_be_dropped: «and not standing.is_asked_for»
+    may_be_dropped: «and not status.has_dependent_schedule»
     test_it_says_why_in_one_sentence
 copies stay while what was told of them waits to be applied
-    may_be_dropped: «and not standing.is_told_of»
+    may_be_dropped: «and not status.has_unapplied_event»
     test_it_says_why_in_one_sentence
 an issue that was called back takes nobody's place as the newest
     _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
@@ -89,7 +89,7 @@ whether copies are dropped is not asked at every delivery
     _drop_if_forgotten: if «not is_here and» is_dropped(
     test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped
 copies stay while the provider may be asked about them
-    may_be_dropped: «and standing.is_old_enough»
+    may_be_dropped: «and status.is_old_enough»
     test_it_says_why_in_one_sentence
 the receipt is made before a copy goes
     _mark_dropped: ) «receipt_of(edition)»

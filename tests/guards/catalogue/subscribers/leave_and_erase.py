@@ -23,16 +23,16 @@ whoever never confirmed is forgotten by their mails too
     expire_pending: «anonymise_unconfirmed(forgotten)»
     test_nothing_of_the_address_stays_anywhere
 erasing looks once more when nobody holds the person any more
-    erase: «anonymise_recipient(subscriber_id, key) forget_address(key)»
+    erase: «anonymise_recipient(subscriber_id, key) delete_provider_data(key)»
     test_what_came_about_while_somebody_else_held_the_person_goes_too
 a mail that was being asked for while somebody is erased loses its address
-    erase: «anonymise_recipient(subscriber_id, key)» forget_address(key)
+    erase: «anonymise_recipient(subscriber_id, key)» delete_provider_data(key)
     test_a_mail_that_they_were_just_asking_for_loses_their_address_too
 a link of who was erased brings nothing back
     _state_and_record: return LinkState.«STALE → OPEN», None
     test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back
 erasing does not wait for whoever applies an event of theirs
-    forget: WHERE address_key = ANY(%s) «FOR UPDATE SKIP LOCKED»
+    delete_events_about: WHERE address_key = ANY(%s) «FOR UPDATE SKIP LOCKED»
     test_an_event_that_is_just_being_applied_is_not_waited_for
 a reason that quotes the address is erased with it
     _BLANK: strpos(lower(reason), address_key) > «0 → 9999»
