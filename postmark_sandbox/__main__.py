@@ -21,8 +21,7 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND[:NAME=VALUE,…]",
-        help="a fault to begin with, on every call unless told otherwise: "
-        f"{', '.join(FAULT_KINDS)}",
+        help=f"a fault from the start, on every call by default: {', '.join(FAULT_KINDS)}",
     )
     add("--probability", type=float, help="chance, 0 to 1, for every --fault that names none")
     add("--latency-ms", type=float, default=0.0, help="what every call to the API takes at least")

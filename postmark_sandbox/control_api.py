@@ -55,7 +55,7 @@ def _described(sandbox: Sandbox, message: Message) -> Json:
         "tag": message.tag,
         "metadata": message.metadata,
         "headers": message.item.get("Headers") or [],
-        "reply": message.reply,
+        "reply": message.unreported_by,
         "happened": [event.label for event in sandbox.events.of(message.number)],
     }
 

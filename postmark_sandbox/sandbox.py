@@ -42,7 +42,7 @@ class Sandbox:
         desk_url: str = "",
     ) -> None:
         if desk_url and not desk_url.startswith(("http://", "https://")):
-            raise ValueError(f"The address of the desk is '{desk_url}'; expected http://….")
+            raise ValueError(f"The desk URL is '{desk_url}'; expected http://….")
         self.desk_url = desk_url
         self.url = ""
         self.latency_s = latency_s

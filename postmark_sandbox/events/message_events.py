@@ -17,10 +17,10 @@ from postmark_sandbox.rules.magic_addresses import (
 )
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.rules.validation import CheckedMessage
-from postmark_sandbox.state.bounces import Bounce, Bounces
+from postmark_sandbox.state.bounces import BounceRecord, Bounces
 from postmark_sandbox.state.outbox import Message, Outbox, StoredRequest
 from postmark_sandbox.state.raw_mail import source
-from postmark_sandbox.state.suppressions import Suppression, Suppressions
+from postmark_sandbox.state.suppressions import SuppressionEntry, Suppressions
 from postmark_sandbox.times import eastern_text, now_ns, utc_text
 
 
@@ -32,7 +32,7 @@ class MessageEvent:
     label: str
     address: str
     at_ns: int
-    bounce: Bounce | None = None
+    bounce: BounceRecord | None = None
     detail: str = ""
     replaces_delivery: bool = False
 
@@ -59,7 +59,7 @@ class MessageEvents:
         return list(self._by_number.get(number, ()))
 
     def accepted(self, stored: StoredRequest, messages: list[CheckedMessage]) -> None:
-        """Let happen what magic addresses ask for, then tell the webhooks of the deliveries."""
+        """Apply what magic addresses ask for, then post the deliveries to the webhooks."""
         missed: set[tuple[int, str]] = set()
         for number, message in enumerate(messages, stored.first):
             if message.magic:
@@ -108,8 +108,8 @@ class MessageEvents:
     def suppress(
         self, stream: str, address: str, reason: str, origin: str, message: Message | None = None
     ) -> None:
-        """Put an address on the list of a stream; tell the webhooks if that changes it."""
-        entry = Suppression(address.lower(), reason, origin, now_ns())
+        """Put an address on the list of a stream; post the change to the webhooks, if it is one."""
+        entry = SuppressionEntry(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
             event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
             event |= {"SuppressSending": True, "SuppressionReason": reason}
@@ -194,7 +194,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
     }
 
 
-def bounce_webhook(bounce: Bounce) -> dict[str, Any]:
+def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
     """`Bounce` or `SpamComplaint`. `Content` is posted only where it is wanted."""
     return {
         **bounce.as_json(),

@@ -37,7 +37,7 @@ class FaultKind:
     """What can go wrong. `unreported`: what the inbox says of a message whose caller did not learn
     of its acceptance. `lasting`: by default it stays until it is cleared."""
 
-    moment: FaultPoint
+    point: FaultPoint
     label: str
     parameters: dict[str, Any] = field(default_factory=dict)
     paths: tuple[str, ...] = SEND_PATHS
@@ -49,8 +49,8 @@ def _accept_then(label: str, unreported: str, **parameters: Any) -> FaultKind:
     return FaultKind(FaultPoint.REPLY, label, parameters, unreported=f"Accepted, {unreported}")
 
 
-def _late(moment: FaultPoint, label: str, paths: tuple[str, ...]) -> FaultKind:
-    return FaultKind(moment, label, {"seconds": 60.0}, paths, lasting=True)
+def _late(point: FaultPoint, label: str, paths: tuple[str, ...]) -> FaultKind:
+    return FaultKind(point, label, {"seconds": 60.0}, paths, lasting=True)
 
 
 def _reply(label: str, **parameters: Any) -> FaultKind:
@@ -101,16 +101,16 @@ FAULT_KINDS = {
     "suppression_delay": _late(
         FaultPoint.REPLY, "Suppressions take effect late", SUPPRESSION_PATHS
     ),
-    "webhook_before_reply": _reply("Tell the webhooks before the reply", seconds=10.0),
-    "webhook_duplicate": _event("Tell an event again", k=1, seconds=0.0),
-    "webhook_reorder": _event("Tell events in another order", k=10, seconds=1.0),
-    "webhook_delay": _event("Tell an event late", seconds=5.0),
-    "webhook_very_late": _event("Tell an event very late", seconds=3600.0),
-    "webhook_unknown_message": _event("Tell of a message that nobody sent"),
-    "webhook_delivery_after_bounce": _event("Tell a Delivery after the Bounce", "Bounce"),
+    "webhook_before_reply": _reply("Post the webhooks before the reply", seconds=10.0),
+    "webhook_duplicate": _event("Post an event again", k=1, seconds=0.0),
+    "webhook_reorder": _event("Post events in another order", k=10, seconds=1.0),
+    "webhook_delay": _event("Post an event late", seconds=5.0),
+    "webhook_very_late": _event("Post an event very late", seconds=3600.0),
+    "webhook_unknown_message": _event("Post an event of an unknown message"),
+    "webhook_delivery_after_bounce": _event("Post a Delivery after the Bounce", "Bounce"),
 }
 HOLD_MOMENTS = ("before_accept", "after_accept")
-WHEN = ("calls", "nth", "every", "probability", "seed", "path", "recipient")
+CONDITIONS = ("calls", "nth", "every", "probability", "seed", "path", "recipient")
 
 
 class FaultError(ValueError):
@@ -119,7 +119,7 @@ class FaultError(ValueError):
 
 @dataclass(slots=True)
 class FaultRule:
-    """A fault and when it fires. `calls` None: without end. `*` in `paths` stands for anything."""
+    """A fault and when it fires. `calls` None: no limit. `*` in `paths` matches anything."""
 
     id: int
     kind: str
@@ -205,8 +205,8 @@ class FaultRules:
 
     def on_request(self, path: str, recipients: Iterable[str]) -> FaultRule | None:
         """The first rule that hits this call, if any."""
-        moments = (FaultPoint.INSTEAD, FaultPoint.REPLY, FaultPoint.SEARCH)
-        return self._first(moments, path, recipients)
+        points = (FaultPoint.INSTEAD, FaultPoint.REPLY, FaultPoint.SEARCH)
+        return self._first(points, path, recipients)
 
     def on_event(self, record_type: str, address: str) -> list[FaultRule]:
         """Every rule that hits this event: they all act. `address` is in lower case."""
@@ -215,13 +215,13 @@ class FaultRules:
             return [rule for rule in rules if rule.fires(record_type, (address,))]
 
     def _first(
-        self, moments: tuple[FaultPoint, ...], path: str, recipients: Iterable[str]
+        self, points: tuple[FaultPoint, ...], path: str, recipients: Iterable[str]
     ) -> FaultRule | None:
         with self._lock:
-            return next((rule for rule in self._at(moments) if rule.fires(path, recipients)), None)
+            return next((rule for rule in self._at(points) if rule.fires(path, recipients)), None)
 
-    def _at(self, moments: tuple[FaultPoint, ...]) -> list[FaultRule]:
-        return [rule for rule in self._rules if FAULT_KINDS[rule.kind].moment in moments]
+    def _at(self, points: tuple[FaultPoint, ...]) -> list[FaultRule]:
+        return [rule for rule in self._rules if FAULT_KINDS[rule.kind].point in points]
 
 
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
@@ -234,7 +234,7 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     kind = FAULT_KINDS.get(str(name))
     if kind is None:
         raise FaultError(f"There is no fault '{name}'. Known: {', '.join(FAULT_KINDS)}.")
-    known = (*kind.parameters, *WHEN)
+    known = (*kind.parameters, *CONDITIONS)
     for given in data:
         if given not in (*known, "kind"):
             raise FaultError(f"The fault {name} has no '{given}'. It takes: {', '.join(known)}.")

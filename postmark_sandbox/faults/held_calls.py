@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Gate:
-    """Holds calls until they are released. Everything that waits goes on when the sandbox stops."""
+    """Holds calls until they are released, or until the sandbox stops."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -89,7 +89,7 @@ def hurry(sandbox: Sandbox, request: Request) -> Response:
 
 def _when(rule: FaultRule) -> str:
     words = []
-    one = "event" if FAULT_KINDS[rule.kind].moment is FaultPoint.EVENT else "call"
+    one = "event" if FAULT_KINDS[rule.kind].point is FaultPoint.EVENT else "call"
     if rule.nth is not None:
         words.append(f"{one} number {rule.nth}")
     elif rule.every is not None:

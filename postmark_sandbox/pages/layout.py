@@ -77,7 +77,7 @@ def comma(number: float) -> str:
 
 @register.simple_tag
 def glyph(name: str, look: str = "") -> str:
-    """A symbol. It stands beside a word, so it is hidden from screen readers."""
+    """A symbol beside a word, hidden from screen readers."""
     html = '<svg class="glyph {}" aria-hidden="true"><use href="#{}"/></svg>'
     return format_html(html, look, name)
 

@@ -154,24 +154,24 @@ def _row(
         "is_chosen": number == chosen,
         "to": f"{first} and {len(others)} more" if others else first,
         "subject": stored.value(stored.subject, number),
-        "state": _state(sandbox, number, stored.reply),
+        "state": _state(sandbox, number, stored.unreported_by),
         "at_ns": stored.at_ns,
     }
 
 
-def _state(sandbox: Sandbox, number: int, reply: str) -> tuple[str, str, str]:
+def _state(sandbox: Sandbox, number: int, unreported_by: str) -> tuple[str, str, str]:
     events = [e for e in sandbox.events.of(number) if e.outcome not in NO_CHANGE]
     if events:
         return _event_state(events[-1])
-    if reply:
-        return "unknown", "doubt", _unreported(reply)
+    if unreported_by:
+        return "unknown", "doubt", _unreported(unreported_by)
     return "sent", "sent", "Delivered"
 
 
-def _unreported(reply: str) -> str:
-    if reply == "hold":
+def _unreported(fault: str) -> str:
+    if fault == "hold":
         return "Accepted, reply dropped"
-    return FAULT_KINDS[reply].unreported if reply in FAULT_KINDS else "Accepted, caller gone"
+    return FAULT_KINDS[fault].unreported if fault in FAULT_KINDS else "Accepted, caller gone"
 
 
 def _message(
@@ -186,7 +186,7 @@ def _message(
         "unsubscribe": _unsubscribe(sandbox, message),
         "copies": len(sandbox.outbox.with_metadata("delivery", delivery)) if delivery else 0,
         "changes": [event for event in events if event.outcome is not EventType.ONE_CLICK],
-        "unreported": _unreported(message.reply) if message.reply else "",
+        "unreported": _unreported(message.unreported_by) if message.unreported_by else "",
         "back": _link(state),
         "part": part,
         "parts": [

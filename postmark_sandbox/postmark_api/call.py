@@ -37,7 +37,7 @@ class ApiCall:
 
     def record_caller_gone(self) -> None:
         """Remember that the caller did not wait for the response."""
-        if self.stored is not None and not self.stored.reply:
+        if self.stored is not None and not self.stored.unreported_by:
             self.sandbox.outbox.mark_unreported(self.stored, "caller_gone")
 
     def log(self, status: int, *, gone: bool) -> None:

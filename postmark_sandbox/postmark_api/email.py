@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from postmark_sandbox.faults.response_faults import TEXTS, text_of
+from postmark_sandbox.faults.call_faults import TEXTS, hold, keep_first, refuse_item
 from postmark_sandbox.http import PostmarkError, Response, Transfer, ok, plain
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules import validation
@@ -48,7 +48,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
         result = {}
         try:
             message = validation.check(item, account, batched=batched, weigh=weigh)
-            _refuse_on_request(call, message, position)
+            refuse_item(call.fault, message, position)
             accepted[position] = message
         except PostmarkError as refused:
             if not batched:
@@ -56,13 +56,12 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
             result = {"ErrorCode": refused.code, "Message": refused.message}
         results.append(result)
 
-    if _hold(call, "before_accept") == "close":
+    if hold(call.fault, call.sandbox.gate, "before_accept") == "close":
         return HUNG_UP
-    if (fault := call.fault_of_kind("accept_first_k_then_close")) is not None:
-        accepted = dict(list(accepted.items())[: fault.settings["k"]])
+    accepted = keep_first(call.fault, accepted)
     for position, result in _accept(call, accepted, whole=len(accepted) == len(items)).items():
         results[position] = result
-    if _hold(call, "after_accept") == "close":
+    if hold(call.fault, call.sandbox.gate, "after_accept") == "close":
         if call.stored is not None:
             call.sandbox.outbox.mark_unreported(call.stored, "hold")
         return HUNG_UP
@@ -100,19 +99,3 @@ def _result(message: CheckedMessage, message_id: str, at: str, text: str) -> dic
         text += f" {validation.INACTIVE}"
     result: dict[str, Any] = {"To": message.to} if message.to else {}
     return result | {"SubmittedAt": at, "MessageID": message_id, "ErrorCode": 0, "Message": text}
-
-
-def _refuse_on_request(call: ApiCall, message: CheckedMessage, position: int) -> None:
-    fault = call.fault_of_kind("item_error")
-    if fault is None:
-        return
-    code, first, named = (fault.settings[name] for name in ("code", "k", "recipients"))
-    hit = not named or any(address.lower() in named for address in message.recipients)
-    if hit and (first is None or position < first):
-        raise PostmarkError(code, fault.settings["text"] or text_of(code, message.sender))
-
-
-def _hold(call: ApiCall, moment: str) -> str:
-    fault = call.fault_of_kind("hold")
-    held = fault is not None and fault.settings["moment"] == moment
-    return call.sandbox.gate.hold() if held else "answer"

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
+from postmark_sandbox.faults.call_faults import alter_response, refusal
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultPoint
-from postmark_sandbox.faults.response_faults import alter_response, refusal
 from postmark_sandbox.http import PostmarkError, Response, plain
 from postmark_sandbox.postmark_api import bounces, email, messages, suppressions, webhooks
 from postmark_sandbox.postmark_api.call import ApiCall
@@ -17,7 +17,7 @@ def respond(call: ApiCall) -> Response:
     if any(rule.recipient for rule in sandbox.faults.all()):
         recipients = {address.lower() for address in request.addresses("To")}
     fault = call.fault = sandbox.faults.on_request(request.path, recipients)
-    if fault is not None and FAULT_KINDS[fault.kind].moment is FaultPoint.INSTEAD:
+    if fault is not None and FAULT_KINDS[fault.kind].point is FaultPoint.INSTEAD:
         return refusal(fault, request)
     try:
         response = _handle(call)

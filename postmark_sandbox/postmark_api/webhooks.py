@@ -12,7 +12,7 @@ from postmark_sandbox.http import Poster, PostmarkError, PostResult, Response, o
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
 from postmark_sandbox.rules.streams import SERVER_ID
-from postmark_sandbox.state.bounces import Bounce
+from postmark_sandbox.state.bounces import BounceRecord
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.state.webhooks import INVALID, NOT_VERIFIED, Webhook
 from postmark_sandbox.times import now_ns, utc_text
@@ -114,7 +114,7 @@ def _test_event(trigger: str, stream: str) -> dict[str, Any]:
         item = {"From": NOBODY, "Tag": "verification", "Subject": "A test event"}
         message = Message(0, NO_MESSAGE, at_ns, stream, [NOBODY], "", item)
         kind = HARD_BOUNCE if trigger == "Bounce" else SPAM_COMPLAINT
-        return bounce_webhook(Bounce(1, kind, message, NOBODY, at_ns)) | {"Content": ""}
+        return bounce_webhook(BounceRecord(1, kind, message, NOBODY, at_ns)) | {"Content": ""}
     seen = {"ReceivedAt": utc_text(at_ns), "Platform": "Unknown", "Geo": {}}
     own: dict[str, dict[str, Any]] = {
         "SubscriptionChange": subscription_webhook(stream, NOBODY, "Recipient", at_ns)

@@ -20,7 +20,7 @@ PLAIN = re.compile(
 # A name with any of these must be written as a quoted string.
 PUNCTUATION = frozenset('()<>[]:;@\\,."')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-# Text between commas that stand neither in a quoted string nor in angle brackets.
+# Text between commas that are neither in a quoted string nor in angle brackets.
 PIECE = re.compile(
     r"""(?:"(?:[^"\\]|\\.)*"?|<(?:"(?:[^"\\]|\\.)*"?|[^>"])*>?|[^,"<])+""", re.DOTALL
 )

@@ -15,7 +15,7 @@ FIRST_ID = 692_560_173_000_000_000
 
 
 @dataclass(slots=True)
-class Bounce:
+class BounceRecord:
     id: int
     type: BounceType
     message: Message
@@ -53,13 +53,13 @@ class Bounce:
 
 class Bounces:
     def __init__(self) -> None:
-        self._by_id: dict[int, Bounce] = {}
+        self._by_id: dict[int, BounceRecord] = {}
         self._last_id = FIRST_ID
 
-    def add(self, kind: BounceType, message: Message, address: str) -> Bounce:
+    def add(self, kind: BounceType, message: Message, address: str) -> BounceRecord:
         """Record a bounce. Ids are never given twice, not even after a reset."""
         self._last_id += 1
-        bounce = Bounce(self._last_id, kind, message, address, now_ns())
+        bounce = BounceRecord(self._last_id, kind, message, address, now_ns())
         self._by_id[bounce.id] = bounce
         return bounce
 
@@ -69,7 +69,7 @@ class Bounces:
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def get(self, key: str) -> Bounce:
+    def get(self, key: str) -> BounceRecord:
         """The bounce with this id, or Postmark's 1001."""
         found = self._by_id.get(int(key)) if key.isascii() and key.isdigit() else None
         if found is None:
@@ -82,7 +82,7 @@ class Bounces:
             if bounce.message.stream == stream and bounce.address.lower() == address.lower():
                 bounce.active_again = True
 
-    def search(self, query: dict[str, str], from_ns: int, to_ns: int) -> list[Bounce]:
+    def search(self, query: dict[str, str], from_ns: int, to_ns: int) -> list[BounceRecord]:
         """The bounces that the query of `GET /bounces` asks for, newest first."""
         kind, inactive = query.get("type"), query.get("inactive")
         invalid = "Bounces query is not valid:"
@@ -111,5 +111,5 @@ class Bounces:
         inactive = {b.address for b in newest_first if b.inactive}
         return {"InactiveMails": len(inactive), "Bounces": rows}
 
-    def _newest_first(self) -> list[Bounce]:
+    def _newest_first(self) -> list[BounceRecord]:
         return list(self._by_id.values())[::-1]

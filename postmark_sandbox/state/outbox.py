@@ -26,8 +26,8 @@ UNPACKED_AT_ONCE = 8
 class StoredRequest:
     """The accepted messages of one request. A column is one value if all messages share it.
 
-    `positions`: the places of the messages in the compressed `body`, None if all were accepted.
-    `reply`: the fault that kept the caller from learning of it.
+    `positions`: the indexes of the messages in the compressed `body`, None if all were accepted.
+    `unreported_by`: the fault that kept the caller from learning of it.
     """
 
     first: int
@@ -41,15 +41,15 @@ class StoredRequest:
     subject: str | list[str]
     tag: str | list[str]
     more_recipients: dict[int, list[str]] = field(default_factory=dict)
-    reply: str = ""
+    unreported_by: str = ""
 
     def value(self, column: str | list[str], number: int) -> str:
         return column if isinstance(column, str) else column[number - self.first]
 
     def all_recipients(self, number: int) -> list[str]:
         """The recipients of a message, as typed."""
-        place = number - self.first
-        return self.more_recipients.get(place) or [self.recipients[place]]
+        index = number - self.first
+        return self.more_recipients.get(index) or [self.recipients[index]]
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Message:
     at_ns: int
     stream: str
     recipients: list[str]
-    reply: str
+    unreported_by: str
     item: dict[str, Any]
 
     @property
@@ -96,7 +96,7 @@ class Outbox:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything. MessageIDs given before are never given again."""
+        """Delete everything. MessageIDs given before are never given again."""
         with self.lock:
             self._prefix = str(uuid4())[:24]
             self._requests: list[StoredRequest] = []
@@ -115,7 +115,7 @@ class Outbox:
     def accept(
         self, body: bytes, messages: list[CheckedMessage], positions: list[int] | None
     ) -> StoredRequest:
-        """Keep the messages of one request; `positions` are their places in its body."""
+        """Keep the messages of one request; `positions` are their indexes in its body."""
         packed = zlib.compress(body, 1)
         with self.lock:
             stored = StoredRequest(
@@ -164,7 +164,7 @@ class Outbox:
     def mark_unreported(self, stored: StoredRequest, fault: str) -> None:
         """Remember that the caller did not properly learn of these messages."""
         with self.lock:
-            stored.reply = fault
+            stored.unreported_by = fault
             self._unreported += stored.size
 
     def id_of(self, number: int) -> str:
@@ -194,15 +194,15 @@ class Outbox:
                 self._unpacked[stored.first] = items
                 while len(self._unpacked) > UNPACKED_AT_ONCE:
                     self._unpacked.popitem(last=False)
-            place = number - stored.first
+            index = number - stored.first
             return Message(
                 number=number,
                 id=self.id_of(number),
                 at_ns=stored.at_ns,
                 stream=stored.value(stored.stream, number),
                 recipients=stored.all_recipients(number),
-                reply=stored.reply,
-                item=items[place if stored.positions is None else stored.positions[place]],
+                unreported_by=stored.unreported_by,
+                item=items[index if stored.positions is None else stored.positions[index]],
             )
 
     def request_of(self, number: int) -> StoredRequest:

@@ -12,7 +12,7 @@ NO_AUTHORITY = "You do not have the required authority to change this suppressio
 
 
 @dataclass(frozen=True, slots=True)
-class Suppression:
+class SuppressionEntry:
     """An address, in lower case, that a stream may not mail."""
 
     address: str
@@ -37,9 +37,9 @@ class Suppression:
 
 class Suppressions:
     def __init__(self) -> None:
-        self._by_stream: dict[str, dict[str, Suppression]] = {}
+        self._by_stream: dict[str, dict[str, SuppressionEntry]] = {}
 
-    def of(self, stream: str) -> dict[str, Suppression]:
+    def of(self, stream: str) -> dict[str, SuppressionEntry]:
         """The list of one stream, by address in lower case."""
         return self._by_stream.setdefault(stream, {})
 
@@ -48,8 +48,8 @@ class Suppressions:
         entry = self.of(stream).get(address.lower())
         return entry is not None and not entry.can_be_lifted()
 
-    def add(self, stream: str, entry: Suppression) -> bool:
-        """Add an address; return whether that changes the list. What the mailbox said is never
+    def add(self, stream: str, entry: SuppressionEntry) -> bool:
+        """Add an address; return whether that changes the list. A report of the mailbox is never
         replaced by what the account says, and an entry that cannot be lifted is never replaced."""
         held = self.of(stream).get(entry.address)
         if held is not None:
@@ -68,7 +68,7 @@ class Suppressions:
 
     def dump(
         self, stream: str, query: dict[str, str], from_ns: int, to_ns: int
-    ) -> list[Suppression]:
+    ) -> list[SuppressionEntry]:
         """The list of a stream, filtered as the query of `…/suppressions/dump` asks."""
         wanted = {name: query[name].lower() for name in query}
         reason, origin = wanted.get("suppressionreason"), wanted.get("origin")

@@ -146,7 +146,7 @@ class WebhookList:
         return self._catch_all if number == CATCH_ALL_ID else self._by_id.get(number)
 
     def clear(self) -> None:
-        """Forget all but the one for everything."""
+        """Delete all but the one for everything."""
         self._by_id.clear()
 
 

@@ -16,7 +16,7 @@ from postmark_sandbox.faults.fault_rules import FaultError
         (["--stream", "letters=Big"], "--stream is 'letters=Big'; expected ID=TYPE"),
         (["--webhook-url", "nowhere"], "The webhook URL must look like"),
         (["--port", "99999"], "99999"),
-        (["--desk-url", "javascript:alert(1)"], "The address of the desk is 'javascript:alert(1)'"),
+        (["--desk-url", "javascript:alert(1)"], "The desk URL is 'javascript:alert(1)'"),
         (["--port", "TAKEN"], "choose another port with --port."),
     ],
 )

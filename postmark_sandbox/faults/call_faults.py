@@ -1,4 +1,4 @@
-"""What the caller sees of a fault."""
+"""What a fault does to a call: instead of judging it, to its messages, or to its response."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 
 from postmark_sandbox.faults.fault_rules import FaultRule
-from postmark_sandbox.http import HTML, Request, Response, Transfer, error, plain
-from postmark_sandbox.rules.validation import ACCOUNT_REFUSALS, sender_text
+from postmark_sandbox.faults.held_calls import Gate
+from postmark_sandbox.http import HTML, PostmarkError, Request, Response, Transfer, error, plain
+from postmark_sandbox.rules.validation import ACCOUNT_REFUSALS, CheckedMessage, sender_text
 
 DELAYED = "Message accepted, but delivery may be delayed."
 TEXTS = {
@@ -51,6 +52,31 @@ def refusal(fault: FaultRule, request: Request) -> Response:
             return plain(413, "Request Entity Too Large")
     sender = next(iter(request.addresses("From")), "")
     return error(settings["code"], settings["text"] or text_of(settings["code"], sender))
+
+
+def refuse_item(fault: FaultRule | None, message: CheckedMessage, position: int) -> None:
+    """Refuse one message of a call if the fault `item_error` hits it."""
+    if fault is None or fault.kind != "item_error":
+        return
+    code, first, named = (fault.settings[name] for name in ("code", "k", "recipients"))
+    hit = not named or any(address.lower() in named for address in message.recipients)
+    if hit and (first is None or position < first):
+        raise PostmarkError(code, fault.settings["text"] or text_of(code, message.sender))
+
+
+def keep_first(
+    fault: FaultRule | None, accepted: dict[int, CheckedMessage]
+) -> dict[int, CheckedMessage]:
+    """The messages to accept, by position: only the first k where the fault says so."""
+    if fault is None or fault.kind != "accept_first_k_then_close":
+        return accepted
+    return dict(list(accepted.items())[: fault.settings["k"]])
+
+
+def hold(fault: FaultRule | None, gate: Gate, moment: str) -> str:
+    """Hold the call if the fault `hold` acts at this moment; return how it was released."""
+    held = fault is not None and fault.kind == "hold" and fault.settings["moment"] == moment
+    return gate.hold() if held else "answer"
 
 
 def alter_response(response: Response, fault: FaultRule) -> Response:
