@@ -67,7 +67,7 @@ class AuthorAdmin(_UserAdmin):
         if unquote(id) == str(request.user.pk):
             return HttpResponseRedirect(reverse("admin:password_change"))
         is_change = request.method == "POST" and self.has_change_permission(request)
-        if is_change and (error := identity_error(request, request.POST.get("proof", ""))):
+        if is_change and (error := identity_error(request)):
             messages.error(request, f"{error} Nothing was changed.")
             return HttpResponseRedirect(request.get_full_path())
         return super().user_change_password(request, id, form_url)

@@ -14,7 +14,7 @@ YEAR_S = 31_536_000.0
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 
 
-def stop(name: str, found: str, expected: str) -> NoReturn:
+def fail(name: str, found: str, expected: str) -> NoReturn:
     """End the program with one sentence about the variable `name`."""
     sys.exit(f"homing: {name} is {found}; expected {expected}.")
 
@@ -34,20 +34,20 @@ class Environment:
     def required(self, name: str, reason: str) -> str:
         """The value; ends the program with `reason` if it is unset."""
         if name not in self:
-            stop(name, "not set", reason)
+            fail(name, "not set", reason)
         return self.text(name)
 
     def secret(self, name: str) -> str:
         """The value with its blanks, or "". An error does not show it."""
         value = self.values[name] if name in self else ""
         if not re.fullmatch(r"[ -~]*", value):
-            stop(name, "a text with other characters (not shown)", "printable ASCII characters")
+            fail(name, "a text with other characters (not shown)", "printable ASCII characters")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
         word = self.text(name, "on" if default else "off").lower()
         if word not in TRUE_WORDS | FALSE_WORDS:
-            stop(name, repr(self.text(name)), "one of 1, true, yes, on, 0, false, no, off")
+            fail(name, repr(self.text(name)), "one of 1, true, yes, on, 0, false, no, off")
         return word in TRUE_WORDS
 
     def whole(self, name: str, default: int, *, least: int, most: int) -> int:
@@ -78,14 +78,14 @@ class Environment:
         found = self.text(name, default)
         times = tuple(_seconds(name, part.strip()) for part in found.split(","))
         if list(times) != sorted(set(times)):
-            stop(name, repr(found), "seconds that grow, such as 60,300,900")
+            fail(name, repr(found), "seconds that grow, such as 60,300,900")
         return times
 
     def percent(self, name: str, default: float) -> float:
         expected = "per cent, above 0 and at most 100, such as 4 or 0.1"
         found = self.matching(name, str(default), NUMBER, expected)
         if not 0 < float(found) <= 100:
-            stop(name, repr(found), expected)
+            fail(name, repr(found), expected)
         return float(found)
 
     def optional_rate(self, name: str) -> float | None:
@@ -104,14 +104,14 @@ class Environment:
         """A text that matches a regular expression or fulfils a function."""
         found = self.text(name, default)
         if not (re.fullmatch(fits, found) if isinstance(fits, str) else fits(found)):
-            stop(name, repr(found), expected)
+            fail(name, repr(found), expected)
         return found
 
     def url(self, name: str, default: str) -> str:
-        """An http or https address without a slash at its end."""
+        """An http or https URL without a slash at its end."""
         if "@" in self.text(name, default):
             # Checked first, because any other error shows the value.
-            stop(name, "an address with a user or password in it", "one without")
+            fail(name, "an address with a user or password in it", "one without")
         return self.matching(
             name, default, is_url, "an address such as https://letter.example.org"
         ).rstrip("/")
@@ -122,7 +122,7 @@ class Environment:
         try:
             return Path(found).expanduser().absolute()
         except RuntimeError:
-            stop(name, repr(found), "the path of a folder; there is no such user")
+            fail(name, repr(found), "the path of a folder; there is no such user")
 
 
 def _seconds(name: str, found: str, least: float = 0.0, most: float = YEAR_S) -> float:
@@ -131,12 +131,12 @@ def _seconds(name: str, found: str, least: float = 0.0, most: float = YEAR_S) ->
         if most < YEAR_S:
             bounds.append(f"at most {most:g}")
         more = f" of {' and '.join(bounds)}" if bounds else ""
-        stop(name, repr(found), f"a number of seconds{more}, such as 30 or 0.5")
+        fail(name, repr(found), f"a number of seconds{more}, such as 30 or 0.5")
     return float(found)
 
 
 def is_url(value: str) -> bool:
-    """Whether the text is an http or https address without query and fragment."""
+    """Whether the text is an http or https URL without query and fragment."""
     try:
         parts = urlsplit(value)
         is_complete = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -145,9 +145,9 @@ def is_url(value: str) -> bool:
     return is_complete and bool(re.fullmatch(r"[!-~]+", value)) and not parts.query + parts.fragment
 
 
-def host_of(address: str) -> str:
-    """The host of an address as Django finds it in a request: an IPv6 one in brackets."""
-    host = (urlsplit(address).hostname or "").removesuffix(".")
+def host_of(url: str) -> str:
+    """The host of a URL as Django finds it in a request: an IPv6 one in brackets."""
+    host = (urlsplit(url).hostname or "").removesuffix(".")
     return f"[{host}]" if ":" in host else host
 
 

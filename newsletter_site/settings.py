@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
-from newsletter_site.environment import Environment, host_of, is_mailbox, stop
+from newsletter_site.environment import Environment, fail, host_of, is_mailbox
 from newsletter_site.logs.redact import basic_credentials
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ if not DEBUG:
     _HTTPS = "an https address, because links in mail start with it"
     env.required("SITE_URL", _HTTPS)
     if not SITE_URL.startswith("https://"):
-        stop("SITE_URL", repr(SITE_URL), _HTTPS)
+        fail("SITE_URL", repr(SITE_URL), _HTTPS)
 
 
 def _development_secret_key(data_dir: Path) -> str:
@@ -56,7 +56,7 @@ def _development_secret_key(data_dir: Path) -> str:
     except embedded_postgres.EmbeddedPostgresError as error:
         sys.exit(f"homing: {error}")
     except OSError as error:
-        stop("HOMING_DATA_DIR", f"{str(data_dir)!r} ({error.strerror})", "a folder to write in")
+        fail("HOMING_DATA_DIR", f"{str(data_dir)!r} ({error.strerror})", "a folder to write in")
 
 
 SECRET_KEY = (
@@ -152,15 +152,15 @@ DATABASE_IS_NAMED = "DATABASE_URL" in env
 if DATABASE_IS_NAMED:
     # The value may contain a password, so no error shows it.
     if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):
-        stop("DATABASE_URL", "not a PostgreSQL address", _A_DATABASE)
+        fail("DATABASE_URL", "not a PostgreSQL address", _A_DATABASE)
     try:
         _url_config = environ.Env.db_url_config(env.text("DATABASE_URL"))  # type: ignore[no-untyped-call]
         DATABASES = {"default": _url_config}
     except (ImproperlyConfigured, ValueError, KeyError):
-        stop("DATABASE_URL", "not readable", _A_DATABASE)
+        fail("DATABASE_URL", "not readable", _A_DATABASE)
     _default = DATABASES["default"]
     if not _default["NAME"] and not _default.get("OPTIONS", {}).get("service"):
-        stop("DATABASE_URL", "an address without the name of a database", _A_DATABASE)
+        fail("DATABASE_URL", "an address without the name of a database", _A_DATABASE)
 else:
     DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
 DATABASES["default"].update(
@@ -288,7 +288,7 @@ DELIVERY_RETRY_BASE_S = env.seconds("DELIVERY_RETRY_BASE_S", 5)
 DELIVERY_RETRY_CAP_S = env.seconds("DELIVERY_RETRY_CAP_S", 900)
 DELIVERY_MAX_ATTEMPTS = env.whole("DELIVERY_MAX_ATTEMPTS", 10, least=1, most=1000)
 if DELIVERY_RETRY_CAP_S < DELIVERY_RETRY_BASE_S:
-    stop(
+    fail(
         "DELIVERY_RETRY_CAP_S",
         repr(env.text("DELIVERY_RETRY_CAP_S", "900")),
         f"at least DELIVERY_RETRY_BASE_S, which is {DELIVERY_RETRY_BASE_S:g}",

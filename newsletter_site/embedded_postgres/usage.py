@@ -75,7 +75,7 @@ def leave_all() -> None:
         leave(cluster)
 
 
-def forget() -> None:
+def reset_after_fork() -> None:
     """In a forked child: drop what the parent joined. The child joins when it connects."""
     global guard
     guard = threading.Lock()
@@ -84,4 +84,4 @@ def forget() -> None:
     joined.clear()
 
 
-os.register_at_fork(after_in_child=forget)
+os.register_at_fork(after_in_child=reset_after_fork)

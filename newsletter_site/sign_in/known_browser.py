@@ -11,7 +11,7 @@ _LINK_SALT = "homing.sign-in.let-in"
 _YEAR_S = 365 * 24 * 3600
 
 
-def number_of(request: HttpRequest, name: str) -> str:
+def read_browser_number(request: HttpRequest, name: str) -> str:
     """The random number of a browser that is known for this author; otherwise empty."""
     author = _hash(name)
     cookie = request.COOKIES.get(_cookie_name(author), "")
@@ -19,9 +19,9 @@ def number_of(request: HttpRequest, name: str) -> str:
     return number if cookie_author == author else ""
 
 
-def remember(response: HttpResponse, name: str) -> None:
+def set_cookie(response: HttpResponse, name: str) -> None:
     """Make this browser known for the author who signed in."""
-    _set_cookie(response, _hash(name), get_random_string(22))
+    _write_cookie(response, _hash(name), get_random_string(22))
 
 
 def link_token(name: str) -> str:
@@ -29,11 +29,11 @@ def link_token(name: str) -> str:
     return signing.dumps([_hash(name), get_random_string(22)], salt=_LINK_SALT)
 
 
-def remember_by_link(response: HttpResponse, token: str) -> bool:
+def set_cookie_by_link(response: HttpResponse, token: str) -> bool:
     """Make this browser known by an operator's link; False if that is invalid or an hour old."""
     author, number = _read(token, _LINK_SALT, 3600)
     if number:
-        _set_cookie(response, author, number)
+        _write_cookie(response, author, number)
     return bool(number)
 
 
@@ -45,7 +45,7 @@ def _read(signed: str, salt: str, max_age_s: int) -> tuple[str, str]:
     return str(author), str(number)
 
 
-def _set_cookie(response: HttpResponse, author: str, number: str) -> None:
+def _write_cookie(response: HttpResponse, author: str, number: str) -> None:
     response.set_cookie(
         _cookie_name(author),
         signing.dumps([author, number], salt=_COOKIE_SALT),

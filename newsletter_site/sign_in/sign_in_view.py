@@ -95,7 +95,7 @@ class SignIn(LoginView):
     def _sign_in(self, author: User, *, with_recovery_code: bool = False) -> HttpResponse:
         request = self.request
         request.session.pop(_WAITS_FOR_CODE, None)
-        is_known = known_browser.number_of(request, author.get_username())
+        is_known = known_browser.read_browser_number(request, author.get_username())
         login(request, author, backend=BACKEND)
         if with_recovery_code or not is_known:
             record_activity(
@@ -107,7 +107,7 @@ class SignIn(LoginView):
                 network=network_of(request) or "unknown",
             )
         response = HttpResponseRedirect(self.get_success_url())
-        known_browser.remember(response, author.get_username())
+        known_browser.set_cookie(response, author.get_username())
         return response
 
     def _code_page(self, error: str = "", status: int = 200) -> HttpResponse:
@@ -142,6 +142,6 @@ sign_in = SignIn.as_view()
 def let_in(request: HttpRequest, token: str) -> HttpResponse:
     """The link that `manage.py let_in` prints: it makes this browser known."""
     response = HttpResponseRedirect(reverse("admin:login"))
-    if not known_browser.remember_by_link(response, token):
+    if not known_browser.set_cookie_by_link(response, token):
         return render(request, "sign_in/link_too_old.html", status=410)
     return response

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 def throttle_key(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
     """AXES_USERNAME_CALLABLE: the typed name as a keyed hash, apart for a known browser."""
     name = str((credentials or {}).get("username") or "")
-    return _hash(known_browser.number_of(request, name), name)
+    return _hash(known_browser.read_browser_number(request, name), name)
 
 
 def network_address(request: HttpRequest) -> str:
@@ -51,8 +51,8 @@ def count_failure(request: HttpRequest, name: str) -> None:
     user_login_failed.send(__name__, credentials={"username": name}, request=request)
 
 
-def forget_failures(name: str) -> None:
-    """Forget the failures of `name` in every network; those of known browsers stay."""
+def reset_failures(name: str) -> None:
+    """Reset the failures of `name` in every network; those of known browsers stay."""
     reset(username=_hash("", name))
 
 

@@ -44,7 +44,7 @@ def two_step_page(request: HttpRequest) -> HttpResponse:
         return _finish_setup(request)
     actions = {"new-codes": _renew_codes, "remove": _remove} if is_on else {"begin": _start_setup}
     if action := actions.get(do):
-        if error := identity_error(request, request.POST.get("proof", "")):
+        if error := identity_error(request):
             return _page(request, f"{error} Nothing was changed.")
         return action(request)
     return HttpResponseRedirect(reverse("two_step")) if do else _page(request)

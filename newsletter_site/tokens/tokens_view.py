@@ -47,8 +47,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     try:
         form_key = _form_key(request.POST.get("form", ""))
         refuse_second_post(form_key)
-        if error := identity_error(request, request.POST.get("proof", "")):
-            raise TokenRefusedError("proof", error)
+        if error := identity_error(request):
+            raise TokenRefusedError("password_or_code", error)
         new = create_token(
             request.user,
             request.POST.get("name", ""),

@@ -31,7 +31,7 @@ class Command(BaseCommand):
                 "Change both in the admin."
             )
         with transaction.atomic():
-            throttle.forget_failures(username)
+            throttle.reset_failures(username)
             two_step_devices.end_pauses(author)
             record_operator("forget_failures", author)
         path = reverse("let_in", args=[known_browser.link_token(username)])

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S
-from newsletter_site.operations.health.checks import CheckResult, Problem
+from newsletter_site.operations.health.checks import CheckResult, HealthProblem
 
 
 def result_as_json(result: CheckResult, *, with_details: bool = False) -> dict[str, Any]:
@@ -17,18 +17,18 @@ def result_as_json(result: CheckResult, *, with_details: bool = False) -> dict[s
     return found | ({"details": details} if with_details else {})
 
 
-def _words(problem: Problem, **params: Any) -> tuple[str, list[str]]:
+def _words(problem: HealthProblem, **params: Any) -> tuple[str, list[str]]:
     match problem:
-        case Problem.NO_ANSWER:
+        case HealthProblem.NO_ANSWER:
             return "The database does not answer.", [params["error"]]
-        case Problem.MIGRATIONS_PENDING:
+        case HealthProblem.MIGRATIONS_PENDING:
             names = params["names"]
             count = "1 migration is" if len(names) == 1 else f"{len(names)} migrations are"
             return (
                 f"{count} not applied yet; until then this version must not be sent visitors.",
                 [f"not applied: {name}" for name in names],
             )
-        case Problem.NO_WORKER:
+        case HealthProblem.NO_WORKER:
             host = params["host"]
             return (
                 _no_worker(" on this host" if host else "", params["last_heard_at"]),

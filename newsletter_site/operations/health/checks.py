@@ -10,7 +10,7 @@ from newsletter_site.operations.health import pending_migrations
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
 
-class Problem(Enum):
+class HealthProblem(Enum):
     """Why a check fails. The comment names the parameters."""
 
     NO_ANSWER = auto()  # error
@@ -22,7 +22,7 @@ class Problem(Enum):
 class CheckResult:
     """The result of a check; healthy without a problem."""
 
-    problem: Problem | None = None
+    problem: HealthProblem | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -61,17 +61,19 @@ def check_workers(host: str = "") -> CheckResult:
         return no_answer(error)
     if activity.active:
         return HEALTHY
-    return CheckResult(Problem.NO_WORKER, {"host": host, "last_heard_at": activity.last_heard_at})
+    return CheckResult(
+        HealthProblem.NO_WORKER, {"host": host, "last_heard_at": activity.last_heard_at}
+    )
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:
     """The result where these migrations are not applied."""
-    return CheckResult(Problem.MIGRATIONS_PENDING, {"names": pending}) if pending else HEALTHY
+    return CheckResult(HealthProblem.MIGRATIONS_PENDING, {"names": pending}) if pending else HEALTHY
 
 
 def no_answer(error: NoAnswerError) -> CheckResult:
     """The result where the database gave no answer."""
-    return CheckResult(Problem.NO_ANSWER, {"error": str(error)})
+    return CheckResult(HealthProblem.NO_ANSWER, {"error": str(error)})
 
 
 CHECKS: dict[str, Callable[[], CheckResult]] = {

@@ -113,9 +113,9 @@ def own(window: Client, old: str, new: str = NEW) -> Any:
     return window.post(OWN, fields, secure=True)
 
 
-def of(person: Any, window: Client, proof: str) -> Any:
+def of(person: Any, window: Client, password_or_code: str) -> Any:
     fields = {
-        "proof": proof,
+        "password_or_code": password_or_code,
         "usable_password": "true",
         "password1": NEW,
         "password2": NEW,

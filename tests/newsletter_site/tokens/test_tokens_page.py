@@ -42,7 +42,7 @@ def form_on(page: Any) -> str:
 
 def asked(page: Any, **facts: Any) -> dict[str, Any]:
     form = {"form": form_on(page), "name": "the press", "scope": "status", "days": "30"}
-    return {**form, "proof": PASSWORD, **facts}
+    return {**form, "password_or_code": PASSWORD, **facts}
 
 
 def token_on(page: Any) -> str:
@@ -81,7 +81,7 @@ def test_only_what_one_may_is_offered(window: WindowOf) -> None:
         ({"scope": ""}, "is nothing that a token is for"),
         ({"days": "7"}, "Choose for how long"),
         ({"form": "x"}, "without its key"),
-        ({"proof": "not it"}, "This is not your password."),
+        ({"password_or_code": "not it"}, "This is not your password."),
         ({"scope": "readers"}, "takes a permission that edith lacks"),
     ],
 )
@@ -99,7 +99,7 @@ def test_guesses_of_the_password_there_count_as_failed_sign_ins(
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     form = asked(window.get(PAGE))
-    answers = [window.post(PAGE, **{**form, "proof": "wrong"}).status for _ in range(6)]
+    answers = [window.post(PAGE, **{**form, "password_or_code": "wrong"}).status for _ in range(6)]
     assert answers == [200] * 4 + [429] * 2
     assert window.post(PAGE, **form).status == 429
     assert not ApiToken.objects.exists()

@@ -4,10 +4,10 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a known browser counts apart
-    throttle_key: return _hash(«known_browser.number_of(request, name) → ""», name)
+    throttle_key: return _hash(«known_browser.read_browser_number(request, name) → ""», name)
     test_strangers_cannot_lock_an_author_out_of_a_known_browser
 the cookie of a known browser is for one author
-    number_of: return number «if cookie_author == author else ""»
+    read_browser_number: return number «if cookie_author == author else ""»
     test_the_cookie_is_for_one_author
 a typed name is stored as a keyed hash only
     _hash: return «salted_hmac("homing.sign-in.throttle", value, algorithm="sha256").hexdigest() →
@@ -18,7 +18,7 @@ nothing of a failed form is stored
         instance.path_info = ""»
     test_nothing_that_was_typed_is_stored_or_logged
 browsers that open one operator's link share a count
-    remember_by_link: _set_cookie(response, author, «number → get_random_string(22)») return
+    set_cookie_by_link: _write_cookie(response, author, «number → get_random_string(22)») return
     test_browsers_that_open_one_operators_link_share_a_count
 with two-step sign-in the password alone signs nobody in
     SignIn.form_valid: if «not two_step_devices.is_on(author) → True»:
@@ -70,11 +70,11 @@ ones own password is changed only with the old one
     AuthorAdmin.user_change_password: if «unquote(id) == str(request.user.pk) → False»:
     test_ones_own_password_is_changed_with_the_old_one
 an open session alone sets nobody a new password
-    AuthorAdmin.user_change_password: if «is_change and (error := identity_error(request,
-        request.POST.get("proof", ""))) → False»: messages.error
+    AuthorAdmin.user_change_password: if «is_change and (error := identity_error(request)) →
+        False»: messages.error
     test_another_users_password_is_changed_with_ones_own
 an open session alone makes no token
-    tokens: if «error := identity_error(request, request.POST.get("proof", "")) → False»: raise
+    tokens: if «error := identity_error(request) → False»: raise
     test_what_is_wrong_is_said_and_the_words_stay[facts4-This is not your password.]
 no pause between codes grows for ever
     _verify: «min(»device.throttling_failure_count«, _LONGEST_PAUSE_AFTER)»

@@ -26,7 +26,7 @@ def codes(author: Any) -> list[str]:
     """Edith uses two-step sign-in; these are her recovery codes."""
     window = Browser()
     window.sign_in()
-    window.send(PAGE, do="begin", proof=PASSWORD)
+    window.send(PAGE, do="begin", password_or_code=PASSWORD)
     page = window.send(PAGE, do="confirm", code=code_now())
     time_goes_by()
     return re.findall(r"<li><code>(.+?)</code>", page.content.decode())

@@ -21,8 +21,8 @@ from tests.newsletter_site.sign_in.two_step.two_step_browser import (
 def test_every_change_is_in_the_activity_log(codes: list[str]) -> None:
     window = Browser()
     window.sign_in(codes[0])
-    window.send(PAGE, do="new-codes", proof=PASSWORD)
-    window.send(PAGE, do="remove", proof=PASSWORD)
+    window.send(PAGE, do="new-codes", password_or_code=PASSWORD)
+    window.send(PAGE, do="remove", password_or_code=PASSWORD)
     said = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
     assert [words.partition(",")[0] for words in said] == [
         "Signed in from a browser that was not known yet",
@@ -82,7 +82,7 @@ def log_that_takes_no_line(transactional_db: None) -> Iterator[None]:
 def by_its_owner() -> None:
     window = Browser()
     window.force_login(get_user_model().objects.get())
-    window.send(PAGE, do="remove", proof=PASSWORD)
+    window.send(PAGE, do="remove", password_or_code=PASSWORD)
 
 
 def by_an_operator() -> None:

@@ -27,7 +27,7 @@ def test_set_up_shows_the_secret_then_ten_codes_once() -> None:
     window = Browser()
     window.sign_in()
     assert "Set it up" in window.at(PAGE).content.decode()
-    assert window.send(PAGE, do="begin", proof=PASSWORD)["Location"] == PAGE
+    assert window.send(PAGE, do="begin", password_or_code=PASSWORD)["Location"] == PAGE
     page = window.at(PAGE).content.decode()
     secret = re.search(r'<code class="secret">(.+?)</code>', page)[1].replace(" ", "")
     assert base64.b32decode(secret) == TOTPDevice.objects.get().bin_key
@@ -46,7 +46,7 @@ def test_the_qr_code_has_no_script_and_is_not_cached() -> None:
     window = Browser()
     window.sign_in()
     assert window.at(PICTURE).status_code == 404
-    window.send(PAGE, do="begin", proof=PASSWORD)
+    window.send(PAGE, do="begin", password_or_code=PASSWORD)
     picture = window.at(PICTURE)
     assert picture["Content-Type"] == "image/svg+xml"
     assert "no-store" in picture["Cache-Control"]
@@ -67,7 +67,7 @@ def test_the_qr_code_has_no_script_and_is_not_cached() -> None:
 def test_set_up_needs_the_password(author: Any) -> None:
     window = Browser()
     window.sign_in()
-    page = window.send(PAGE, do="begin", proof="not it")
+    page = window.send(PAGE, do="begin", password_or_code="not it")
     assert "This is not your password" in page.content.decode()
     assert not TOTPDevice.objects.exists()
 
@@ -77,7 +77,7 @@ def test_set_up_ends_earlier_sessions() -> None:
     stolen.sign_in()
     own.sign_in()
     assert stolen.is_signed_in
-    own.send(PAGE, do="begin", proof=PASSWORD)
+    own.send(PAGE, do="begin", password_or_code=PASSWORD)
     own.send(PAGE, do="confirm", code=code_now())
     assert own.is_signed_in
     assert not stolen.is_signed_in
@@ -86,7 +86,7 @@ def test_set_up_ends_earlier_sessions() -> None:
 def begun(window: Browser) -> str:
     """A set-up begun in this window; what its app will show."""
     window.sign_in()
-    window.send(PAGE, do="begin", proof=PASSWORD)
+    window.send(PAGE, do="begin", password_or_code=PASSWORD)
     return code_now()
 
 
@@ -136,7 +136,7 @@ def test_an_open_session_alone_cannot_switch_it_off(codes: list[str]) -> None:
     window.sign_in(code_now())
     time_goes_by()
     for do in ("remove", "new-codes"):
-        page = window.send(PAGE, do=do, proof="not it")
+        page = window.send(PAGE, do=do, password_or_code="not it")
         assert "neither your password nor one of your codes" in page.content.decode()
     assert Browser().sign_in().status_code == 200
 
@@ -152,25 +152,29 @@ def thief(codes: list[str], settings: LazySettings) -> Browser:
 
 
 def test_guesses_at_an_open_session_count_as_failed_sign_ins(thief: Browser) -> None:
-    answers = [thief.send(PAGE, do="remove", proof="wrong").status_code for _ in range(6)]
+    answers = [
+        thief.send(PAGE, do="remove", password_or_code="wrong").status_code for _ in range(6)
+    ]
     assert answers == [200] * 4 + [429] * 2
-    assert thief.send(PAGE, do="remove", proof=PASSWORD).status_code == 429
+    assert thief.send(PAGE, do="remove", password_or_code=PASSWORD).status_code == 429
     assert TOTPDevice.objects.exists()
 
 
 def test_a_guess_counts_during_a_pause_between_codes(thief: Browser) -> None:
     # Of the shape of a recovery code, so that both are looked at; after the first codes pause.
-    answers = [thief.send(PAGE, do="remove", proof="abcdefghjkmn").status_code for _ in range(6)]
+    answers = [
+        thief.send(PAGE, do="remove", password_or_code="abcdefghjkmn").status_code for _ in range(6)
+    ]
     assert answers == [200] * 4 + [429] * 2
 
 
-@pytest.mark.parametrize("proof", ["app", "recovery"])
-def test_its_owner_switches_it_off_with_a_code(codes: list[str], proof: str) -> None:
+@pytest.mark.parametrize("password_or_code", ["app", "recovery"])
+def test_its_owner_switches_it_off_with_a_code(codes: list[str], password_or_code: str) -> None:
     window = Browser()
     window.sign_in(code_now())
     time_goes_by()
-    given = {"app": code_now(), "recovery": codes[0]}[proof]
-    assert window.send(PAGE, do="remove", proof=given)["Location"] == PAGE
+    given = {"app": code_now(), "recovery": codes[0]}[password_or_code]
+    assert window.send(PAGE, do="remove", password_or_code=given)["Location"] == PAGE
     assert window.is_signed_in
     assert Browser().sign_in().status_code == 302
     assert not StaticToken.objects.exists()
@@ -179,7 +183,7 @@ def test_its_owner_switches_it_off_with_a_code(codes: list[str], proof: str) -> 
 def test_new_recovery_codes_replace_the_old_ones(codes: list[str]) -> None:
     window = Browser()
     window.sign_in(code_now())
-    page = window.send(PAGE, do="new-codes", proof=PASSWORD).content.decode()
+    page = window.send(PAGE, do="new-codes", password_or_code=PASSWORD).content.decode()
     fresh = re.findall(r"<li><code>(.+?)</code>", page)
     assert len(fresh) == 10
     assert not set(fresh) & set(codes)
@@ -202,7 +206,7 @@ def test_required_set_up_closes_every_other_page(settings: LazySettings) -> None
     assert leaving.send("/admin/logout/").status_code in {200, 302}
     assert leaving.at(PAGE).status_code == 302
     window.sign_in()
-    window.send(PAGE, do="begin", proof=PASSWORD)
+    window.send(PAGE, do="begin", password_or_code=PASSWORD)
     window.send(PAGE, do="confirm", code=code_now())
     assert window.is_signed_in
 
