@@ -23,6 +23,6 @@ def database_settings(
 def database_url(data_dir: Path, name: str = "homing") -> str:
     """A DATABASE_URL for another process. It works while this process uses the server."""
     # Imported late, so that settings can be read without the driver's library.
-    from newsletter_site.embedded_postgres import address, cluster
+    from newsletter_site.embedded_postgres.cluster import cluster_in
 
-    return address.url(cluster.cluster_in(Path(data_dir)).socket_dir, name)
+    return cluster_in(Path(data_dir)).url(name)

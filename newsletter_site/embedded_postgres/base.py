@@ -9,8 +9,8 @@ from django.db.utils import OperationalError
 from psycopg import Connection
 from psycopg import OperationalError as ConnectionFailure
 
-from newsletter_site.embedded_postgres import address, usage
-from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
+from newsletter_site.embedded_postgres import usage
+from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster, cluster_in
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 
@@ -31,7 +31,7 @@ class DatabaseClient(client.DatabaseClient):
     def runshell(self, parameters: Iterable[str]) -> None:
         cluster = join_cluster(self.connection.settings_dict)
         self.connection.settings_dict.update(
-            HOST=str(cluster.socket_dir), PORT=str(address.PORT), USER=address.SUPERUSER
+            HOST=str(cluster.socket_dir), PORT=str(PORT), USER=SUPERUSER
         )
         if shutil.which(self.executable_name) is None:
             type(self).executable_name = str(cluster.binaries / "psql")
@@ -45,8 +45,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_connection_params(self) -> dict[str, Any]:
         params = super().get_connection_params()
-        cluster = join_cluster(self.settings_dict)
-        return address.parameters(cluster.socket_dir, params["dbname"]) | params
+        return join_cluster(self.settings_dict).parameters(params["dbname"]) | params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
         """Connect; if the server has died meanwhile, start it again first."""

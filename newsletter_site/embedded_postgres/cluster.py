@@ -1,11 +1,11 @@
-"""Where a server lives: its folder, its socket, its user."""
+"""Where a server lives: its folder, its socket, its user, and how to connect to it."""
 
 import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
-from newsletter_site.embedded_postgres.address import PORT
 from newsletter_site.embedded_postgres.binaries import Binaries, find_binaries
 from newsletter_site.embedded_postgres.private_folder import (
     named_for,
@@ -14,6 +14,8 @@ from newsletter_site.embedded_postgres.private_folder import (
 )
 from newsletter_site.embedded_postgres.server_user import ServerUser, can_enter, server_user
 
+PORT = 5432
+SUPERUSER = "postgres"
 # The longest path of a socket is 107 bytes on Linux and 103 on macOS.
 LONGEST_SOCKET_PATH = 100
 
@@ -45,6 +47,24 @@ class Cluster:
     def users(self) -> Path:
         """The lock file that every process which uses the server shares until it ends."""
         return self.home / "users.lock"
+
+    def parameters(self, dbname: str) -> dict[str, str]:
+        """The connection parameters for database `dbname` of the server."""
+        return {
+            "host": str(self.socket_dir),
+            "port": str(PORT),
+            "user": SUPERUSER,
+            "dbname": dbname,
+            "connect_timeout": "10",
+        }
+
+    def url(self, dbname: str) -> str:
+        """A DATABASE_URL for database `dbname`, for Django's settings and for libpq."""
+        # The folder is in the query, because a host name would lose its upper case.
+        folder = quote(os.fspath(self.socket_dir), safe="/")
+        return (
+            f"postgresql://{SUPERUSER}@/{quote(dbname)}?host={folder}&port={PORT}&sslmode=disable"
+        )
 
 
 @cache

@@ -7,8 +7,7 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres import address
-from newsletter_site.embedded_postgres.cluster import Cluster
+from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, run_as
 
 START_S = 10.0
@@ -21,7 +20,7 @@ BUILTIN_LOCALES_SINCE = 17
 SETTINGS = {
     "listen_addresses": "",  # No TCP, only the socket in a closed folder.
     "unix_socket_permissions": "0700",
-    "port": str(address.PORT),
+    "port": str(PORT),
     "max_connections": "200",
     "logging_collector": "off",
     "log_destination": "stderr",
@@ -43,7 +42,7 @@ def is_up(cluster: Cluster) -> bool:
 
 def ping(cluster: Cluster) -> pq.Ping:
     """How the server responds to a connection."""
-    parameters = address.parameters(cluster.socket_dir, "postgres") | {"connect_timeout": "2"}
+    parameters = cluster.parameters("postgres") | {"connect_timeout": "2"}
     return pq.Ping(pq.PGconn.ping(make_conninfo(**parameters).encode()))
 
 
@@ -75,7 +74,7 @@ def make_data_directory(cluster: Cluster) -> None:
     locale: tuple[str, ...] = ("--locale=C.UTF-8",)
     if cluster.binaries.major >= BUILTIN_LOCALES_SINCE:
         locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
-    options = ("-U", address.SUPERUSER, "-A", "trust", "-E", "UTF8", "--no-sync", *locale)
+    options = ("-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--no-sync", *locale)
     initdb = run_as(cluster.user, cluster.binaries / "initdb", "-D", unfinished, *options)
     if initdb.returncode != 0:
         output = " ".join((initdb.stderr or initdb.stdout).split())[-500:]
@@ -117,7 +116,7 @@ def stop(cluster: Cluster) -> None:
 
 def make_database(cluster: Cluster, name: str) -> None:
     """Create the database `name` if it is missing; the caller holds the gate."""
-    parameters = address.parameters(cluster.socket_dir, "postgres")
+    parameters = cluster.parameters("postgres")
     with psycopg.connect(make_conninfo(**parameters), autocommit=True) as connection:
         known = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])
         if known.fetchone() is None:

@@ -6,7 +6,9 @@ import atexit
 import os
 import threading
 
-from newsletter_site.embedded_postgres import address, locks, server
+from psycopg import pq
+
+from newsletter_site.embedded_postgres import locks, server
 from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
@@ -22,7 +24,7 @@ def join(cluster: Cluster, database: str | None = None) -> None:
     with guard:
         if cluster in joined:
             return
-        address.ignore_environment()
+        _ignore_environment()
         with locks.held(cluster.gate, cluster.user):
             lock = locks.open_lock(cluster.users, cluster.user)
             try:
@@ -34,6 +36,13 @@ def join(cluster: Cluster, database: str | None = None) -> None:
                 os.close(lock)
                 raise
             joined[cluster] = lock
+
+
+def _ignore_environment() -> None:
+    """Make libpq ignore PGHOST, PGOPTIONS and so on, which are meant for another database."""
+    for option in pq.Conninfo.get_defaults():
+        if option.envvar:
+            os.unsetenv(option.envvar.decode())
 
 
 def restart(cluster: Cluster) -> None:

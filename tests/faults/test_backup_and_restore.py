@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
-from newsletter_site.embedded_postgres import address, server
+from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
@@ -61,7 +61,7 @@ class Machine:
     @property
     def url(self) -> str:
         """The DATABASE_URL of Homing's database on it."""
-        return address.url(self.cluster.socket_dir, "homing")
+        return self.cluster.url("homing")
 
     def set_up(self, configuration: str = "") -> None:
         """Start a new server with an empty database."""

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from newsletter_site.embedded_postgres import address
+from newsletter_site.embedded_postgres.cluster import PORT as SERVER_PORT
 from newsletter_site.embedded_postgres.cluster import Cluster
 from tests.faults.wait_until import eventually
 from tests.installed_programs import program
@@ -56,7 +56,7 @@ class Pooler:
         (self._folder / "pooler.ini").write_text(
             CONFIGURATION.format(
                 socket_dir=server.cluster.socket_dir,
-                port=address.PORT,
+                port=SERVER_PORT,
                 password=server.password,
                 folder=self._folder,
                 own_port=PORT,

@@ -14,8 +14,8 @@ from django.db import connections
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres import address, server
-from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
+from newsletter_site.embedded_postgres import server
+from newsletter_site.embedded_postgres.cluster import PORT, Cluster, cluster_in
 from newsletter_site.embedded_postgres.server import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 from tests.database import remove_guard
@@ -52,7 +52,7 @@ class OwnServer:
             remove_guard.take_out()
 
     def _trusted(self, database: str) -> str:
-        return make_conninfo(**address.parameters(self.cluster.socket_dir, database))
+        return make_conninfo(**self.cluster.parameters(database))
 
     def remove(self) -> None:
         """Stop it and remove its files."""
@@ -105,13 +105,13 @@ class OwnServer:
         folder = quote(os.fspath(self.cluster.socket_dir), safe="/")
         return (
             f"postgresql://postgres:{self.password}@/{database}"
-            f"?host={folder}&port={address.PORT}&sslmode=disable"
+            f"?host={folder}&port={PORT}&sslmode=disable"
         )
 
     @property
     def socket(self) -> str:
         """The path of its socket."""
-        return str(self.cluster.socket_dir / f".s.PGSQL.{address.PORT}")
+        return str(self.cluster.socket_dir / f".s.PGSQL.{PORT}")
 
     @contextmanager
     def admin(self) -> Iterator[psycopg.Connection]:

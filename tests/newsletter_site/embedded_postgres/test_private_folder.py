@@ -10,11 +10,12 @@ from psycopg.conninfo import conninfo_to_dict
 
 from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
-    address,
     binaries,
     locks,
     prepare_data_dir,
 )
+from newsletter_site.embedded_postgres.binaries import Binaries
+from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.private_folder import named_for, private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
@@ -55,7 +56,7 @@ def test_folders_in_public_places_are_named_by_user_and_purpose() -> None:
 
 def test_database_url_keeps_a_folder_name_with_special_characters() -> None:
     folder = Path("/srv/Ünder_Way 100%&x=y?#+")
-    url = address.url(folder, "homing")
+    url = Cluster(folder, folder, Binaries(folder, 17), US, durable=True).url("homing")
     assert environ.Env.db_url_config(url)["OPTIONS"]["host"] == str(folder)
     assert conninfo_to_dict(url)["host"] == str(folder)
 

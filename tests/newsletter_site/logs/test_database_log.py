@@ -10,7 +10,6 @@ import yaml
 from psycopg import errors
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres import address
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server import SETTINGS
 from tests.newsletter_site.conftest import Program
@@ -27,7 +26,7 @@ def test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way(
 ) -> None:
     assert program(data_dir).query("SELECT 1") == 1
     cluster = cluster_in(data_dir, durable=False)
-    conninfo = make_conninfo(**address.parameters(cluster.socket_dir, "homing"))
+    conninfo = make_conninfo(**cluster.parameters("homing"))
     with psycopg.connect(conninfo, autocommit=True) as session:
         session.execute("CREATE TABLE reader (email text CONSTRAINT one_reader UNIQUE)")
         session.execute("INSERT INTO reader VALUES (%s)", [ADA])

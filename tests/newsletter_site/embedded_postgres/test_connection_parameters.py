@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from newsletter_site.embedded_postgres import address, database_url, prepare_data_dir
-from newsletter_site.embedded_postgres.cluster import LONGEST_SOCKET_PATH, cluster_in
+from newsletter_site.embedded_postgres import database_url, prepare_data_dir
+from newsletter_site.embedded_postgres.cluster import LONGEST_SOCKET_PATH, PORT, cluster_in
 from tests import postgres_cluster
 from tests.newsletter_site.conftest import Program
 
@@ -49,7 +49,7 @@ def test_only_a_socket_in_a_private_folder_whatever_the_environment(
     user = program(data_dir, **LEAKING)
     assert user.query("SELECT current_setting('listen_addresses')") == ""
     cluster = cluster_in(data_dir, durable=False)
-    socket = cluster.socket_dir / f".s.PGSQL.{address.PORT}"
+    socket = cluster.socket_dir / f".s.PGSQL.{PORT}"
     assert stat.S_ISSOCK(socket.stat().st_mode)
     folder = cluster.socket_dir.stat()
     assert (folder.st_uid, stat.S_IMODE(folder.st_mode)) == (cluster.user.uid, 0o700)
@@ -61,7 +61,7 @@ def test_a_database_url_works_for_libpq_and_for_settings(
     user = program(odd_data_dir)
     user.ask("sql", text="CREATE TABLE here AS SELECT 42 AS answer")
     cluster = cluster_in(odd_data_dir, durable=False)
-    socket = cluster.socket_dir / f".s.PGSQL.{address.PORT}"
+    socket = cluster.socket_dir / f".s.PGSQL.{PORT}"
     assert len(os.fsencode(socket)) < LONGEST_SOCKET_PATH
     folder = cluster.socket_dir.stat()
     assert (folder.st_uid, stat.S_IMODE(folder.st_mode)) == (cluster.user.uid, 0o700)
