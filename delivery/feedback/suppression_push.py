@@ -59,8 +59,8 @@ def _send_all(postmark: Postmark, may_continue: Callable[[], bool]) -> None:
 def _send(
     postmark: Postmark, stream: str, change: Change, pending: Sequence[SuppressionChange]
 ) -> None:
-    call = postmark.suppress if change == "suppress" else postmark.reactivate
-    results = call(
+    results = postmark.change_suppressions(
+        change,
         stream,
         [each.address for each in pending],
         deadline_at_s=now_s() + min(MAX_CALL_S, postmark.deadline_s),

@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -24,14 +25,19 @@ from urllib3.response import HTTPResponse
 
 from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.responses import (
+    BOUNCES,
     SEARCH,
+    SUPPRESSION_CHANGE,
     SUPPRESSION_LIST,
     BouncePage,
+    Parsed,
+    RawResponse,
     classify_call,
-    classify_page,
-    classify_search,
     error_for_status,
-    parse_bounce_page,
+    parse_bounces,
+    parse_page,
+    parse_query,
+    parse_search,
     parse_suppression_results,
 )
 from delivery.rules.call_results import (
@@ -174,14 +180,6 @@ def _suppressions(stream: str) -> str:
     return f"/message-streams/{quote(stream, safe='')}/suppressions"
 
 
-class RawResponse(NamedTuple):
-    """Status, headers and body of a response."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class Postmark:
     """A client for one server and one thread. `deadline_s` is the longest a call may take."""
 
@@ -225,17 +223,10 @@ class Postmark:
         Without a stream Postmark searches the transactional one only."""
         found: list[Found] = []
         listed = total = 0
+        parse = partial(parse_search, field_name=field_name, value=value)
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
-            query = {
-                "count": PAGE_SIZE,
-                "offset": offset,
-                "messagestream": stream,
-                f"metadata_{field_name}": value,
-            }
-            raw = self._get("/messages/outbound", query, deadline_at_s)
-            if isinstance(raw, NoInformation):
-                return raw
-            page = classify_search(*raw, field_name=field_name, value=value)
+            filters = {"messagestream": stream, f"metadata_{field_name}": value}
+            page = self._page("/messages/outbound", SEARCH, parse, filters, offset, deadline_at_s)
             if isinstance(page, NoInformation):
                 return page
             found.extend(page.found)
@@ -252,17 +243,28 @@ class Postmark:
         self, filters: Mapping[str, str], *, stream: str, offset: int, deadline_at_s: float
     ) -> Page | NoInformation:
         """One page of the messages under `filters` (`tag`, `fromdate`, …), newest first."""
-        query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
-        raw = self._get("/messages/outbound", query, deadline_at_s)
-        return raw if isinstance(raw, NoInformation) else classify_page(*raw)
+        filters = {"messagestream": stream, **filters}
+        return self._page("/messages/outbound", SEARCH, parse_page, filters, offset, deadline_at_s)
 
     def bounces(
         self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
     ) -> BouncePage | NoInformation:
         """One page of the bounces and complaints of a stream, newest first."""
-        query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
-        raw = self._get("/bounces", query, deadline_at_s)
-        return raw if isinstance(raw, NoInformation) else parse_bounce_page(*raw)
+        filters = {"messagestream": stream, **filters}
+        return self._page("/bounces", BOUNCES, parse_bounces, filters, offset, deadline_at_s)
+
+    def _page(
+        self,
+        path: str,
+        subject: str,
+        parse: Callable[[dict[str, Any]], Parsed | None],
+        filters: Mapping[str, str],
+        offset: int,
+        deadline_at_s: float,
+    ) -> Parsed | NoInformation:
+        query = {"count": PAGE_SIZE, "offset": offset, **filters}
+        raw = self._get(path, query, deadline_at_s)
+        return raw if isinstance(raw, NoInformation) else parse_query(raw, subject, parse)
 
     def suppressions(
         self,
@@ -279,27 +281,22 @@ class Postmark:
             return raw
         return error_for_status(raw.status, raw.headers, SUPPRESSION_LIST)
 
-    def suppress(
-        self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
+    def change_suppressions(
+        self,
+        change: Literal["suppress", "reactivate"],
+        stream: str,
+        addresses: Sequence[str],
+        *,
+        deadline_at_s: float,
     ) -> Mapping[str, str] | NoInformation:
-        """Suppress at most 50 addresses; return each, case-folded, with why it was refused, if it
-        was."""
-        return self._change(_suppressions(stream), addresses, deadline_at_s)
-
-    def reactivate(
-        self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
-    ) -> Mapping[str, str] | NoInformation:
-        """Reactivate at most 50 addresses; returns what `suppress` does."""
-        return self._change(f"{_suppressions(stream)}/delete", addresses, deadline_at_s)
-
-    def _change(
-        self, path: str, addresses: Sequence[str], deadline_at_s: float
-    ) -> Mapping[str, str] | NoInformation:
+        """Suppress or reactivate at most 50 addresses; return each, case-folded, with why it was
+        refused, if it was."""
+        path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._call("POST", path, body, deadline_at_s)
         if not isinstance(raw, RawResponse):
             return NoInformation(raw.reason)
-        return parse_suppression_results(*raw)
+        return parse_query(raw, SUPPRESSION_CHANGE, parse_suppression_results)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's setting (`None`, `Postmark`, `Custom`); None if Postmark does not say."""

@@ -3,10 +3,9 @@ Source: Postmark's API documentation, “API error codes”, “Email API”, �
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -27,6 +26,8 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.outcomes import Failed, Sent, Suppressed
 from delivery.rules.reason import Reason, ReasonCode, Remedy
+
+Parsed = TypeVar("Parsed")
 
 MAINTENANCE = 100
 INTERNAL_ERROR = 101
@@ -71,6 +72,14 @@ _REMEDIES_OF_RANGES: Sequence[tuple[range, Remedy]] = (
     (range(600, 700), Remedy.SERVER_SETTINGS),
     (range(1220, 1242), Remedy.STREAM_SETTINGS),
 )
+
+
+class RawResponse(NamedTuple):
+    """Status, headers and body of a response."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 def _quoted(code: int, text: str) -> Reason:
@@ -119,8 +128,8 @@ def parse_message_id(value: object) -> str | None:
 
 
 def _names(to: str, address: str) -> bool:
-    told, wanted = to.strip().casefold(), address.casefold()
-    return told == wanted or told.endswith(f"<{wanted}>")
+    named, wanted = to.strip().casefold(), address.casefold()
+    return named == wanted or named.endswith(f"<{wanted}>")
 
 
 def classify_message(item: object, address: str) -> MessageResult:
@@ -165,19 +174,18 @@ def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> N
     )
 
 
-def parse_object(
-    status: int, headers: Mapping[str, str], body: bytes, subject: str
-) -> dict[str, Any] | NoInformation:
-    """The JSON object of an answer to a query."""
-    refused = error_for_status(status, headers, subject)
+def parse_query(
+    answer: RawResponse, subject: str, parse: Callable[[dict[str, Any]], Parsed | None]
+) -> Parsed | NoInformation:
+    """Parse the JSON object of an answer to a query. `parse` returns None if it is unreadable."""
+    refused = error_for_status(answer.status, answer.headers, subject)
     if refused is not None:
         return refused
-    parsed = _parsed(body)
-    return parsed if isinstance(parsed, dict) else _unreadable(subject)
-
-
-def _unreadable(subject: str) -> NoInformation:
-    return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
+    found = _parsed(answer.body)
+    parsed = parse(found) if isinstance(found, dict) else None
+    if parsed is None:
+        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
+    return parsed
 
 
 def classify_call(
@@ -228,7 +236,7 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
     answers = [
         classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
     ]
-    # Each message has an id of its own; of two that share one, at least one is not told about.
+    # Each message has an id of its own; of two that share one, at least one has none.
     times = Counter(answer.message_id for answer in answers if isinstance(answer, Sent))
     return Answered(
         tuple(
@@ -256,8 +264,7 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
     return TooLarge(Reason(ReasonCode.CALL_REFUSED_FOR_ONE, quoted.params))
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(NamedTuple):
     """One page of a search: the messages that match, how many it listed, and the total."""
 
     found: Sequence[Found]
@@ -265,64 +272,46 @@ class SearchPage:
     total: int
 
 
-def classify_search(
-    status: int, headers: Mapping[str, str], body: bytes, *, field_name: str, value: str
-) -> SearchPage | NoInformation:
+def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> SearchPage | None:
     """What one page of `GET /messages/outbound` says about messages whose metadata `field_name` is
     `value`. How exactly Postmark compares is not documented, so each is compared again."""
-    parsed = parse_object(status, headers, body, SEARCH)
-    if isinstance(parsed, NoInformation):
-        return parsed
-    unreadable = _unreadable(SEARCH)
-    messages = parsed.get("Messages")
+    messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list):
-        return unreadable
+        return None
     found: list[Found] = []
     for message in messages:
         metadata = message.get("Metadata") if isinstance(message, dict) else None
         if not isinstance(metadata, dict):
-            return unreadable
+            return None
         if metadata.get(field_name) != value:
             continue
         delivery, message_id = metadata.get("delivery"), parse_message_id(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
-            # It is there, but whose it is cannot be told: it must not count as absent.
-            return unreadable
+            # It is there, but the delivery is unknown: it must not count as absent.
+            return None
         found.append(Found(delivery, message_id, parse_time(message.get("ReceivedAt"))))
-    total = _as_code(parsed.get("TotalCount"))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)
 
 
-def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page | NoInformation:
+def parse_page(answer: dict[str, Any]) -> Page | None:
     """What one page of `GET /messages/outbound` lists. A message that cannot be read must not count
     as absent; one without our metadata is listed, because others may use the same server."""
-    parsed = parse_object(status, headers, body, SEARCH)
-    if isinstance(parsed, NoInformation):
-        return parsed
-    unreadable = _unreadable(SEARCH)
-    messages, total = parsed.get("Messages"), _as_code(parsed.get("TotalCount"))
+    messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
-        return unreadable
+        return None
     listed: list[Found] = []
     for message in messages:
         message = message if isinstance(message, dict) else {}
         message_id, metadata = parse_message_id(message.get("MessageID")), message.get("Metadata")
         if message_id is None:
-            return unreadable
+            return None
         metadata = metadata if isinstance(metadata, dict) else {}
-        listed.append(
-            Found(
-                _as_text(metadata.get("delivery")),
-                message_id,
-                parse_time(message.get("ReceivedAt")),
-                _as_text(metadata.get("attempt")),
-            )
-        )
+        delivery, attempt = _as_text(metadata.get("delivery")), _as_text(metadata.get("attempt"))
+        listed.append(Found(delivery, message_id, parse_time(message.get("ReceivedAt")), attempt))
     return Page(tuple(listed), total)
 
 
-@dataclass(frozen=True, slots=True)
-class BouncePage:
+class BouncePage(NamedTuple):
     """One page of bounces, newest first, as the bodies of the events they are, and the total."""
 
     events: Sequence[bytes]
@@ -330,44 +319,33 @@ class BouncePage:
     total: int
 
 
-def parse_bounce_page(
-    status: int, headers: Mapping[str, str], body: bytes
-) -> BouncePage | NoInformation:
+def parse_bounces(answer: dict[str, Any]) -> BouncePage | None:
     """One page of `GET /bounces`. Each of its bounces becomes the event of a webhook."""
-    parsed = parse_object(status, headers, body, BOUNCES)
-    if isinstance(parsed, NoInformation):
-        return parsed
-    bounces, total = parsed.get("Bounces"), parsed.get("TotalCount")
+    bounces, total = answer.get("Bounces"), answer.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):
-        return _unreadable(BOUNCES)
+        return None
     events = []
     for bounce in bounces:
         if not isinstance(bounce, dict):
-            return _unreadable(BOUNCES)
+            return None
         kind = "SpamComplaint" if bounce.get("Type") == "SpamComplaint" else "Bounce"
         events.append(orjson.dumps({**bounce, "RecordType": kind}, option=orjson.OPT_SORT_KEYS))
     return BouncePage(events, parse_time(bounces[-1].get("BouncedAt")) if bounces else None, total)
 
 
-def parse_suppression_results(
-    status: int, headers: Mapping[str, str], body: bytes
-) -> Mapping[str, str] | NoInformation:
+def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:
     """Postmark's reason for refusing each address, case-folded; empty if done."""
-    parsed = parse_object(status, headers, body, SUPPRESSION_CHANGE)
-    if isinstance(parsed, NoInformation):
-        return parsed
-    items = parsed.get("Suppressions")
+    items = answer.get("Suppressions")
     if not isinstance(items, list):
-        return _unreadable(SUPPRESSION_CHANGE)
-    answers: dict[str, str] = {}
+        return None
+    results: dict[str, str] = {}
     for item in items:
         if not isinstance(item, dict) or not isinstance(item.get("EmailAddress"), str):
             continue
         address = item["EmailAddress"].strip().lower()
         if item.get("Status") in ("Suppressed", "Deleted"):
-            answers[address] = ""
+            results[address] = ""
         elif item.get("Status") == "Failed":
-            said = item.get("Message")
-            shown = " ".join(said.split())[:MAX_TEXT_LENGTH] if isinstance(said, str) else ""
-            answers[address] = shown.replace("\x00", "") or "Postmark gave no reason."
-    return answers
+            reason = " ".join(_as_text(item.get("Message")).split())[:MAX_TEXT_LENGTH]
+            results[address] = reason.replace("\x00", "") or "Postmark gave no reason."
+    return results

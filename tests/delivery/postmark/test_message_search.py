@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +10,7 @@ import pytest
 import responses
 
 from delivery.postmark.client import Postmark, now_s
-from delivery.postmark.responses import SearchPage, classify_search
+from delivery.postmark.responses import SEARCH, RawResponse, SearchPage, parse_query, parse_search
 from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import http
@@ -17,7 +18,7 @@ from tests.delivery.postmark_responses import JSON, body, error, listed, message
 from tests.delivery.scripted_http_server import ScriptedServer
 
 URL = "https://postmark.example"
-SEARCH = f"{URL}/messages/outbound"
+SEARCH_URL = f"{URL}/messages/outbound"
 Mock = responses.RequestsMock
 
 
@@ -44,7 +45,7 @@ def numbers_on(first: int, last: int) -> list[dict[str, object]]:
 
 def answer_with(provider: Mock, total: int, *pages: list[Any]) -> None:
     for page in pages:
-        provider.get(SEARCH, json={"TotalCount": total, "Messages": page})
+        provider.get(SEARCH_URL, json={"TotalCount": total, "Messages": page})
 
 
 def search(client: Postmark) -> LookupResult:
@@ -114,7 +115,7 @@ def test_a_search_beyond_all_pages_is_no_information(provider: Mock, client: Pos
 @pytest.mark.parametrize("status", [401, 422, 429, 500, 503])
 def test_one_failed_page_is_no_information(provider: Mock, client: Postmark, status: int) -> None:
     answer_with(provider, 501, numbers_on(1, 500))
-    provider.get(SEARCH, json=error(701), status=status, headers={"Retry-After": "17"})
+    provider.get(SEARCH_URL, json=error(701), status=status, headers={"Retry-After": "17"})
     answer = search(client)
     assert isinstance(answer, NoInformation)
     assert answer.retry_after_s == 17.0
@@ -187,7 +188,8 @@ def page(
     content: bytes, *, status: int = 200, field_name: str = "attempt", value: str = "a77e"
 ) -> SearchPage | NoInformation:
     headers = JSON | {"Retry-After": "9"}
-    return classify_search(status, headers, content, field_name=field_name, value=value)
+    parse = partial(parse_search, field_name=field_name, value=value)
+    return parse_query(RawResponse(status, headers, content), SEARCH, parse)
 
 
 def messages(*items: object) -> bytes:

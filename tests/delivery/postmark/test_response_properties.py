@@ -1,11 +1,20 @@
 """Whatever answers, in whatever form: it is classified, and nothing is taken for accepted."""
 
 import json
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.responses import MAX_TEXT_LENGTH, SearchPage, classify_call, classify_search
+from delivery.postmark.responses import (
+    MAX_TEXT_LENGTH,
+    SEARCH,
+    RawResponse,
+    SearchPage,
+    classify_call,
+    parse_query,
+    parse_search,
+)
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
@@ -108,7 +117,8 @@ def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count:
 def test_any_page_is_read_or_says_nothing(
     status: int, headers: dict[str, str], body: bytes
 ) -> None:
-    page = classify_search(status, headers, body, field_name="attempt", value="a77e")
+    parse = partial(parse_search, field_name="attempt", value="a77e")
+    page = parse_query(RawResponse(status, headers, body), SEARCH, parse)
     if isinstance(page, SearchPage):
         assert status == 200
         assert len(page.found) <= page.listed

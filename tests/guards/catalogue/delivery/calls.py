@@ -159,9 +159,9 @@ a page that failed makes the search no information
     Postmark.search: if isinstance(page, NoInformation): «return page → break»
     test_one_failed_page_is_no_information
 a hit of a search is believed by what it bears
-    classify_search: if «metadata.get(field_name) != value → False»:
+    parse_search: if «metadata.get(field_name) != value → False»:
     test_what_does_not_bear_the_value_asked_for_is_not_found
 a hit that cannot be read does not count as absent
-    classify_search: None: «return unreadable → continue» found
+    parse_search: None: «return None → continue» found
     test_what_cannot_be_read_is_no_information_and_not_an_absence
 """)
