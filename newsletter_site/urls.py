@@ -38,7 +38,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
     path("api/v1/", url_patterns()),
-    path("pictures/<uuid:picture>.<slug:extension>", serve_image, name="picture"),
+    path("pictures/<uuid:image>.<slug:extension>", serve_image, name="image"),
     path("archive/", include("publishing.archive.urls")),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),

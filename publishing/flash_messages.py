@@ -53,7 +53,7 @@ def page_of_test(number: int, draft: uuid.UUID | str | None = None) -> str:
 
 
 def to_nobody(edition: Edition) -> str:
-    """What is said of an edition without an audience."""
+    """The sentence about an edition without an audience."""
     nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(
         edition.goes_to, TO_NOBODY
     )
@@ -62,12 +62,12 @@ def to_nobody(edition: Edition) -> str:
 
 def in_the_archive(edition: Edition) -> str:
     """The sentence about an edition that is not mailed."""
-    stands = archive_sentence(unlisted=edition.issue.unlisted)
-    return f"The newsletter issue has been accepted. {ARCHIVE_ONLY} {stands}"
+    sentence = archive_sentence(unlisted=edition.issue.unlisted)
+    return f"The newsletter issue has been accepted. {ARCHIVE_ONLY} {sentence}"
 
 
 def there_already(edition: Edition) -> str:
-    """What is said to whoever publishes the same words as the same version again."""
+    """The sentence for a second publication of the same words as the same version."""
     moment = scheduled_moment(edition)
     done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
     taken_back = load_status(edition.pk).taken_back

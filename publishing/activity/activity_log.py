@@ -20,7 +20,7 @@ User = AbstractBaseUser | AnonymousUser
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class LogCategory:
     """A part of the log: the apps and models that it is about, and who may see it."""
 
     name: str
@@ -31,16 +31,16 @@ class Topic:
 
 _ANY_MODEL = "*"
 
-TOPICS = (
-    Topic(
+LOG_CATEGORIES = (
+    LogCategory(
         "issues",
         "Issues",
         (("publishing", _ANY_MODEL), ("delivery", _ANY_MODEL)),
         (PUBLISH, OPERATE),
     ),
-    Topic("imports", "Imports", (("subscribers", "subscriberimport"),), (MANAGE,)),
-    Topic("readers", "Readers", (("subscribers", "subscriber"),), (MANAGE,)),
-    Topic(
+    LogCategory("imports", "Imports", (("subscribers", "subscriberimport"),), (MANAGE,)),
+    LogCategory("readers", "Readers", (("subscribers", "subscriber"),), (MANAGE,)),
+    LogCategory(
         "accounts",
         "Accounts",
         (("newsletter_site", _ANY_MODEL), ("auth", _ANY_MODEL)),
@@ -69,27 +69,27 @@ class ActivityPage:
     before: int | None
 
 
-def topics_for(user: User) -> list[Topic]:
-    """The topics that this user may see."""
-    return [one for one in TOPICS if any(map(user.has_perm, one.permissions))]  # type: ignore[union-attr]
+def categories_for(user: User) -> list[LogCategory]:
+    """The categories that this user may see."""
+    return [one for one in LOG_CATEGORIES if any(map(user.has_perm, one.permissions))]  # type: ignore[union-attr]
 
 
 def activities_for(
     user: User,
     *,
-    topic: str = "",
+    category: str = "",
     person: uuid.UUID | None = None,
     before: int | None = None,
     most: int,
 ) -> ActivityPage:
     """At most `most` lines, the newest first, before the entry with the id `before`."""
-    topics = [one for one in topics_for(user) if topic in ("", one.name)]
-    entries = _entries_of(topics).select_related("user", "content_type").order_by("-pk")
+    categories = [one for one in categories_for(user) if category in ("", one.name)]
+    entries = _entries_of(categories).select_related("user", "content_type").order_by("-pk")
     if person is not None:
         entries = entries.filter(user_id=person)
     if before is not None:
         entries = entries.filter(pk__lt=before)
-    found = list(entries[: most + 1]) if topics else []
+    found = list(entries[: most + 1]) if categories else []
     shown, more = found[:most], len(found) > most
     drafts = _drafts_open_to(user, shown)
     return ActivityPage(
@@ -103,9 +103,9 @@ def people() -> list[object]:
     return list(users.distinct().order_by("first_name", "last_name", "username"))
 
 
-def _entries_of(topics: Iterable[Topic]) -> QuerySet[LogEntry]:
+def _entries_of(categories: Iterable[LogCategory]) -> QuerySet[LogEntry]:
     condition = Q(pk__in=())
-    for app, model in (one for topic in topics for one in topic.models):
+    for app, model in (one for category in categories for one in category.models):
         in_app = Q(content_type__app_label=app)
         condition |= in_app if model == _ANY_MODEL else in_app & Q(content_type__model=model)
     return LogEntry.objects.filter(condition)

@@ -22,11 +22,11 @@ from publishing.api.shapes import (
     ActionDone,
     Copy,
     CopyPage,
-    IssuePage,
+    IssuePageBody,
     IssueStatus,
     Listed,
     Outcome,
-    Receipt,
+    ReceiptBody,
 )
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_status, load_status_by_name
@@ -63,16 +63,16 @@ AFTER = Query(
 @router.get(
     "/",
     auth=Bearer(scopes.STATUS),
-    response={200: IssuePage, **problem_responses()},
+    response={200: IssuePageBody, **problem_responses()},
     operation_id="listIssues",
     summary="List issues",
 )
 def list_issues(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
-) -> IssuePage:
+) -> IssuePageBody:
     """Lists issues by their newest versions, newest first, with their status."""
     editions, following = newest_before(before, most=limit)
-    return IssuePage(
+    return IssuePageBody(
         issues=[
             Listed(**row.status.as_json(), title=row.title, published_at=row.edition.published_at)
             for row in rows_of(editions)
@@ -146,7 +146,7 @@ def list_copies(
 @router.get(
     "/{uuid:issue}/receipt/",
     auth=Bearer(scopes.STATUS),
-    response={200: Receipt, **problem_responses(404, 409)},
+    response={200: ReceiptBody, **problem_responses(404, 409)},
     operation_id="issueReceipt",
     summary="The receipt of an issue",
 )

@@ -159,7 +159,7 @@ class Listed(IssueStatus):
     published_at: datetime = Field(description="When it was published, or is to go out.")
 
 
-class IssuePage(ResponseBody):
+class IssuePageBody(ResponseBody):
     """Issues, the newest first."""
 
     issues: list[Listed]
@@ -188,7 +188,7 @@ class CopyPage(ResponseBody):
     next: str | None = Field(description="`after` of the next page; null on the last.")
 
 
-class Receipt(ResponseBody):
+class ReceiptBody(ResponseBody):
     """The receipt of an edition that has come to rest: what it says, and our signature of that."""
 
     receipt: dict[str, Any] = Field(description="What it says.")

@@ -17,12 +17,12 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import (
-    latest_letters,
-    letters_of,
+    latest_issues,
     listed_editions,
+    listed_issues_of,
     published_editions,
 )
-from publishing.archive.atom_feed import LetterFeed
+from publishing.archive.atom_feed import IssueFeed
 from publishing.content.edition_content import plain_title
 from publishing.content.public_html import PublicIssue, first_image, render_public_issue
 from publishing.content.summary import summarise
@@ -75,7 +75,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "archive/index.html",
         {
             "page": page,
-            "letters": letters_of(editions, max(page.start_index() - 1, 0), page.end_index()),
+            "issues": listed_issues_of(editions, max(page.start_index() - 1, 0), page.end_index()),
             "address": f"{address}?page={page.number}" if page.number > 1 else address,
         },
     )
@@ -88,16 +88,16 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     if edition is None:
         return _not_there(request)
     unlisted = edition.issue.unlisted
-    letter = render_edition(edition)
+    shown = render_edition(edition)
     page = _public_page(
         request,
         "archive/issue.html",
         {
             "edition": edition,
-            "letter": letter,
+            "issue": shown,
             **cacheable_form_context(),
             "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
-            "picture": first_image(letter.body, settings.SITE_URL),
+            "image": first_image(shown.body, settings.SITE_URL),
             "unlisted": unlisted,
             "earlier": (other := None if unlisted else _before(edition)),
             "earlier_title": plain_title(other) if other else "",
@@ -118,7 +118,7 @@ def not_there(request: HttpRequest, rest: str) -> HttpResponse:
 @cached_page
 def feed(request: HttpRequest) -> HttpResponse:
     """Return the latest issues as Atom, with their content."""
-    answer: HttpResponse = LetterFeed(render_edition)(request)
+    answer: HttpResponse = IssueFeed(render_edition)(request)
     del answer.headers["Last-Modified"]
     return answer
 
@@ -142,15 +142,15 @@ def _before(edition: WithAnnotations[Edition, ArchiveColumns]) -> Edition | None
 def _not_there(request: HttpRequest) -> HttpResponse:
     """404 in the newsletter's style, uncached: the issue may be there in a moment."""
     page = _public_page(
-        request, "archive/not_there.html", {"letters": latest_letters(INSTEAD)}, status=404
+        request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404
     )
     add_never_cache_headers(page)
     return page
 
 
 def _public_page(
-    request: HttpRequest, template: str, facts: dict[str, Any], *, status: int = 200
+    request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     newsletter = Newsletter.objects.the_one()
     with timezone.override(newsletter.zone):
-        return render(request, template, {"newsletter": newsletter, **facts}, status=status)
+        return render(request, template, {"newsletter": newsletter, **context}, status=status)

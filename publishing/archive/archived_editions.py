@@ -1,4 +1,4 @@
-"""Which editions the public may read: started, hold over, and not cancelled before any copy."""
+"""Which editions the public may read: started, not held, and not cancelled before any copy."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class ListedIssue:
     corrected_at: datetime | None
 
 
-def latest_letters(most: int) -> list[ListedIssue]:
+def latest_issues(most: int) -> list[ListedIssue]:
     """Return the latest listed issues, newest first."""
-    return letters_of(listed_editions(), 0, most)
+    return listed_issues_of(listed_editions(), 0, most)
 
 
-def letters_of(
+def listed_issues_of(
     editions: QuerySet[WithAnnotations[Edition, ArchiveColumns]], start: int, stop: int
 ) -> list[ListedIssue]:
     """Return a slice of `listed_editions()` as a list shows it, in one query."""

@@ -38,7 +38,7 @@ class AtomWithContent(Atom1Feed):
         handler.addQuickElement("content", item["letter"], attributes)
 
 
-class LetterFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run time
+class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run time
     """The latest issues; `render` renders an edition for the public."""
 
     feed_type = AtomWithContent
@@ -75,7 +75,7 @@ class LetterFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run ti
         return plain_title(item)
 
     def item_description(self, item: Edition) -> str:
-        return ""  # the letter stands in its content
+        return ""  # its content holds the letter
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preheader)

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from delivery.models import Newsletter
-from publishing.archive.archived_editions import latest_letters, listed_editions
+from publishing.archive.archived_editions import latest_issues, listed_editions
 from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import for_one_visitor, form_context
 
@@ -24,7 +24,7 @@ def home(request: HttpRequest) -> HttpResponse:
             {
                 **form_context(SignUpForm()),
                 "newsletter": newsletter,
-                "letters": latest_letters(LATEST),
+                "issues": latest_issues(LATEST),
                 "count": listed_editions().count(),
             },
         )

@@ -1,4 +1,4 @@
-"""The log: who did what and when, by person and by topic, a page at a time."""
+"""The log: who did what and when, by person and by category, a page at a time."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from publishing.activity.activity_log import activities_for, parse_id, people, topics_for
+from publishing.activity.activity_log import activities_for, categories_for, parse_id, people
 from publishing.desk_access import desk_page, signed_in
 
 PAGE = 50
@@ -17,34 +17,34 @@ PAGE = 50
 @require_safe
 def log(request: HttpRequest) -> HttpResponse:
     """What was done, the newest first."""
-    topics = topics_for(request.user)
-    if not topics:
+    categories = categories_for(request.user)
+    if not categories:
         raise PermissionDenied(
             "The log needs a permission that this account lacks. Ask an operator for it."
         )
-    topic = request.GET.get("kind", "")
-    if topic not in {one.name for one in topics}:
-        topic = ""
+    category = request.GET.get("kind", "")
+    if category not in {one.name for one in categories}:
+        category = ""
     person = parse_id(request.GET.get("person", ""))
     before = request.GET.get("before", "")
     found = activities_for(
         request.user,
-        topic=topic,
+        category=category,
         person=person,
         before=int(before) if before.isdecimal() and len(before) < 10 else None,
         most=PAGE,
     )
-    looked = {"kind": topic, "person": str(person or "")}
+    looked = {"kind": category, "person": str(person or "")}
     return desk_page(
         request,
         "publishing/log.html",
         {
             "activities": found.activities,
-            "topics": topics,
-            "topic": topic,
+            "categories": categories,
+            "category": category,
             "people": people(),
             "person": person,
-            "is_looked_for": bool(topic or person),
+            "is_looked_for": bool(category or person),
             "newest": _query(looked) if before else "",
             "next": _query({**looked, "before": found.before}) if found.before else "",
         },

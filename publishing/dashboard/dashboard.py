@@ -20,7 +20,7 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.health import read_health
 from delivery.reports.health_lines import HealthLine, health_lines
 from delivery.rules.edition_state import EditionState
-from publishing.activity.activity_log import activities_for, topics_for
+from publishing.activity.activity_log import activities_for, categories_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
@@ -109,7 +109,7 @@ class ScheduledRow:
         return self.row.status.state is EditionState.SCHEDULED and not counts.is_due
 
 
-def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
+def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     """What the desk shows to this user; what they may not see is empty."""
     newsletter = Newsletter.objects.the_one()
     zone = newsletter.zone
@@ -168,7 +168,7 @@ def desk_facts(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "unconfirmed": sum(counts[one.pk].unknown for one in ended),
         "health": _health(zone) if viewer.operates else [],
         "activities": activities_for(viewer.user, most=ACTIVITIES).activities,
-        "has_log": bool(topics_for(viewer.user)),
+        "has_log": bool(categories_for(viewer.user)),
     }
 
 

@@ -8,7 +8,7 @@ from delivery.humanise import counted
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The facts of the headline; `sending` and `held` are titles, `needs` counts what is to do."""
+    """The headline in parts; `sending` and `held` are titles, `needs` counts what is to do."""
 
     needs: int = 0
     sending: Sequence[str] = ()
@@ -22,7 +22,7 @@ class Headline:
 
 
 def headline_sentence(headline: Headline) -> str:
-    """How things stand."""
+    """The whole headline."""
     needs = _needs(headline.needs)
     if not headline.sees_issues:
         return needs or "Nothing needs your attention."

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
-from publishing.dashboard.dashboard import Viewer, desk_facts, read_sending
+from publishing.dashboard.dashboard import Viewer, desk_context, read_sending
 from publishing.dashboard.issue_pages import IssueSearch, Tab
 from publishing.desk_access import author_of, desk_page, may_operate, may_see_the_desk
 from publishing.flash_messages import notes_of
@@ -36,16 +36,16 @@ def issues(request: HttpRequest) -> HttpResponse:
     search = IssueSearch.from_query(
         given.get("show", ""), given.get("q", ""), given.get("before", "")
     )
-    facts = desk_facts(viewer, search)
+    context = desk_context(viewer, search)
     return desk_page(
         request,
         "publishing/issues.html",
         {
-            **facts,
-            "poll": next_poll(request, ask_desk_again_s(is_sending=bool(facts["sending"]))),
+            **context,
+            "poll": next_poll(request, ask_desk_again_s(is_sending=bool(context["sending"]))),
             "search": search,
             "tabs": _tabs(search, sees_drafts=viewer.writes),
-            "older": _address(search, before=older) if (older := facts["next_page"]) else "",
+            "older": _address(search, before=older) if (older := context["next_page"]) else "",
             "newest": _address(search),
             "is_searched": bool(search.text or search.before or search.tab != Tab.ALL),
             "notes": notes_of(request),
@@ -56,17 +56,17 @@ def issues(request: HttpRequest) -> HttpResponse:
 def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
     newsletter = Newsletter.objects.the_one()
     sending, contents, read_at = read_sending(newsletter)
-    facts: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
+    context: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
     with timezone.override(newsletter.zone):
-        tag = tag_of(render_to_string("publishing/sending_list.html", facts, request))
+        tag = tag_of(render_to_string("publishing/sending_list.html", context, request))
         is_news = tag != poll.seen
         unchanged = 0 if is_news else poll.unchanged + 1
         after_s = ask_desk_again_s(
             is_sending=bool(sending), hidden=poll.is_hidden, unchanged=unchanged
         )
-        facts["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
-        facts["is_news"], facts["is_old"] = is_news, contents != poll.listed
-        body = render_to_string("publishing/issues_update.html", facts, request)
+        context["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
+        context["is_news"], context["is_old"] = is_news, contents != poll.listed
+        body = render_to_string("publishing/issues_update.html", context, request)
     return HttpResponse(body, headers={"Cache-Control": "no-store"})
 
 

@@ -65,7 +65,7 @@ class IssuePage:
 
 
 def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
-    """One page, in at most three queries. `open_editions` are those that are not over."""
+    """One page, in at most three queries. `open_editions` are those that have not ended."""
     tab, is_first = search.tab, not search.before
     drafts: list[Draft] = []
     scheduled: list[Edition] = []
@@ -87,7 +87,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
 
 
 def still_to_come() -> list[Edition]:
-    """The editions that go out at their time by themselves, the next first."""
+    """The editions that go out automatically at their time, the next first."""
     return list(_scheduled().filter(unreconciled_since=None, scheduled_for__gt=Now()))
 
 

@@ -95,14 +95,14 @@ def change_of(points: Sequence[Point]) -> str:
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before
-    said = (
+    change = (
         f"no change since {since.moment}"
         if same
         else f"{_than(last.readers - before.readers)} {before.at}"
     )
     if first.moment != since.moment:
-        said += f", {_than(last.readers - first.readers)} {first.at}"
-    return f"{said[0].upper()}{said[1:]}."
+        change += f", {_than(last.readers - first.readers)} {first.at}"
+    return f"{change[0].upper()}{change[1:]}."
 
 
 def _next_round(step: int) -> int:

@@ -9,7 +9,7 @@ from delivery.mail.transactional_mail import edition_name
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus
-from publishing.progress.progress import Progress, progress_of
+from publishing.progress.edition_progress import EditionProgress, progress_of
 from publishing.progress.progress_sentences import held_sentence, what_is_stuck
 
 # These need nobody. Anything else that is open waits for a decision.
@@ -20,7 +20,7 @@ NEEDS_NOBODY = frozenset({EditionState.HELD, EditionState.SENDING})
 class Sending:
     """An edition that is held or being sent; `sentence` is empty if nothing is stuck."""
 
-    progress: Progress
+    progress: EditionProgress
     title: str
     sentence: str
 

@@ -1,4 +1,4 @@
-"""What needs a person, as codes and facts for `todo_item.html`. Pure."""
+"""What needs a person, as codes with parameters for `todo_item.html`. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TodoItem:
     """One thing to do: its code and what its words need."""
 
     code: str
-    facts: Mapping[str, Any]
+    params: Mapping[str, Any]
 
     @property
     def glyph(self) -> str:
@@ -37,7 +37,7 @@ class TodoItem:
 
     @property
     def _look(self) -> tuple[str, str]:
-        return _LOOKS[self.facts["status"].state if self.code == "edition" else self.code]
+        return _LOOKS[self.params["status"].state if self.code == "edition" else self.code]
 
 
 _LOOKS = {
@@ -70,10 +70,10 @@ class TodoList:
 
 
 def todo_list(
-    code: str, all_facts: Iterable[Mapping[str, Any]], *, count: int | None = None
+    code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
     """Things of one kind; `count` where there are more of it than were read."""
-    items = [TodoItem(code, facts) for facts in all_facts]
+    items = [TodoItem(code, params) for params in all_params]
     return TodoList(len(items) if count is None else count, tuple(items[:SHOWN]))
 
 

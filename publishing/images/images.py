@@ -95,7 +95,7 @@ def _resize_alone(file: bytes) -> ResizedImage:
 
 def address_of(image: UploadedImage) -> str:
     """Return the public address of an image, below this site."""
-    return reverse("picture", args=[image.pk, EXTENSIONS[image.content_type]])
+    return reverse("image", args=[image.pk, EXTENSIONS[image.content_type]])
 
 
 def in_markdown(image: UploadedImage, alt: str) -> str:

@@ -44,8 +44,8 @@ def upload_image(request: HttpRequest) -> HttpResponse:
 @csrf_protect
 def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
-        return _page(request, _image_named(request.GET.get("picture", "")))
-    files = request.FILES.getlist("picture")
+        return _page(request, _image_named(request.GET.get("image", "")))
+    files = request.FILES.getlist("image")
     try:
         if bounded.is_over:
             count_attempt(author_of(request))
@@ -64,16 +64,16 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         return _refused(request, str(error), status=503)
     alt = request.POST.get("alt", "")
     if not wants_json(request):
-        query = urlencode({"picture": str(image.pk), "alt": alt})
-        return see_other(f"{reverse('desk:pictures')}?{query}")
+        query = urlencode({"image": str(image.pk), "alt": alt})
+        return see_other(f"{reverse('desk:images')}?{query}")
     size = {"width": image.width, "height": image.height}
     return JsonResponse(_ways_to_show(image, alt) | size)
 
 
 @require_safe
-def serve_image(request: HttpRequest, picture: uuid.UUID, extension: str) -> HttpResponse:
+def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpResponse:
     """Serve the image itself, to mails, the archive and caches. Its bytes never change."""
-    tag = f'"{picture.hex}"'
+    tag = f'"{image.hex}"'
     headers = {
         "Cache-Control": FOR_A_YEAR,
         "ETag": tag,
@@ -82,7 +82,7 @@ def serve_image(request: HttpRequest, picture: uuid.UUID, extension: str) -> Htt
         # Webmail shows it within its own pages.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
-    found = UploadedImage.objects.filter(pk=picture).first()
+    found = UploadedImage.objects.filter(pk=image).first()
     if found is None or EXTENSIONS[found.content_type] != extension:
         raise Http404("There is no such picture.")
     if request.headers.get("If-None-Match") == tag:
@@ -107,10 +107,10 @@ def _page(
     request: HttpRequest, image: UploadedImage | None, error: str = "", *, status: int = 200
 ) -> HttpResponse:
     alt = request.GET.get("alt", "")
-    facts = {"picture": image, "alt": alt, "error": error}
+    context = {"image": image, "alt": alt, "error": error}
     if image:
-        facts |= _ways_to_show(image, alt)
-    return desk_page(request, "publishing/pictures.html", facts, status=status)
+        context |= _ways_to_show(image, alt)
+    return desk_page(request, "publishing/images.html", context, status=status)
 
 
 def _ways_to_show(image: UploadedImage, alt: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Checks before an issue is published: facts in, findings out."""
+"""Checks before an issue is published: a context goes in, findings come out."""

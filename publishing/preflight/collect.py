@@ -1,4 +1,4 @@
-"""Collect the facts about a draft, and run all checks on them."""
+"""Collect the context of a draft, and run all checks on it."""
 
 import uuid
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
+from publishing.preflight.check_context import CheckContext, OtherEdition, SentTestLetter
 from publishing.preflight.estimates import (
     ConsentChanges,
     SendingSample,
     audience_change,
     estimate_duration,
 )
-from publishing.preflight.facts import Facts, OtherEdition, SentTestLetter
 from publishing.preflight.finding import Finding, FixIn, stop
 from publishing.preflight.finding_sentences import first_stop, stops_left, summarise
 from publishing.preflight.link_address import is_placeholder
@@ -54,7 +54,7 @@ class PreflightResult:
 
     draft: Draft
     content: Content
-    facts: Facts
+    context: CheckContext
     findings: Findings
     plan: VersionPlan | None
     readers: int
@@ -93,7 +93,7 @@ class PreflightResult:
     @property
     def first_stop(self) -> str:
         """The first finding that stops it."""
-        return first_stop(self.findings, self.facts.clock)
+        return first_stop(self.findings, self.context.clock)
 
     @property
     def refusal(self) -> str:
@@ -127,14 +127,14 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     readers = plan.readers_of(draft.goes_to) if plan else to_all
     letter = parse_letter(content.html)
     outside = external_targets(letter)
-    facts = _facts(draft, content, letter, plan, readers, cached_results.load_fresh(*outside))
+    context = _context(draft, content, letter, plan, readers, cached_results.load_fresh(*outside))
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
         draft=draft,
         content=content,
-        facts=facts,
-        findings=run_checks(facts, *_rules(draft, content, plan, publisher)),
+        context=context,
+        findings=run_checks(context, *_rules(draft, content, plan, publisher)),
         plan=plan,
         readers=readers,
         everyone=everyone,
@@ -142,12 +142,12 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         pending=pending,
         gone=sum(states.values()) - pending - everyone,
         duration=estimate_duration(readers, _sending_samples()),
-        is_externally_checked=_is_externally_checked(facts, *outside),
+        is_externally_checked=_is_externally_checked(context, *outside),
     )
 
 
-def _is_externally_checked(facts: Facts, domain: str, links: list[str]) -> bool:
-    return bool(facts.domain or not domain) and all(url in facts.links for url in links)
+def _is_externally_checked(context: CheckContext, domain: str, links: list[str]) -> bool:
+    return bool(context.domain or not domain) and all(url in context.links for url in links)
 
 
 def _rules(
@@ -165,19 +165,19 @@ def _rules(
     return found
 
 
-def _facts(
+def _context(
     draft: Draft,
     content: Content,
     letter: ParsedLetter,
     plan: VersionPlan | None,
     readers: int,
     outside: CachedResults,
-) -> Facts:
+) -> CheckContext:
     newsletter = Newsletter.objects.the_one()
     mail = compose_content(content)
     sending = read_health()
     fields = fields_without_fallback(content.title, content.preheader, content.html, content.text)
-    return Facts(
+    return CheckContext(
         content=content,
         letter=letter,
         is_markdown=draft.format == Draft.Format.MARKDOWN,

@@ -6,18 +6,18 @@ from datetime import datetime
 
 from delivery.humanise import counted, enumerated, ordinal, so_many
 from publishing.preflight.finding import Finding
-from publishing.preflight.parse_letter import Place
+from publishing.preflight.parse_letter import TextLocation
 from publishing.preflight.run_checks import Findings
 
 # A line for each code and its sentence, and indented below it the detail. A number takes its noun:
 # {images:image has|images have} begins a sentence, {words:#word} does not.
 _TEXTS = """
 content_problem: {sentence}
-unmatched_braces: A “{found}” is missing its “{missing}” {place}
+unmatched_braces: A “{found}” is missing its “{missing}” {location}
     Readers see it as it is written. A merge field has both.
-forgotten_note: “{note}” {place} looks like a forgotten note
+forgotten_note: “{note}” {location} looks like a forgotten note
     Readers see it as it is written.
-foreign_merge_field: “{note}” {place} looks like a merge field of another program
+foreign_merge_field: “{note}” {location} looks like a merge field of another program
     Here one is written {{{{ name|reader }}}}; readers see this one as it is.
 long_subject: The subject has {length} characters, and phones show about {shown}
     The rest is cut off. Put what matters first.
@@ -141,7 +141,7 @@ version_refused: {sentence}
 needs_approval: Somebody else has to approve this version
     {sentence}
 """
-_PLACES = {
+_LOCATIONS = {
     "title": "in the title",
     "preheader": "in the preview text",
     "link": "in the address of a link",
@@ -178,11 +178,11 @@ def describe(finding: Finding, clock: Clock) -> tuple[str, str]:
     """A finding's sentence and detail; `clock` writes times."""
     params = {name: _as_text(value, clock) for name, value in finding.params.items()}
     if finding.code == "unknown_field":
-        place = f"{params['place']}. " if params["place"] else ""
+        location = f"{params['location']}. " if params["location"] else ""
         meant = f"Was “{{{{ {params['meant']} }}}}” meant? " if params["meant"] else ""
         return (
             f"The {_PARTS[str(params['part'])]} uses a field that does not exist:",
-            f"{place[:1].upper()}{place[1:]}{meant}Known fields are {params['known']}.",
+            f"{location[:1].upper()}{location[1:]}{meant}Known fields are {params['known']}.",
         )
     if finding.code == "duplicate":
         same = "The same words" if params["same_words"] else "The same title"
@@ -232,8 +232,8 @@ def merge_field_of(finding: Finding) -> str:
 
 
 def _as_text(value: object, clock: Clock) -> object:
-    if isinstance(value, Place):
-        return _PLACES.get(value.kind, f"in a {value.kind}").format(ordinal(value.number))
+    if isinstance(value, TextLocation):
+        return _LOCATIONS.get(value.kind, f"in a {value.kind}").format(ordinal(value.number))
     if isinstance(value, datetime):
         return clock(value)
     if isinstance(value, tuple):

@@ -6,7 +6,7 @@ from itertools import islice
 from urllib.parse import unquote
 
 from publishing.external_checks.link_result import LinkResult
-from publishing.preflight.facts import Facts
+from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, unknown
 from publishing.preflight.link_address import (
     absolute_url,
@@ -48,12 +48,12 @@ def _can_be_opened(letter: ParsedLetter, site_url: str) -> Iterator[str]:
     )
 
 
-def check_links(facts: Facts) -> Iterator[Finding]:
+def check_links(context: CheckContext) -> Iterator[Finding]:
     """Find problems with links; nothing if there are none."""
-    links = [link for link in facts.letter.links if not _is_merge_field(link)]
+    links = [link for link in context.letter.links if not _is_merge_field(link)]
     if links:
-        yield from _check_as_written(links, facts.site_url)
-    yield from _check_results(facts)
+        yield from _check_as_written(links, context.site_url)
+    yield from _check_results(context)
 
 
 def _check_as_written(links: list[Link], site_url: str) -> Iterator[Finding]:
@@ -87,19 +87,19 @@ def _written_wrong(url: str) -> str:
     return "" if is_encrypted(url) else "links_over_http"
 
 
-def _check_results(facts: Facts) -> Iterator[Finding]:
-    all_urls = list(_can_be_opened(facts.letter, facts.site_url))
+def _check_results(context: CheckContext) -> Iterator[Finding]:
+    all_urls = list(_can_be_opened(context.letter, context.site_url))
     urls = all_urls[:MAX_OPENED]
     if not urls:
         return
-    results = {url: facts.links[url] for url in urls if url in facts.links}
+    results = {url: context.links[url] for url in urls if url in context.links}
     yield from _dead_links(results)
     unclear = [url for url, result in results.items() if not (result.is_dead or result.is_ok)]
     if unclear:
         reasons = ", ".join(sorted({results[url].words for url in unclear}))
         yield _unknown_links("links_unclear", unclear, results=reasons)
     left = [url for url in urls if url not in results]
-    if facts.links_checked_at is None:
+    if context.links_checked_at is None:
         yield unknown("links_unopened")
     elif left:
         yield _unknown_links("links_timed_out", left)

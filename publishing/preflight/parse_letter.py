@@ -16,7 +16,7 @@ _BLOCKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextLocation:
     """Where words are; `number` counts paragraphs from 1, of the letter or of the text part."""
 
     kind: str
@@ -25,9 +25,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Words that belong together, and their place."""
+    """Words that belong together, and their location."""
 
-    place: Place
+    location: TextLocation
     words: str
 
 
@@ -70,7 +70,8 @@ def parse_text(text: str) -> tuple[Passage, ...]:
     """The passages of a text part: what blank lines divide."""
     parts = (part.strip() for part in re.split(r"\n\s*\n", text))
     return tuple(
-        Passage(Place("text", number), part) for number, part in enumerate(filter(None, parts), 1)
+        Passage(TextLocation("text", number), part)
+        for number, part in enumerate(filter(None, parts), 1)
     )
 
 
@@ -132,10 +133,10 @@ class _Reader:
             return
         if kind in ("", "paragraph"):
             self._paragraphs += 1
-            place = Place("paragraph", self._paragraphs)
+            location = TextLocation("paragraph", self._paragraphs)
         else:
-            place = Place(kind)
-        self.passages.append(Passage(place, words))
+            location = TextLocation(kind)
+        self.passages.append(Passage(location, words))
 
     def _end_link(self) -> None:
         if self._link:

@@ -79,11 +79,11 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
     checked = check(found, author_of(request))
-    facts = findings_facts(request, checked)
+    context = findings_context(request, checked)
     return JsonResponse(
         {
             "sentence": checked.summary,
-            "html": render_to_string("publishing/findings.html", facts, request),
+            "html": render_to_string("publishing/findings.html", context, request),
         },
         headers={"Cache-Control": "no-store"},
     )
@@ -104,10 +104,10 @@ def check_page(
         request,
         "publishing/check.html",
         {
-            **findings_facts(request, checked),
-            **publication_facts(checked),
+            **findings_context(request, checked),
+            **publication_context(checked),
             **approval_facts(request, draft, checked.content),
-            "when": when or ScheduleForm(own_zone=newsletter.time_zone, now=checked.facts.now),
+            "when": when or ScheduleForm(own_zone=newsletter.time_zone, now=checked.context.now),
             "notes": notes_of(request),
             "refusal": refusal,
             "may_publish": request.user.has_perm(PUBLISH),
@@ -115,10 +115,10 @@ def check_page(
     )
 
 
-def findings_facts(request: HttpRequest, checked: PreflightResult) -> dict[str, Any]:
+def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str, Any]:
     """What `publishing/findings.html` shows."""
     draft, found = checked.draft, checked.findings
-    rows = partial(finding_rows, clock=checked.facts.clock, draft=draft, request=request)
+    rows = partial(finding_rows, clock=checked.context.clock, draft=draft, request=request)
     return {
         "draft": draft,
         "checked": checked,
@@ -135,11 +135,11 @@ def schedule_hint(whom: str, *, is_mailed: bool) -> str:
     return f"{then}, and can be called back until then."
 
 
-def publication_facts(checked: PreflightResult) -> dict[str, Any]:
-    """The facts about the mail and its readers, for the sheet and for the question after it."""
-    content, facts = checked.content, checked.facts
+def publication_context(checked: PreflightResult) -> dict[str, Any]:
+    """The context of the mail and its readers, for the sheet and for the question after it."""
+    content, context = checked.content, checked.context
     digest = content.sha256.hex()
-    whom, is_mailed = AUDIENCE_WORDS[checked.draft.goes_to], facts.is_mailed
+    whom, is_mailed = AUDIENCE_WORDS[checked.draft.goes_to], context.is_mailed
     return {
         "draft": checked.draft,
         "checked": checked,
@@ -148,7 +148,7 @@ def publication_facts(checked: PreflightResult) -> dict[str, Any]:
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
-        "kilobytes": kilobytes(MailParts(facts.html_mail, facts.text_mail).size),
+        "kilobytes": kilobytes(MailParts(context.html_mail, context.text_mail).size),
         "digest": digest,
         "digest_shown": f"{digest[:8]} {digest[8:16]}…",
         "issue_title": checked.plan.newest.title if checked.plan else "",

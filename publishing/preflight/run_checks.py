@@ -2,16 +2,23 @@
 
 from dataclasses import dataclass
 
-from publishing.preflight.context import check_context
-from publishing.preflight.facts import Facts
+from publishing.preflight.check_context import CheckContext
+from publishing.preflight.composed_mail import check_composed_mail
 from publishing.preflight.finding import Finding, Severity
 from publishing.preflight.images import check_images
 from publishing.preflight.links import check_links
-from publishing.preflight.message import check_message
+from publishing.preflight.readiness import check_readiness
 from publishing.preflight.sender import check_sender
 from publishing.preflight.words import check_words
 
-_CHECKS = (check_words, check_context, check_images, check_links, check_message, check_sender)
+_CHECKS = (
+    check_words,
+    check_readiness,
+    check_images,
+    check_links,
+    check_composed_mail,
+    check_sender,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +31,9 @@ class Findings:
     passed: tuple[Finding, ...]
 
 
-def run_checks(facts: Facts, *more: Finding) -> Findings:
+def run_checks(context: CheckContext, *more: Finding) -> Findings:
     """Run all checks; `more` are findings that need no check."""
-    found = [*(finding for check in _CHECKS for finding in check(facts)), *more]
+    found = [*(finding for check in _CHECKS for finding in check(context)), *more]
     return Findings(
         *(tuple(one for one in found if one.severity is severity) for severity in Severity)
     )

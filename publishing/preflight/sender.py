@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from functools import partial
 
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords
-from publishing.preflight.facts import Facts
+from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed, unknown
 from publishing.preflight.link_address import is_placeholder
 
 _POSTMARK = "mtasv.net"
 
 
-def check_sender(facts: Facts) -> Iterator[Finding]:
+def check_sender(context: CheckContext) -> Iterator[Finding]:
     """Find problems with the sender's domain."""
-    domain, found, at = facts.sender_domain, facts.domain, facts.domain_checked_at
+    domain, found, at = context.sender_domain, context.domain, context.domain_checked_at
     if is_placeholder(domain):
         yield advice("placeholder_domain", domain=domain)
         return

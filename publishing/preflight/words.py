@@ -7,9 +7,9 @@ from itertools import islice
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from publishing.content.edition_content import find_problems
-from publishing.preflight.facts import Facts
+from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, stop
-from publishing.preflight.parse_letter import Passage, Place, parse_text
+from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
 
 _FIX_IN = {
     "title": FixIn.TITLE,
@@ -29,70 +29,72 @@ _MAX_SHOWN = 5
 SHOWN_ON_A_PHONE = 50
 
 
-def check_words(facts: Facts) -> Iterator[Finding]:
+def check_words(context: CheckContext) -> Iterator[Finding]:
     """Find problems in the words themselves."""
-    yield from _content_problems(facts)
-    passages = _passages(facts)
+    yield from _content_problems(context)
+    passages = _passages(context)
     yield from _unmatched_braces(passages)
     yield from _notes(passages, _NOTE, "forgotten_note")
     yield from _notes(passages, _FOREIGN_FIELD, "foreign_merge_field")
-    length = len(facts.content.plain_title)
+    length = len(context.content.plain_title)
     if length > SHOWN_ON_A_PHONE:
         yield advice("long_subject", FixIn.TITLE, length=length, shown=SHOWN_ON_A_PHONE)
-    if _SCRIPT.search(facts.content.html):
+    if _SCRIPT.search(context.content.html):
         yield advice("script", FixIn.LETTER)
-    yield from _fields_without_value(facts)
+    yield from _fields_without_value(context)
 
 
-def _content_problems(facts: Facts) -> Iterator[Finding]:
-    problems = find_problems(facts.content)
+def _content_problems(context: CheckContext) -> Iterator[Finding]:
+    problems = find_problems(context.content)
     unknown = {(one.field, _folded(one.merge_field.name)) for one in problems if one.merge_field}
-    places = _places_of(facts, unknown)
+    locations = _locations_of(context, unknown)
     for problem in problems:
         field, fix_in = problem.merge_field, _FIX_IN[problem.field]
         if field is None:
             yield stop("content_problem", fix_in, sentence=problem.sentence)
             continue
-        is_generated = problem.field == "text_content" and not facts.has_own_text
-        if is_generated and facts.content.html.strip():
+        is_generated = problem.field == "text_content" and not context.has_own_text
+        if is_generated and context.content.html.strip():
             continue  # reported for the letter, which the text part is made of
         yield stop(
             "unknown_field",
             fix_in,
             part=problem.field,
-            place=places.get((problem.field, _folded(field.name)), ""),
+            location=locations.get((problem.field, _folded(field.name)), ""),
             meant=field.meant,
             known=field.allowed,
             field=field.name[: merge_fields.MAX_SHOWN_LENGTH],
         )
 
 
-def _parts(facts: Facts) -> Iterator[tuple[str, str]]:
-    content = facts.content
+def _parts(context: CheckContext) -> Iterator[tuple[str, str]]:
+    content = context.content
     yield "title", content.title
     yield "preheader", content.preheader
     yield "html_content", content.html
     yield "text_content", content.text
 
 
-def _places_of(facts: Facts, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Place]:
-    """The first place of each wanted field, by part of the letter and name on one line."""
-    found: dict[tuple[str, str], Place] = {}
-    for part, passage in _passages_by_part(facts):
+def _locations_of(
+    context: CheckContext, wanted: set[tuple[str, str]]
+) -> dict[tuple[str, str], TextLocation]:
+    """The first location of each wanted field, by part of the letter and name on one line."""
+    found: dict[tuple[str, str], TextLocation] = {}
+    for part, passage in _passages_by_part(context):
         if len(found) == len(wanted):
             break
         for field in merge_fields.iter_fields(passage.words):
             if (key := (part, _folded(field.name))) in wanted:
-                found.setdefault(key, passage.place)
+                found.setdefault(key, passage.location)
     return found
 
 
-def _passages_by_part(facts: Facts) -> Iterator[tuple[str, Passage]]:
-    for passage in facts.letter.passages:
+def _passages_by_part(context: CheckContext) -> Iterator[tuple[str, Passage]]:
+    for passage in context.letter.passages:
         yield "html_content", passage
-    for link in facts.letter.links:
-        yield "html_content", Passage(Place("link"), link.address)
-    for passage in parse_text(facts.content.text):
+    for link in context.letter.links:
+        yield "html_content", Passage(TextLocation("link"), link.address)
+    for passage in parse_text(context.content.text):
         yield "text_content", passage
 
 
@@ -101,20 +103,22 @@ def _folded(name: str) -> str:
     return " ".join(name.split())
 
 
-def _passages(facts: Facts) -> list[Passage]:
+def _passages(context: CheckContext) -> list[Passage]:
     """All that readers see, the title first; a text part only if it is the author's own."""
-    passages = [Passage(Place("title"), facts.content.title)]
-    passages.append(Passage(Place("preheader"), facts.content.preheader))
-    passages.extend(facts.letter.passages)
-    if facts.has_own_text or not facts.content.html.strip():
-        passages.extend(parse_text(facts.content.text))
+    passages = [Passage(TextLocation("title"), context.content.title)]
+    passages.append(Passage(TextLocation("preheader"), context.content.preheader))
+    passages.extend(context.letter.passages)
+    if context.has_own_text or not context.content.html.strip():
+        passages.extend(parse_text(context.content.text))
     return passages
 
 
 def _unmatched_braces(passages: list[Passage]) -> Iterator[Finding]:
-    unmatched = ((one.place, half) for one in passages if (half := _unmatched_brace(one)))
-    for place, (found, missing) in islice(unmatched, _MAX_SHOWN):
-        yield advice("unmatched_braces", _fix_in(place), found=found, missing=missing, place=place)
+    unmatched = ((one.location, half) for one in passages if (half := _unmatched_brace(one)))
+    for location, (found, missing) in islice(unmatched, _MAX_SHOWN):
+        yield advice(
+            "unmatched_braces", _fix_in(location), found=found, missing=missing, location=location
+        )
 
 
 def _unmatched_brace(passage: Passage) -> tuple[str, str] | None:
@@ -125,16 +129,16 @@ def _unmatched_brace(passage: Passage) -> tuple[str, str] | None:
 
 
 def _notes(passages: list[Passage], pattern: re.Pattern[str], code: str) -> Iterator[Finding]:
-    places: dict[str, Place] = {}
+    locations: dict[str, TextLocation] = {}
     for passage in passages:
         for found in pattern.finditer(passage.words):
-            places.setdefault(found[0][: merge_fields.MAX_SHOWN_LENGTH], passage.place)
-    for note, place in islice(places.items(), _MAX_SHOWN):
-        yield advice(code, _fix_in(place), note=note, place=place)
+            locations.setdefault(found[0][: merge_fields.MAX_SHOWN_LENGTH], passage.location)
+    for note, location in islice(locations.items(), _MAX_SHOWN):
+        yield advice(code, _fix_in(location), note=note, location=location)
 
 
-def _fix_in(place: Place) -> FixIn:
-    return _FIX_IN.get(place.kind, FixIn.LETTER)
+def _fix_in(location: TextLocation) -> FixIn:
+    return _FIX_IN.get(location.kind, FixIn.LETTER)
 
 
 def fields_without_fallback(*parts: str) -> list[ReaderField]:
@@ -148,18 +152,20 @@ def fields_without_fallback(*parts: str) -> list[ReaderField]:
     return [field for field in READER_FIELDS if field.name in names]
 
 
-def _fields_without_value(facts: Facts) -> Iterator[Finding]:
-    fields = fields_without_fallback(*(text for _, text in _parts(facts)))
+def _fields_without_value(context: CheckContext) -> Iterator[Finding]:
+    fields = fields_without_fallback(*(text for _, text in _parts(context)))
     if not fields:
-        used = (field for _, text in _parts(facts) for field in merge_fields.iter_fields(text))
+        used = (field for _, text in _parts(context) for field in merge_fields.iter_fields(text))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
             yield passed("fields_have_values")
     for field in fields:
-        readers, label = facts.without_value[field.name], field.label.lower()
+        readers, label = context.without_value[field.name], field.label.lower()
         if not readers:
             yield passed("field_has_values", label=label)
             continue
-        first = next(part for part, text in _parts(facts) if field in fields_without_fallback(text))
+        first = next(
+            part for part, text in _parts(context) if field in fields_without_fallback(text)
+        )
         yield advice(
             "field_without_value",
             _FIX_IN[first],

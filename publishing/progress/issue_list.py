@@ -11,7 +11,7 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
 from publishing.editions.versions import is_correction
-from publishing.progress.progress import Progress, progress_of
+from publishing.progress.edition_progress import EditionProgress, progress_of
 from publishing.progress.progress_sentences import how_far
 
 
@@ -21,7 +21,7 @@ class IssueRow:
 
     edition: Edition
     title: str
-    progress: Progress
+    progress: EditionProgress
 
     @property
     def status(self) -> EditionStatus:

@@ -27,7 +27,7 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class NextPoll:
-    """Where an open page asks next, and after how many seconds; None if only when it is told to."""
+    """Where an open page asks next, and after how many seconds; None: once it is looked at."""
 
     url: str
     after_s: float | None

@@ -53,12 +53,12 @@ def _accepted(copy: Delivery) -> str:
 
 
 def _came_of_it(copy: Delivery, clock: Callable[[datetime], str]) -> str:
-    told = (
+    later_events = (
         ("delivered", copy.delivered_at),
         ("bounced", copy.bounced_at),
         ("called spam", copy.complained_at),
     )
-    return "".join(f"; {word} {clock(at)}" for word, at in told if at)
+    return "".join(f"; {word} {clock(at)}" for word, at in later_events if at)
 
 
 def _being_asked(copy: Delivery, clock: Callable[[datetime], str]) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
-from publishing.progress.progress import is_at_rest
+from publishing.progress.edition_progress import is_at_rest
 
 SOON_S = 2.0
 # Where nothing was new, and how that grows from one reading to the next.

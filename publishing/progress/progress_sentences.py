@@ -27,8 +27,8 @@ def how_far(status: EditionStatus) -> str:
 
 def _late_start(status: EditionStatus) -> str:
     counts = status.counts
-    is_said = status.why is not None and status.why.code == ReasonCode.STARTED_LATE
-    if counts.scheduled is None or not counts.has_started or is_said:
+    is_in_reason = status.why is not None and status.why.code == ReasonCode.STARTED_LATE
+    if counts.scheduled is None or not counts.has_started or is_in_reason:
         return ""
     return late_start_sentence(counts.scheduled, counts.published_at)
 

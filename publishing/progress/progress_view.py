@@ -25,11 +25,11 @@ from publishing.editions.versions import is_correction, reached_someone, version
 from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_WRITE
 from publishing.progress.edition_history import history_of
+from publishing.progress.edition_progress import EditionProgress, progress_of
 from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
-from publishing.progress.progress import Progress, progress_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
 
@@ -62,7 +62,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         return _update(request, issue, poll)
     reading = _read(request, issue)
     edition, status = reading.edition, reading.status
-    shown = _live_facts(request, reading)
+    shown = _live_context(request, reading)
     alarms = load_alarms(edition.pk, most=ALARMS_SHOWN + 1)
     may_open = any(map(request.user.has_perm, MAY_WRITE))
     newest = max((one.version for one in reading.versions), default=edition.version)
@@ -104,24 +104,24 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
         reading = _read(request, issue)
     edition, status = reading.edition, reading.status
     with timezone.override(reading.zone):
-        facts = {**_live_facts(request, reading), "is_update": True}
+        context = {**_live_context(request, reading), "is_update": True}
         parts = "".join(
-            render_to_string(f"publishing/progress_{part}.html", facts, request)
+            render_to_string(f"publishing/progress_{part}.html", context, request)
             for part in _LIVE_PARTS
         )
         tag = tag_of(parts)
         is_news = poll.seen != tag
         unchanged = 0 if is_news else poll.unchanged + 1
         after_s = ask_again_s(status, hidden=poll.is_hidden, unchanged=unchanged, pages=pages)
-        facts["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
-        facts["is_older"] = _counts(status) != poll.listed.partition(".")[2]
-        has_new_list = _is_list_news(facts["listed"], poll.listed, facts["progress"])
+        context["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
+        context["is_older"] = _counts(status) != poll.listed.partition(".")[2]
+        has_new_list = _is_list_news(context["listed"], poll.listed, context["progress"])
         if has_new_list:
-            facts["readers"] = listed_readers(request, edition, status, reading.zone)
-            facts["history"] = history_of(edition, status)
+            context["readers"] = listed_readers(request, edition, status, reading.zone)
+            context["history"] = history_of(edition, status)
         body = render_to_string(
             "publishing/progress_update.html",
-            {**facts, "parts": parts if is_news else "", "has_new_list": has_new_list},
+            {**context, "parts": parts if is_news else "", "has_new_list": has_new_list},
             request,
         )
     return HttpResponse(body, headers={"Cache-Control": "no-store"})
@@ -143,7 +143,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
     )
 
 
-def _live_facts(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
+def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     edition, status = reading.edition, reading.status
     shown, may = progress_of(status), request.user.has_perm
     readers = chosen_list(request, edition, status.counts)
@@ -181,13 +181,13 @@ def _counts(status: EditionStatus) -> str:
     return "-".join(str(count) for _, count, _ in progress_of(status).outcomes)
 
 
-def _listed(reading: _Reading, shown: Progress, outcome: str) -> str:
+def _listed(reading: _Reading, shown: EditionProgress, outcome: str) -> str:
     states = [f"{one.counts.version}{one.words}" for one in reading.statuses]
     shape = tag_of(f"{outcome} {shown.counts.has_started} {' '.join(states)}")
     return f"{shape}.{_counts(reading.status)}"
 
 
-def _is_list_news(listed: str, before: str, shown: Progress) -> bool:
+def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
     """Whether the list and the history are read again: not for every copy that goes out."""
     if listed.partition(".")[0] != before.partition(".")[0]:
         return True

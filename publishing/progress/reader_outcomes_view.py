@@ -14,8 +14,8 @@ from delivery.models import Delivery, Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.status import EditionStatus
 from publishing.permissions import TAKE_READERS_AWAY
+from publishing.progress.edition_progress import OUTCOME_TONES
 from publishing.progress.outcome_sentences import address_of, when_of, why_of
-from publishing.progress.progress import OUTCOME_TONES
 from publishing.progress.reader_outcomes import (
     ALL,
     FIRST_FEW,
@@ -81,21 +81,21 @@ def listed_readers(
     request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
 ) -> dict[str, Any]:
     """The list that an address asks for, for its template."""
-    facts = chosen_list(request, edition, status.counts)
+    context = chosen_list(request, edition, status.counts)
     clock = _clock_beside(edition.published_at, zone)
     why = partial(why_of, clock=clock, held_until=status.held_until)
     manages = request.user.has_perm(MANAGE)
     after = parse_cursor(request.GET.get("after", ""))
     try:
-        if facts["text"]:
-            found, more = found_readers(edition.issue_id, edition.version, facts["text"])
+        if context["text"]:
+            found, more = found_readers(edition.issue_id, edition.version, context["text"])
             rows = [_found_row(one, why, clock, manages) for one in found]
-            return {**facts, "rows": rows, "more_found": more}
-        page = outcome_page(edition.pk, facts["outcome"], after, most=facts["most"])
+            return {**context, "rows": rows, "more_found": more}
+        page = outcome_page(edition.pk, context["outcome"], after, most=context["most"])
     except CopiesDroppedError as gone:
-        return {**facts, "rows": [], "text": "", "dropped": str(gone)}
+        return {**context, "rows": [], "text": "", "dropped": str(gone)}
     rows = [_row(copy, why, manages) for copy in page.copies]
-    return {**facts, "rows": rows, "paged": after is not None, "after": page.after}
+    return {**context, "rows": rows, "paged": after is not None, "after": page.after}
 
 
 def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> ReaderRow:

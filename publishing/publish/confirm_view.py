@@ -26,7 +26,7 @@ from publishing.preflight.preflight_view import (
     check_page,
     get_draft_or_404,
     progress_url,
-    publication_facts,
+    publication_context,
 )
 from publishing.publish.confirm_form import ConfirmForm
 from publishing.publish.publish_draft import (
@@ -53,7 +53,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return see_other(progress_url(found.edition))
         checked = check(found, author_of(request))
-        when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.facts.now)
+        when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.context.now)
         if when.is_valid() and checked.may_be_published:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
@@ -76,7 +76,7 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
             current=(draft.revision, checked.content.sha256, checked.version) if checked else None,
             refusal=checked.refusal if checked else "",
             own_zone=_own_zone(),
-            now=checked.facts.now if checked else None,
+            now=checked.context.now if checked else None,
         ),
         fields=FIELDS,
         show_form=partial(_form_with_errors, draft=draft, checked=checked),
@@ -131,9 +131,9 @@ def _confirm_page(
         request,
         "publishing/publish_sheet.html",
         {
-            **publication_facts(checked),
+            **publication_context(checked),
             "moment": when.moment,
-            "starts": checked.facts.now + timedelta(seconds=settings.PUBLISH_HOLD_S),
+            "starts": checked.context.now + timedelta(seconds=settings.PUBLISH_HOLD_S),
             "posted": posted if when.moment else [("when", "now")],
             # Finished HTML is posted to its form's own address. The form's fields have no time.
             "is_html_form": checked.draft.format == Draft.Format.HTML and when.moment is None,
@@ -220,12 +220,12 @@ def _still_working(
 
 
 def still_working_page(
-    request: HttpRequest, key: str, fields: tuple[str, ...], **facts: str
+    request: HttpRequest, key: str, fields: tuple[str, ...], **context: str
 ) -> HttpResponse:
     """409: the posted fields, hidden, in a form with the same key that tries again."""
     posted = [(name, request.POST[name]) for name in fields if name in request.POST]
     facts_of_form = {"key": key, "fields": posted, "again_in_s": RETRY_AFTER_S}
-    return desk_page(request, "publishing/still_working.html", {**facts, **facts_of_form})
+    return desk_page(request, "publishing/still_working.html", {**context, **facts_of_form})
 
 
 def _own_zone() -> str:

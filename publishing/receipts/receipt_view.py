@@ -16,7 +16,7 @@ from publishing.desk_access import desk_page, may_look
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import edition_from_url, progress_url
 from publishing.editions.status import NoSuchEditionError, load_edition, load_status
-from publishing.progress.progress import GLYPHS, OUTCOME_TONES, TONES, counts_of
+from publishing.progress.edition_progress import GLYPHS, OUTCOME_TONES, TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.receipts.receipt_text import (

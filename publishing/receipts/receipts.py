@@ -12,7 +12,7 @@ from delivery.models import Edition
 from publishing.display_name import named
 from publishing.editions.status import EditionStatus, load_status
 from publishing.models import Receipt
-from publishing.progress.progress import counts_of, is_at_rest
+from publishing.progress.edition_progress import counts_of, is_at_rest
 from publishing.progress_bar import ORDER
 from publishing.receipts.receipt_text import SignedReceipt, sign_receipt
 

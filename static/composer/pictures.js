@@ -67,7 +67,7 @@ export class Pictures {
 
   async upload(file) {
     const fields = new FormData();
-    fields.append("picture", file, file.name || "picture");
+    fields.append("image", file, file.name || "picture");
     const answer = await post(this.form.dataset.pictures, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     if (!answer?.ok || !facts) {

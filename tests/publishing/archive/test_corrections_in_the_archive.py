@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
 from publishing.editions.status import load_status
-from publishing.progress.progress import is_public
+from publishing.progress.edition_progress import is_public
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, hold_is_over, sent

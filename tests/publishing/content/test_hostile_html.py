@@ -19,7 +19,7 @@ from publishing.content.text_part import html_to_text
 from publishing.content.word_count import count_words, estimate_word_count
 from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.preflight.parse_letter import Link, parse_letter
-from tests.publishing.preflight.facts_factory import found
+from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
 # Linear is four times as much. Less than this is noise.

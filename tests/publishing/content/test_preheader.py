@@ -3,7 +3,7 @@
 import pytest
 
 from delivery.models import Edition
-from publishing.archive.archived_editions import latest_letters
+from publishing.archive.archived_editions import latest_issues
 from publishing.content.edition_content import LONGEST_PREHEADER, Content
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
@@ -66,7 +66,7 @@ def test_the_archive_tells_a_letter_by_it(author, three_readers):
     content = Content("Swifts", "<p>They have gone.</p>", "", "{{ name|You }} and  the swifts")
     edition = publish(author.pk, "k", content, hold_s=0).edition
 
-    assert [letter.summary for letter in latest_letters(1)] == ["You and the swifts"]
+    assert [letter.summary for letter in latest_issues(1)] == ["You and the swifts"]
     anybody = WindowOf(None)
     assert (
         '<meta name="description" content="You and the swifts">'

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from publishing.archive.archived_editions import latest_letters
+from publishing.archive.archived_editions import latest_issues
 from publishing.content.summary import LONGEST, summarise
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
@@ -60,8 +60,8 @@ def test_the_list_has_it_under_the_title_and_so_has_whoever_asks_for_the_latest(
     document = f"<html><head><style>{'p{} ' * 3000}</style></head><body><p>Later. {FIRST}</p>"
     publish(author.pk, "k2", letter("Second", html=document), hold_s=0)
 
-    newest, older = latest_letters(5)
+    newest, older = latest_issues(5)
     assert (newest.title, newest.summary) == ("Second", f"Later. {FIRST}")
     assert (older.title, older.summary) == ("First", FIRST)
-    assert latest_letters(1) == [newest]
+    assert latest_issues(1) == [newest]
     assert f"First {FIRST}" in WindowOf(None).get("/archive/").words

@@ -26,7 +26,7 @@ from tests.delivery.because import because
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
-from tests.publishing.preflight.facts_factory import domain, records
+from tests.publishing.preflight.context_factory import domain, records
 from tests.publishing.schedule_issue import its_time_came, tomorrow
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 

@@ -39,7 +39,7 @@ def read(small) -> Image.Image:
 
 def upload(window: WindowOf, file: bytes, name: str = "swifts.png", alt: str = "", script=True):
     headers = {"Accept": "application/json"} if script else {}
-    fields = {"picture": SimpleUploadedFile(name, file), "alt": alt}
+    fields = {"image": SimpleUploadedFile(name, file), "alt": alt}
     return window.client.post(UPLOAD, fields, secure=True, headers=headers)
 
 
@@ -309,6 +309,6 @@ class TestKeptAndShown:
     def test_of_two_in_one_upload_neither_is_kept(self, new_author, transactional_db):
         window = WindowOf(new_author("wanda", "write_draft"))
         files = [SimpleUploadedFile(f"{n}.png", picture(size=(n, n))) for n in (20, 30)]
-        refused = Page(window.client.post(UPLOAD, {"picture": files}, secure=True))
+        refused = Page(window.client.post(UPLOAD, {"image": files}, secure=True))
         assert refused.status == 400
         assert not UploadedImage.objects.exists()

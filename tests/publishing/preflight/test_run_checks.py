@@ -1,4 +1,4 @@
-"""The checks before publishing, from facts alone."""
+"""The checks before publishing, from a context alone."""
 
 import re
 from datetime import UTC, datetime
@@ -7,18 +7,25 @@ import pytest
 
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.link_result import LinkError, LinkResult
+from publishing.preflight.check_context import OtherEdition
 from publishing.preflight.estimates import (
     ConsentChanges,
     SendingSample,
     audience_change,
     estimate_duration,
 )
-from publishing.preflight.facts import OtherEdition
 from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
 from publishing.preflight.links import links_to_open
 from publishing.preflight.parse_letter import parse_letter
-from tests.publishing.preflight.facts_factory import NOW, domain, facts, found, records, sentences
+from tests.publishing.preflight.context_factory import (
+    NOW,
+    context,
+    domain,
+    found,
+    records,
+    sentences,
+)
 
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)
 LINKED = '<p>See <a href="{}">the book</a>.</p>'
@@ -40,7 +47,7 @@ def test_good_letter_has_no_stops_and_no_advice():
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "named", "place", "where"),
+    ("otherwise", "named", "location", "where"),
     [
         ({"letter": "<p>A.</p><p>{{ nmae }},</p>"}, "{{ nmae }}", "“{{ name }}”", FixIn.LETTER),
         ({"letter": "<h2>For {{ whom }}</h2>"}, "{{ whom }}", "heading", FixIn.LETTER),
@@ -62,11 +69,11 @@ def test_good_letter_has_no_stops_and_no_advice():
         ({"letter": " ", "text": ""}, "empty", "", FixIn.LETTER),
     ],
 )
-def test_each_stop_names_its_place(otherwise, named, place, where):
+def test_each_stop_names_its_place(otherwise, named, location, where):
     (stop,) = found(**otherwise).stops
 
     assert named in sentences([stop])[0]
-    assert place in describe(stop, facts().clock)[1]
+    assert location in describe(stop, context().clock)[1]
     assert stop.fix_in == where
 
 

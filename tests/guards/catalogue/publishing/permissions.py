@@ -35,6 +35,6 @@ only who may name the newsletter is asked to
     desk_facts: if «viewer.names and» not newsletter.is_named:
     test_of_the_name_the_desk_asks_nobody_who_may_not_change_it
 the check of a draft says that the newsletter has no name of its own
-    _newsletter: if «not facts.is_named → False»:
+    _newsletter: if «not context.is_named → False»:
     test_the_check_of_a_draft_says_that_the_newsletter_has_no_name_of_its_own
 """)

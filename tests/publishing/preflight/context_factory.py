@@ -1,4 +1,4 @@
-"""Facts in which everything is well; a test names what is not."""
+"""A context in which everything is well; a test names what is not."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, Records
-from publishing.preflight.facts import Facts, SentTestLetter
+from publishing.preflight.check_context import CheckContext, SentTestLetter
 from publishing.preflight.finding_sentences import describe, merge_field_of
 from publishing.preflight.parse_letter import parse_letter
 from publishing.preflight.run_checks import Findings, run_checks
@@ -30,7 +30,7 @@ def domain(**otherwise: Any) -> DomainRecords:
     return DomainRecords("almanack.org", **{**well, **otherwise})
 
 
-def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -> Facts:
+def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -> CheckContext:
     text = otherwise.pop("text", "They came, and they have gone.")
     preheader = otherwise.pop("preheader", "Where they are now")
     well: dict[str, Any] = {
@@ -56,13 +56,13 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
         "domain": domain(),
         "domain_checked_at": NOW,
     }
-    return Facts(**{**well, **otherwise})
+    return CheckContext(**{**well, **otherwise})
 
 
 def found(*args: Any, **otherwise: Any) -> Findings:
-    return run_checks(facts(*args, **otherwise))
+    return run_checks(context(*args, **otherwise))
 
 
 def sentences(findings: Any) -> list[str]:
-    clock = facts().clock
+    clock = context().clock
     return [f"{describe(one, clock)[0]} {merge_field_of(one)}".strip() for one in findings]

@@ -1,4 +1,4 @@
-"""The facts that all checks read."""
+"""The context that all checks read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class SentTestLetter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class CheckContext:
     """The content, its mail and context; `domain` and links only with a fresh result."""
 
     content: Content

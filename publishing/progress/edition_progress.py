@@ -39,7 +39,7 @@ AT_REST = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionStat
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class EditionProgress:
     """An edition as its page shows it; `lookup_at` is None if the next look-up is due now."""
 
     status: EditionStatus
@@ -105,14 +105,14 @@ class Progress:
         return self.counts.sent + self.counts.bounced + self.counts.complained > 0
 
 
-def progress_of(status: EditionStatus) -> Progress:
+def progress_of(status: EditionStatus) -> EditionProgress:
     """The progress page of an edition in this status."""
     counts, by_outcome = status.counts, counts_of(status.counts)
     is_undecided = (
         counts.parked_batches > 0 and not counts.leased_batches and counts.next_lookup_at is None
     )
     lookup_at = counts.next_lookup_at
-    return Progress(
+    return EditionProgress(
         status=status,
         glyph=GLYPHS[status.state],
         tone=TONES.get(status.state, ""),

@@ -9,7 +9,7 @@ from delivery.humanise import KB, kilobytes
 from delivery.mail import merge_fields
 from publishing.content.text_part import html_to_text
 from publishing.content.word_count import count_words
-from publishing.preflight.facts import Facts
+from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed
 from publishing.preflight.link_address import looks_public
 
@@ -19,27 +19,29 @@ _NEARLY = 0.9
 _MIN_WORDS_TO_COMPARE = 60
 
 
-def check_message(facts: Facts) -> Iterator[Finding]:
+def check_composed_mail(context: CheckContext) -> Iterator[Finding]:
     """Find problems with the mail itself."""
-    yield from _size(facts)
-    yield from _text_part(facts)
+    yield from _size(context)
+    yield from _text_part(context)
     # A whole document has its own preview text; only Homing's frame shows ours.
-    if facts.content.preheader:
+    if context.content.preheader:
         yield passed("preheader_set")
-    elif facts.html_mail.strip():
+    elif context.html_mail.strip():
         yield advice("no_preheader", FixIn.PREHEADER)
-    is_own = merge_fields.uses_field(facts.content.html or facts.content.text, "unsubscribe_url")
-    if facts.adds_unsubscribe_link:
+    is_own = merge_fields.uses_field(
+        context.content.html or context.content.text, "unsubscribe_url"
+    )
+    if context.adds_unsubscribe_link:
         yield passed("own_unsubscribe_link" if is_own else "unsubscribe_link")
     else:
         yield passed("own_link_postmark" if is_own else "link_postmark")
-    yield from _newsletter(facts)
-    if not looks_public(facts.site_url):
-        yield advice("site_unreachable", site_url=facts.site_url)
+    yield from _newsletter(context)
+    if not looks_public(context.site_url):
+        yield advice("site_unreachable", site_url=context.site_url)
 
 
-def _size(facts: Facts) -> Iterator[Finding]:
-    size = len(facts.html_mail.encode("utf-8", "surrogatepass"))
+def _size(context: CheckContext) -> Iterator[Finding]:
+    size = len(context.html_mail.encode("utf-8", "surrogatepass"))
     if size > GMAIL_CUTS_AT:
         yield advice("clipped", FixIn.LETTER, size=kilobytes(size))
     elif size > GMAIL_CUTS_AT * _NEARLY:
@@ -48,29 +50,31 @@ def _size(facts: Facts) -> Iterator[Finding]:
         yield passed("size_ok")
 
 
-def _text_part(facts: Facts) -> Iterator[Finding]:
-    if not facts.text_mail.strip():
+def _text_part(context: CheckContext) -> Iterator[Finding]:
+    if not context.text_mail.strip():
         yield advice("no_text_part", FixIn.TEXT)
         return
-    words = count_words(facts.content.text)
-    letter_words = count_words(html_to_text(facts.content.html)) if facts.has_own_text else words
+    words = count_words(context.content.text)
+    letter_words = (
+        count_words(html_to_text(context.content.html)) if context.has_own_text else words
+    )
     if letter_words >= _MIN_WORDS_TO_COMPARE and words * 2 < letter_words:
         yield advice("short_text_part", FixIn.TEXT, words=words, letter_words=letter_words)
     else:
         yield passed("text_part", words=words)
-    if not facts.html_mail.strip():
+    if not context.html_mail.strip():
         yield passed("plain_text_only")
 
 
-def _newsletter(facts: Facts) -> Iterator[Finding]:
-    if not facts.is_named:
-        yield advice("unnamed_newsletter", FixIn.NEWSLETTER, name=facts.newsletter)
-    if not facts.postal_address.strip():
+def _newsletter(context: CheckContext) -> Iterator[Finding]:
+    if not context.is_named:
+        yield advice("unnamed_newsletter", FixIn.NEWSLETTER, name=context.newsletter)
+    if not context.postal_address.strip():
         yield advice("no_postal_address", FixIn.NEWSLETTER)
-    if not facts.language.strip():
+    if not context.language.strip():
         yield advice("no_language", FixIn.NEWSLETTER)
     else:
-        yield passed("language_set", language=_language_name(facts.language))
+        yield passed("language_set", language=_language_name(context.language))
 
 
 def _language_name(code: str) -> str:
