@@ -8,8 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from newsletter_site.operations.health.check_sentences import result_as_json
-from newsletter_site.operations.health.checks import CHECKS, check_workers
+from newsletter_site.operations.health.checks import CHECKS, run_check
 
 
 class Command(BaseCommand):
@@ -22,7 +21,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("check", choices=list(CHECKS))
+        parser.add_argument("check", choices=CHECKS)
         parser.add_argument(
             "--here",
             action="store_true",
@@ -33,12 +32,11 @@ class Command(BaseCommand):
         check = options["check"]
         if options["here"] and check != "workers":
             raise CommandError(f"--here is for `health workers`; found `health {check}`.")
-        host = socket.gethostname()[:255]  # as a worker names it (delivery/worker/process.py)
-        result = check_workers(host) if options["here"] else CHECKS[check]()
-        found = result_as_json(result, with_details=True)
-        for reason in found["reasons"]:
-            self.stderr.write(reason)
-        self.stdout.write(json.dumps(found))
+        # As a worker names its host (delivery/worker/process.py).
+        result = run_check(check, socket.gethostname()[:255] if options["here"] else "")
+        if result.reason:
+            self.stderr.write(result.reason)
+        self.stdout.write(json.dumps(result.as_json() | {"details": result.details}))
         self.stdout.flush()
         if not result.is_healthy:
             sys.exit(1)

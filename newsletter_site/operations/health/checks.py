@@ -1,83 +1,110 @@
 """The health checks: live, ready, workers. Each asks the database within a time limit."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from dataclasses import dataclass
+from datetime import UTC
+from functools import cache
 from typing import Any
 
-from delivery.monitoring import worker_heartbeat
-from newsletter_site.operations.health import pending_migrations
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
-
-class HealthProblem(Enum):
-    """Why a check fails. The comment names the parameters."""
-
-    NO_ANSWER = auto()  # error
-    MIGRATIONS_PENDING = auto()  # names
-    NO_WORKER = auto()  # host, last_heard_at
+MigrationName = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of a check; healthy without a problem."""
+    """Healthy without a reason. Anyone may read the reason, only operators the details."""
 
-    problem: HealthProblem | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    details: tuple[str, ...] = ()
 
     @property
     def is_healthy(self) -> bool:
-        """Whether the check passed."""
-        return self.problem is None
+        return not self.reason
+
+    def as_json(self) -> dict[str, Any]:
+        """The one shape that all checks have."""
+        status = "ok" if self.is_healthy else "unavailable"
+        return {"status": status, "reasons": [self.reason] if self.reason else []}
 
 
 HEALTHY = CheckResult()
-
-_pending_migrations = BoundedQuery(pending_migrations.find_pending)
-_workers_anywhere = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor))
+CHECKS = ("live", "ready", "workers")
 
 
-def check_live() -> CheckResult:
-    """The process answers. Restarting it would not bring a database back, so none is asked."""
+def run_check(check: str, host: str = "") -> CheckResult:
+    """Run one of CHECKS: `live` asks no database, as a restart would not bring one back; `ready`
+    needs every migration; `workers` needs an active worker, of `host` if one is named."""
+    try:
+        match check:
+            case "ready":
+                return migrations_result(_pending_migrations.answer())
+            case "workers":
+                return _check_workers(host)
+    except NoAnswerError as error:
+        return no_answer(error)
     return HEALTHY
 
 
-def check_ready() -> CheckResult:
-    """The database answers and has every migration that this code knows."""
-    try:
-        return migrations_result(_pending_migrations.answer())
-    except NoAnswerError as error:
-        return no_answer(error)
+@cache
+def _known_migrations() -> dict[MigrationName, tuple[MigrationName, ...]]:
+    """Every migration on disk with those it replaces, read once in a process."""
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    return {name: tuple(migration.replaces) for name, migration in loader.disk_migrations.items()}
 
 
-def check_workers(host: str = "") -> CheckResult:
-    """A worker was heard from lately, of this host where one is named."""
+def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
+    """Return the migrations that the database lacks, as `app.name`, in order. It may have more."""
+    applied = set(MigrationRecorder(cursor.db).applied_migrations())
+    return tuple(
+        sorted(
+            ".".join(name)
+            for name, replaced in _known_migrations().items()
+            if name not in applied and not (replaced and applied.issuperset(replaced))
+        )
+    )
+
+
+_pending_migrations = BoundedQuery(find_pending_migrations)
+_workers_anywhere = BoundedQuery(load_activity)
+
+
+def _check_workers(host: str) -> CheckResult:
     query = _workers_anywhere
     if host:
-        query = BoundedQuery(lambda cursor: worker_heartbeat.load_activity(cursor, host=host))
-    try:
-        activity = query.answer()
-    except NoAnswerError as error:
-        return no_answer(error)
+        query = BoundedQuery(lambda cursor: load_activity(cursor, host=host))
+    activity = query.answer()
     if activity.active:
         return HEALTHY
-    return CheckResult(
-        HealthProblem.NO_WORKER, {"host": host, "last_heard_at": activity.last_heard_at}
-    )
+    where = " on this host" if host else ""
+    if activity.last_heard_at is None:
+        reason = (
+            f"No worker{where} is known: none was started, or the last one ended as it was asked "
+            "to."
+        )
+    else:
+        reason = (
+            f"No worker{where} was heard from in the last {ACTIVE_WITHIN_S} seconds; the last time "
+            f"was {activity.last_heard_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC."
+        )
+    return CheckResult(reason, (f"this host is {host}",) if host else ())
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:
     """The result where these migrations are not applied."""
-    return CheckResult(HealthProblem.MIGRATIONS_PENDING, {"names": pending}) if pending else HEALTHY
+    if not pending:
+        return HEALTHY
+    count = "1 migration is" if len(pending) == 1 else f"{len(pending)} migrations are"
+    return CheckResult(
+        f"{count} not applied yet; until then this version must not be sent visitors.",
+        tuple(f"not applied: {name}" for name in pending),
+    )
 
 
 def no_answer(error: NoAnswerError) -> CheckResult:
     """The result where the database gave no answer."""
-    return CheckResult(HealthProblem.NO_ANSWER, {"error": str(error)})
-
-
-CHECKS: dict[str, Callable[[], CheckResult]] = {
-    "live": check_live,
-    "ready": check_ready,
-    "workers": check_workers,
-}
+    return CheckResult("The database does not answer.", (str(error),))

@@ -8,9 +8,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from delivery.interface import database_identity
 from delivery.monitoring import metrics_table
 from delivery.reports.queue_snapshot import read_snapshot
-from newsletter_site.operations.health import pending_migrations
-from newsletter_site.operations.health.check_sentences import result_as_json
-from newsletter_site.operations.health.checks import CheckResult, migrations_result, no_answer
+from newsletter_site.operations.health.checks import (
+    CheckResult,
+    find_pending_migrations,
+    migrations_result,
+    no_answer,
+)
 from newsletter_site.operations.health.health_views import PROMETHEUS_TEXT
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from newsletter_site.operations.metrics.database_metrics import read_database_stats
@@ -24,7 +27,7 @@ TIMEOUT_S = 8.0
 
 
 def _read(cursor: CursorWrapper) -> bytes | CheckResult:
-    pending = pending_migrations.find_pending(cursor)
+    pending = find_pending_migrations(cursor)
     try:
         with transaction.atomic():
             counters = metrics_table.load_metrics(cursor)
@@ -67,5 +70,5 @@ def _measure() -> HttpResponse:
     except NoAnswerError as error:
         found = no_answer(error)
     if isinstance(found, CheckResult):
-        return JsonResponse(result_as_json(found), status=503)
+        return JsonResponse(found.as_json(), status=503)
     return HttpResponse(found, content_type=PROMETHEUS_TEXT)

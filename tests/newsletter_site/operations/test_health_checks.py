@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 
 from delivery.monitoring import worker_heartbeat
-from newsletter_site.operations.health import pending_migrations
+from newsletter_site.operations.health.checks import find_pending_migrations
 
 CHECKS = ("live", "ready", "workers")
 # What a load balancer sends, and names that are not this site's.
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def client() -> Client:
     # The first request of a process reads them from disk, which may take longer than a probe waits.
     with connection.cursor() as cursor:
-        pending_migrations.find_pending(cursor)
+        find_pending_migrations(cursor)
     return Client(raise_request_exception=False)
 
 

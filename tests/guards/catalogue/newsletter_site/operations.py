@@ -21,7 +21,7 @@ the server ends a question that takes too long
     BoundedQuery._run: «f"{int(self._timeout_s * 1000)}ms" → "0"»
     test_the_server_itself_ends_what_takes_too_long
 a migration that lacks makes a site not ready
-    migrations_result: {"names": pending}) if «pending → False» else HEALTHY
+    migrations_result: if «not pending → True»: return HEALTHY
     test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which
 a worker that fell silent does not count
     load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
@@ -139,14 +139,15 @@ what cannot be measured because migrations lack is not called a database that is
     _read: if «result.is_healthy → True»: raise
     test_where_it_cannot_be_measured_because_migrations_lack_that_is_said
 migrations that lack keep nobody from measuring what is there
-    _read: pending = pending_migrations.find_pending(cursor) «→ ¶if pending:¶    return
+    _read: pending = find_pending_migrations(cursor) «→ ¶if pending:¶    return
         migrations_result(pending)»
     test_what_can_be_measured_without_the_migrations_that_lack_is_measured
 only migrations that lack are called that
     _read: if «result.is_healthy → False»: raise
     test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks
 a shell is told once which migrations lack
-    Command.handle: for reason in «found["reasons"] → (*found["reasons"], *found["details"])»:
+    Command.handle: self.stderr.write(«result.reason → "\n".join((result.reason,
+        *result.details))»)
     test_a_shell_is_told_once_which_migration_lacks
 a name with a dot before it is that name too, as Django has it
     check_site_host: if «not validate_host(host, allowed) → host not in allowed»:
