@@ -35,4 +35,4 @@ class NewsletterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # it takes n
         """Show the one row instead of a list."""
         if not self.has_view_or_change_permission(request):
             return super().changelist_view(request, extra_context)
-        return redirect("admin:delivery_newsletter_change", Newsletter.objects.the_one().pk)
+        return redirect("admin:delivery_newsletter_change", Newsletter.objects.get_current().pk)

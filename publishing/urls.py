@@ -9,7 +9,7 @@ from publishing.approval.approval_view import approve_draft
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.dashboard.activity_view import log
-from publishing.dashboard.dashboard_view import issues, look_at_alarms
+from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
 from publishing.images.images_view import upload_image
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
@@ -38,7 +38,7 @@ urlpatterns = [
     path("test/", send_test_letter, name="test"),
     path("test/<int:number>/", test_letter_page, name="test_letter"),
     path("issues/", issues, name="issues"),
-    path("issues/alarms/", look_at_alarms, name="look_at_alarms"),
+    path("issues/alarms/", acknowledge_alarms, name="acknowledge_alarms"),
     path("log/", log, name="log"),
     path("<uuid:issue>/", progress, name="progress"),
     path("<uuid:issue>/progress.json", progress_json, name="progress_json"),

@@ -49,7 +49,7 @@ def desk_page(
 ) -> HttpResponse:
     """Render a page of the desk with the newsletter's times. Not `no-store`: the back button must
     show a form with its text and key."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     # Where the mail of a development site ends up.
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""

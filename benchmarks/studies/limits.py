@@ -45,7 +45,7 @@ CLAIM = """
     UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %(worker)s,
            lease_until = clock_timestamp() + interval '30 s'
     WHERE id = (SELECT id FROM batch WHERE state = 'ready' AND due_at <= clock_timestamp()
-                ORDER BY pos, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+                ORDER BY position, id LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, edition_id
 """
 COPIES = """

@@ -19,7 +19,7 @@ from delivery.postmark.provider_events import AddressSuppressed
 from delivery.postmark.responses import BOUNCES, SUPPRESSION_LIST
 from delivery.postmark.search_windows import Window, to_eastern
 from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
-from delivery.rules.call_results import NoInformation
+from delivery.rules.call_results import SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import Lease, TaskInterruptedError, TaskPostponedError
@@ -88,7 +88,7 @@ class _PollRun:
                     filters=window.query(),
                     deadline_at_s=now_s() + min(MAX_CALL_S, self._postmark.deadline_s),
                 )
-                if isinstance(page, NoInformation):
+                if isinstance(page, SearchFailed):
                     raise TaskPostponedError(page.reason, page.retry_after_s)
                 new += self._apply(page.events)
                 if not page.events:

@@ -10,7 +10,7 @@ from delivery.feedback.suppression_changes import Change
 from delivery.models import SuppressionChange
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SUPPRESSION_CHANGE
-from delivery.rules.call_results import NoInformation
+from delivery.rules.call_results import SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import TaskPostponedError
@@ -65,7 +65,7 @@ def _send(
         [each.address for each in pending],
         deadline_at_s=now_s() + min(MAX_CALL_S, postmark.deadline_s),
     )
-    if isinstance(results, NoInformation):
+    if isinstance(results, SearchFailed):
         raise TaskPostponedError(results.reason, results.retry_after_s)
     named = [each for each in pending if each.address.lower() in results]
     suppression_changes.settle({each.id: results[each.address.lower()] for each in named})

@@ -31,7 +31,9 @@ class Batch(models.Model):
     # edition × 2^20 + number (delivery/queue/enqueue.py).
     id = models.BigIntegerField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
-    pos = models.BigIntegerField(help_text="The place in line, fixed when the edition is enqueued.")
+    position = models.BigIntegerField(
+        help_text="Lower goes first; fixed when the edition is enqueued."
+    )
     state = models.CharField(max_length=20, choices=State, default=State.READY)
     epoch = models.PositiveIntegerField(
         default=0,
@@ -49,7 +51,7 @@ class Batch(models.Model):
         db_default=0,
         help_text="Tries that count, of every delivery that still waits here.",
     )
-    setbacks = models.PositiveIntegerField(
+    deferrals = models.PositiveIntegerField(
         default=0,
         db_default=0,
         help_text="Put off in a row without a try that counts; paces the retries.",
@@ -127,7 +129,7 @@ class Batch(models.Model):
                 condition=~Q(state="done") | Q(waiting=0, unknown=0),
             ),
             models.CheckConstraint(
-                name="doubt_has_a_beginning",
+                name="unknown_has_a_beginning",
                 condition=~Q(state__in=["unknown", "looking_up"]) | Q(unknown_since__isnull=False),
             ),
             models.CheckConstraint(
@@ -136,17 +138,17 @@ class Batch(models.Model):
             ),
         ]
         indexes = [
-            models.Index(name="batch_in_line", fields=["pos", "id"], condition=Q(state="ready")),
-            models.Index(name="batch_in_doubt", fields=["due_at"], condition=Q(state="unknown")),
+            models.Index(name="batch_ready", fields=["position", "id"], condition=Q(state="ready")),
+            models.Index(name="batch_unknown", fields=["due_at"], condition=Q(state="unknown")),
             # By the key: calls are started and settled by it, and the lease reaper reads all.
             models.Index(
-                name="batch_in_hand",
+                name="batch_leased",
                 fields=["id"],
                 condition=Q(state__in=["claimed", "sending", "looking_up"]),
             ),
             # Its condition is found by its words (delivery/queue/batches/batch_state.py).
             models.Index(
-                name="batch_that_is_not_over",
+                name="batch_open",
                 fields=["edition"],
                 condition=Q(
                     Exact(

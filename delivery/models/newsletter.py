@@ -31,7 +31,7 @@ def one_line(value: str) -> None:
 class NewsletterManager(models.Manager["Newsletter"]):
     """Reads the one row."""
 
-    def the_one(self) -> Newsletter:
+    def get_current(self) -> Newsletter:
         """The newsletter. A deleted row gets the defaults back."""
         return self.get_or_create(pk=1)[0]
 

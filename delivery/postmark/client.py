@@ -42,12 +42,12 @@ from delivery.postmark.responses import (
 )
 from delivery.rules.call_results import (
     CallResult,
-    Found,
-    LookedUp,
+    FoundMessage,
     LookupResult,
-    NoInformation,
+    MessagePage,
     NotSent,
-    Page,
+    SearchAnswered,
+    SearchFailed,
     Unanswered,
 )
 from delivery.rules.reason import Reason, ReasonCode
@@ -221,13 +221,13 @@ class Postmark:
     ) -> LookupResult:
         """Find everything on `stream` whose metadata `field_name` is `value`, over all pages.
         Without a stream Postmark searches the transactional one only."""
-        found: list[Found] = []
+        found: list[FoundMessage] = []
         listed = total = 0
         parse = partial(parse_search, field_name=field_name, value=value)
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
             filters = {"messagestream": stream, f"metadata_{field_name}": value}
             page = self._page("/messages/outbound", SEARCH, parse, filters, offset, deadline_at_s)
-            if isinstance(page, NoInformation):
+            if isinstance(page, SearchFailed):
                 return page
             found.extend(page.found)
             listed += page.listed
@@ -236,19 +236,19 @@ class Postmark:
                 break
         if listed < total:
             # What was not shown may be the very message that was asked for.
-            return NoInformation(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SEARCH))
-        return LookedUp(tuple(found))
+            return SearchFailed(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SEARCH))
+        return SearchAnswered(tuple(found))
 
     def page(
         self, filters: Mapping[str, str], *, stream: str, offset: int, deadline_at_s: float
-    ) -> Page | NoInformation:
+    ) -> MessagePage | SearchFailed:
         """One page of the messages under `filters` (`tag`, `fromdate`, …), newest first."""
         filters = {"messagestream": stream, **filters}
         return self._page("/messages/outbound", SEARCH, parse_page, filters, offset, deadline_at_s)
 
     def bounces(
         self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
-    ) -> BouncePage | NoInformation:
+    ) -> BouncePage | SearchFailed:
         """One page of the bounces and complaints of a stream, newest first."""
         filters = {"messagestream": stream, **filters}
         return self._page("/bounces", BOUNCES, parse_bounces, filters, offset, deadline_at_s)
@@ -261,10 +261,10 @@ class Postmark:
         filters: Mapping[str, str],
         offset: int,
         deadline_at_s: float,
-    ) -> Parsed | NoInformation:
+    ) -> Parsed | SearchFailed:
         query = {"count": PAGE_SIZE, "offset": offset, **filters}
         raw = self._get(path, query, deadline_at_s)
-        return raw if isinstance(raw, NoInformation) else parse_query(raw, subject, parse)
+        return raw if isinstance(raw, SearchFailed) else parse_query(raw, subject, parse)
 
     def suppressions(
         self,
@@ -273,11 +273,11 @@ class Postmark:
         filters: Mapping[str, str],
         write: Callable[[bytes], object],
         deadline_at_s: float,
-    ) -> NoInformation | None:
+    ) -> SearchFailed | None:
         """Pass a stream's suppression list to `write` in chunks: Postmark does not page it. Unless
         this returns None, it is not the list. Errors of `write` end the call."""
         raw = self._get(f"{_suppressions(stream)}/dump", filters, deadline_at_s, write=write)
-        if isinstance(raw, NoInformation):
+        if isinstance(raw, SearchFailed):
             return raw
         return error_for_status(raw.status, raw.headers, SUPPRESSION_LIST)
 
@@ -288,21 +288,21 @@ class Postmark:
         addresses: Sequence[str],
         *,
         deadline_at_s: float,
-    ) -> Mapping[str, str] | NoInformation:
+    ) -> Mapping[str, str] | SearchFailed:
         """Suppress or reactivate at most 50 addresses; return each, case-folded, with why it was
         refused, if it was."""
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._call("POST", path, body, deadline_at_s)
         if not isinstance(raw, RawResponse):
-            return NoInformation(raw.reason)
+            return SearchFailed(raw.reason)
         return parse_query(raw, SUPPRESSION_CHANGE, parse_suppression_results)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's setting (`None`, `Postmark`, `Custom`); None if Postmark does not say."""
         deadline_at_s = now_s() + min(self.deadline_s, STREAM_CHECK_TIMEOUT_S)
         raw = self._get(f"/message-streams/{quote(stream, safe='')}", {}, deadline_at_s)
-        if isinstance(raw, NoInformation) or raw.status != 200:
+        if isinstance(raw, SearchFailed) or raw.status != 200:
             return None
         try:
             settings = orjson.loads(raw.body)["SubscriptionManagementConfiguration"]
@@ -318,10 +318,10 @@ class Postmark:
         deadline_at_s: float,
         *,
         write: Callable[[bytes], object] | None = None,
-    ) -> RawResponse | NoInformation:
+    ) -> RawResponse | SearchFailed:
         target = f"{path}?{urlencode(query)}" if query else path
         raw = self._call("GET", target, None, deadline_at_s, write=write)
-        return raw if isinstance(raw, RawResponse) else NoInformation(raw.reason)
+        return raw if isinstance(raw, RawResponse) else SearchFailed(raw.reason)
 
     def _request(self, method: str, path: str, body: bytes | None) -> requests.PreparedRequest:
         """Prepare a request. That of a batch is prepared once, and gets another body each time."""

@@ -12,15 +12,15 @@ import orjson
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.rules.call_results import (
     Answered,
-    Blocked,
+    CallDeferred,
     CallResult,
-    Fault,
-    Found,
+    FoundMessage,
+    MessageDeferred,
+    MessagePage,
     MessageResult,
-    NoInformation,
-    NotNow,
-    Page,
-    PutOff,
+    RefusedByProxy,
+    RejectedForAll,
+    SearchFailed,
     TooLarge,
     Unanswered,
 )
@@ -153,10 +153,10 @@ def classify_message(item: object, address: str) -> MessageResult:
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
         return Failed(_quoted(code, _ADDRESS.sub("…", text)), refused=True)
     if code in {MAINTENANCE, RATE_LIMIT}:
-        return NotNow(_quoted(code, text), too_fast=code == RATE_LIMIT)
+        return MessageDeferred(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
-    return Fault(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
+    return RejectedForAll(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -165,18 +165,18 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
 
 
-def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> NoInformation | None:
+def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> SearchFailed | None:
     """Why an answer of this status cannot be used, or None if it may be."""
     if status == 200:
         return None
-    return NoInformation(
+    return SearchFailed(
         Reason.of(ReasonCode.QUERY_STATUS, subject=subject, status=status), retry_after_s(headers)
     )
 
 
 def parse_query(
     answer: RawResponse, subject: str, parse: Callable[[dict[str, Any]], Parsed | None]
-) -> Parsed | NoInformation:
+) -> Parsed | SearchFailed:
     """Parse the JSON object of an answer to a query. `parse` returns None if it is unreadable."""
     refused = error_for_status(answer.status, answer.headers, subject)
     if refused is not None:
@@ -184,7 +184,7 @@ def parse_query(
     found = _parsed(answer.body)
     parsed = parse(found) if isinstance(found, dict) else None
     if parsed is None:
-        return NoInformation(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
+        return SearchFailed(Reason.of(ReasonCode.QUERY_UNREADABLE, subject=subject))
     return parsed
 
 
@@ -199,24 +199,24 @@ def classify_call(
     error = parsed if isinstance(parsed, dict) else {}
     code, text = _as_code(error.get("ErrorCode")), _as_text(error.get("Message"))
     if status == 503 and code == MAINTENANCE:
-        return PutOff(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
+        return CallDeferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
         # A success that is not the API's own comes from something in between, which may have
         # passed the call on.
         return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
     if status == 429 or code == RATE_LIMIT:
-        return PutOff(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
+        return CallDeferred(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
     if status == 413 or code == TOO_MANY_MESSAGES:
         return TooLarge(Reason.of(ReasonCode.CALL_TOO_LARGE, status=status))
     if code is not None and code != 0:
         return _classify_refusal(code, text, addresses)
     if status == 401:
-        return Fault(Reason.of(ReasonCode.TOKEN_REFUSED, remedy=Remedy.TOKEN))
+        return RejectedForAll(Reason.of(ReasonCode.TOKEN_REFUSED, remedy=Remedy.TOKEN))
     if status == 403:
-        return Blocked(Reason.of(ReasonCode.BLOCKED_BEFORE_PROVIDER, remedy=Remedy.NETWORK))
+        return RefusedByProxy(Reason.of(ReasonCode.BLOCKED_BEFORE_PROVIDER, remedy=Remedy.NETWORK))
     if status == 415:
-        return Fault(Reason.of(ReasonCode.MEDIA_TYPE_REFUSED, remedy=Remedy.HOMING_FAULT))
-    return Fault(Reason.of(ReasonCode.NOT_THE_API, status=status, remedy=Remedy.BASE_URL))
+        return RejectedForAll(Reason.of(ReasonCode.MEDIA_TYPE_REFUSED, remedy=Remedy.HOMING_FAULT))
+    return RejectedForAll(Reason.of(ReasonCode.NOT_THE_API, status=status, remedy=Remedy.BASE_URL))
 
 
 def _parsed(body: bytes) -> Any:
@@ -251,11 +251,11 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
 def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallResult:
     """An error body with a 4xx: it concerns the request as a whole."""
     if code == MAINTENANCE:
-        return PutOff(Reason.of(ReasonCode.MAINTENANCE))
+        return CallDeferred(Reason.of(ReasonCode.MAINTENANCE))
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
     message = classify_message({"ErrorCode": code, "Message": text}, "")
-    if isinstance(message, Fault):
+    if isinstance(message, RejectedForAll):
         return message
     if len(addresses) == 1:
         return Answered((message,))
@@ -267,7 +267,7 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
 class SearchPage(NamedTuple):
     """One page of a search: the messages that match, how many it listed, and the total."""
 
-    found: Sequence[Found]
+    found: Sequence[FoundMessage]
     listed: int
     total: int
 
@@ -278,7 +278,7 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list):
         return None
-    found: list[Found] = []
+    found: list[FoundMessage] = []
     for message in messages:
         metadata = message.get("Metadata") if isinstance(message, dict) else None
         if not isinstance(metadata, dict):
@@ -289,17 +289,17 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
         if not isinstance(delivery, str) or message_id is None:
             # It is there, but the delivery is unknown: it must not count as absent.
             return None
-        found.append(Found(delivery, message_id, parse_time(message.get("ReceivedAt"))))
+        found.append(FoundMessage(delivery, message_id, parse_time(message.get("ReceivedAt"))))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)
 
 
-def parse_page(answer: dict[str, Any]) -> Page | None:
+def parse_page(answer: dict[str, Any]) -> MessagePage | None:
     """What one page of `GET /messages/outbound` lists. A message that cannot be read must not count
     as absent; one without our metadata is listed, because others may use the same server."""
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
         return None
-    listed: list[Found] = []
+    listed: list[FoundMessage] = []
     for message in messages:
         message = message if isinstance(message, dict) else {}
         message_id, metadata = parse_message_id(message.get("MessageID")), message.get("Metadata")
@@ -307,8 +307,10 @@ def parse_page(answer: dict[str, Any]) -> Page | None:
             return None
         metadata = metadata if isinstance(metadata, dict) else {}
         delivery, attempt = _as_text(metadata.get("delivery")), _as_text(metadata.get("attempt"))
-        listed.append(Found(delivery, message_id, parse_time(message.get("ReceivedAt")), attempt))
-    return Page(tuple(listed), total)
+        listed.append(
+            FoundMessage(delivery, message_id, parse_time(message.get("ReceivedAt")), attempt)
+        )
+    return MessagePage(tuple(listed), total)
 
 
 class BouncePage(NamedTuple):

@@ -7,9 +7,15 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.send_rate import IS_SLOWED, ensure_row, is_slowed, take_turn, use_turn
+from delivery.queue.send_rate import (
+    IS_SLOWED,
+    acquire_permit,
+    consume_permit,
+    ensure_row,
+    is_slowed,
+)
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.next_step import History
+from delivery.rules.next_step import AttemptCounters
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,7 @@ class Claim:
     attempt: UUID | None
     waiting: int
     probing: bool
-    history: History
+    history: AttemptCounters
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
@@ -39,12 +45,12 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
             return claimed
     ensure_row()
     with short_transaction() as cursor:
-        turn = take_turn(cursor, ceiling_per_s=rate_per_s)
+        turn = acquire_permit(cursor, ceiling_per_s=rate_per_s)
         if turn is None:
             return None
         claimed = _claim_next(worker, lease_s)
         if claimed is not None:
-            use_turn(cursor, turn, claimed.waiting)
+            consume_permit(cursor, turn, claimed.waiting)
     return claimed
 
 
@@ -54,7 +60,7 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
         SELECT id FROM batch
         WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}
           AND {IS_THE_KNOWN_DATABASE}
-        ORDER BY pos, id LIMIT 1
+        ORDER BY position, id LIMIT 1
         FOR UPDATE SKIP LOCKED
         """,  # noqa: S608 -- a constant
         "claimed",
@@ -86,11 +92,11 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
                 UPDATE batch SET state = %s, epoch = epoch + 1, owner = %s,
                        lease_until = clock_timestamp() + make_interval(secs => %s)
                 WHERE id = (SELECT id FROM next)
-                RETURNING id, epoch, edition_id, attempt, waiting, tries, setbacks, blocked,
+                RETURNING id, epoch, edition_id, attempt, waiting, tries, deferrals, blocked,
                           crashes, lookups
             )
             SELECT claimed.id, epoch, edition_id, issue_id, version, attempt, waiting, probing,
-                   tries, setbacks, blocked, crashes, lookups
+                   tries, deferrals, blocked, crashes, lookups
             FROM claimed JOIN edition ON edition.id = edition_id
             """,  # noqa: S608 -- a constant
             [state, worker, lease_s],
@@ -100,7 +106,7 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
         return None
     batch, epoch, edition, issue, version, attempt, waiting, probing, *history = row
     return Claim(
-        batch, epoch, edition, issue, version, attempt, waiting, probing, History(*history)
+        batch, epoch, edition, issue, version, attempt, waiting, probing, AttemptCounters(*history)
     )
 
 

@@ -8,7 +8,7 @@ from delivery.queue.batches.batch_state import IS_OPEN, pause_batches
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
 from delivery.queue.batches.withdraw import withdraw_waiting
-from delivery.queue.enqueue import CURRENT_POS
+from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import short_transaction
@@ -85,13 +85,13 @@ def resume(edition: int) -> bool:
         probe = control == "stopped" or probing
         cursor.execute(
             f"""
-            UPDATE batch SET state = 'ready', setbacks = 0, blocked = 0,
+            UPDATE batch SET state = 'ready', deferrals = 0, blocked = 0,
                    due_at = greatest(clock_timestamp(),
                                      (SELECT held_until FROM edition WHERE id = %(edition)s))
             WHERE id = ANY (ARRAY(
                 SELECT id FROM batch
                 WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'paused'
-                ORDER BY pos, id LIMIT CASE WHEN %(probe)s THEN 1 END))
+                ORDER BY position, id LIMIT CASE WHEN %(probe)s THEN 1 END))
             """,  # noqa: S608 -- a constant
             {"edition": edition, "probe": probe},
         )
@@ -118,7 +118,7 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
         UPDATE batch SET state = 'ready', due_at = clock_timestamp()
         WHERE id = (SELECT id FROM batch
                     WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'paused'
-                    ORDER BY pos, id LIMIT 1)
+                    ORDER BY position, id LIMIT 1)
           AND EXISTS (SELECT FROM edition
                       WHERE id = %(edition)s AND probing AND control = 'running')
           AND NOT EXISTS (SELECT FROM batch
@@ -285,10 +285,10 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
             return None
         rows = f"""
             SELECT new_batch, %(edition)s::bigint,
-                   current.pos + new_batch - min(new_batch) OVER (),
+                   current.position + new_batch - min(new_batch) OVER (),
                    CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END, clock_timestamp(), count(*)
-            FROM moved, ({CURRENT_POS}) AS current (pos)
-            GROUP BY new_batch, current.pos
+            FROM moved, ({CURRENT_POSITION}) AS current (position)
+            GROUP BY new_batch, current.position
         """  # noqa: S608 -- constants
         cursor.execute(
             f"""
@@ -363,7 +363,7 @@ def resend_unknown(edition: int) -> int | None:
             WITH again AS (
                 UPDATE batch SET state = CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END,
                        waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
-                       unknown_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
+                       unknown_since = NULL, crashes = 0, deferrals = 0, due_at = clock_timestamp(),
                        reason = %(reason)s
                 WHERE edition_id = %(edition)s AND {IS_OPEN} AND state = 'parked'
                   AND NOT EXISTS (SELECT FROM delivery

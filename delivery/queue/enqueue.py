@@ -19,9 +19,9 @@ LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 MESSAGE_OVERHEAD_BYTES = 2_000
 
 # New batches start at the current queue position, so a new edition alternates with those under way.
-CURRENT_POS = """
-    SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
-    WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0
+CURRENT_POSITION = """
+    SELECT greatest(1, coalesce(min(position), 1)) FROM batch
+    WHERE state = 'ready' AND due_at <= clock_timestamp() AND position > 0
 """
 
 
@@ -70,10 +70,10 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int
             raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
         # 0 is kept free for mail that is asked for, which goes ahead (enqueue_transactional.py).
         rows = f"""
-            SELECT %(first)s + number, %(edition)s::bigint, current.pos + number, 'ready',
+            SELECT %(first)s + number, %(edition)s::bigint, current.position + number, 'ready',
                    %(held_until)s::timestamptz, least(%(size)s, %(count)s - number * %(size)s)
             FROM generate_series(0, (%(count)s - 1) / %(size)s) AS number,
-                 ({CURRENT_POS}) AS current (pos)
+                 ({CURRENT_POSITION}) AS current (position)
             WHERE %(count)s > 0
         """  # noqa: S608 -- a constant
         cursor.execute(

@@ -11,7 +11,7 @@ from delivery.mail.compose import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
 from delivery.models import Edition
 from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id, insert_batches
-from delivery.queue.enqueue import CURRENT_POS, batch_size_for
+from delivery.queue.enqueue import CURRENT_POSITION, batch_size_for
 
 AHEAD_OF_ALL = 0
 
@@ -36,7 +36,7 @@ def request_mail(
     with connection.cursor() as cursor:
         place = AHEAD_OF_ALL
         if not ahead:
-            cursor.execute(CURRENT_POS)
+            cursor.execute(CURRENT_POSITION)
             (place,) = cursor.fetchone()
         for number, start in enumerate(range(0, len(recipients), size)):
             copies = recipients[start : start + size]

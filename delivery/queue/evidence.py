@@ -83,7 +83,7 @@ def record_acceptances(
     new = int(cursor.rowcount)
     if new < len(acceptances):
         _say_what_cannot_be(cursor, edition, facts)
-    raise_second_copies(cursor, edition, recipients)
+    raise_duplicate_alarms(cursor, edition, recipients)
     return new
 
 
@@ -140,7 +140,7 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
         )
 
 
-def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
+def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
     """Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
     A delivery with n accepted copies has n - 1 alarms, so seeing them again raises nothing. Returns
     how many are new. The caller has locked the edition."""
@@ -199,7 +199,7 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
 
 def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
     """Apply what `unapplied_evidence` found. The caller has locked the edition."""
-    raise_second_copies(cursor, edition, recipients)
+    raise_duplicate_alarms(cursor, edition, recipients)
     settle_by_evidence(cursor, edition, recipients)
 
 

@@ -42,7 +42,7 @@ class _ExpiredLease:
 class _EditionLockedError(Exception): ...
 
 
-def sweep(*, first_lookup_after_s: float) -> int:
+def recover_expired_leases(*, first_lookup_after_s: float) -> int:
     """Recover up to `MAX_BATCHES` batches whose lease has expired; return how many. Claimed ones
     wait again. Those in a call become unknown and are looked up `first_lookup_after_s` after the
     call's deadline. The batches of a locked edition are left to the next sweep."""

@@ -29,7 +29,7 @@ SLOWDOWN_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SendPermit:
     """The right to claim one batch now. `rate_per_s` is None if nothing limits it."""
 
     rate_per_s: float | None
@@ -58,7 +58,7 @@ def ensure_row() -> None:
         )
 
 
-def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | None:
+def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> SendPermit | None:
     """Take the turn if it is due; None if it is not, or another is taking it. The row stays locked
     until the caller's transaction ends. A slowdown that has ended is deleted."""
     cursor.execute(
@@ -74,10 +74,10 @@ def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | N
             "UPDATE send_rate SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
         )
         logger.info("the workers are back at their rate from before the last 429")
-    return Turn(rate_of(slowdown, ceiling_per_s))
+    return SendPermit(rate_of(slowdown, ceiling_per_s))
 
 
-def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
+def consume_permit(cursor: CursorWrapper, turn: SendPermit, copies: int) -> None:
     """Put the next turn off by as long as `copies` take at the rate of this one. At most one unused
     second is made up for."""
     if turn.rate_per_s is None:

@@ -151,7 +151,7 @@ def _change_batch(
         "newly_unknown": looks_up and not looked_up,
         "said_absent": int(settlement.said_absent),
         "tries": int(settlement.counts_as_try),
-        "setbacks": settlement.new_setbacks,
+        "deferrals": settlement.new_deferrals,
         "blocked": settlement.new_blocked,
         "survived": not looked_up,
         "reason": dumps(settlement.reason),
@@ -180,7 +180,7 @@ _CHANGE_BATCH = f"""
         lookups = CASE WHEN %(looks_up)s AND NOT %(newly_unknown)s THEN lookups + %(said_absent)s
                        ELSE 0 END,
         tries = tries + %(tries)s,
-        setbacks = %(setbacks)s,
+        deferrals = %(deferrals)s,
         blocked = %(blocked)s,
         crashes = CASE WHEN %(survived)s THEN 0 ELSE crashes END,
         reason = CASE WHEN {_IS_OPEN} THEN %(reason)s ELSE '' END,

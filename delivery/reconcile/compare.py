@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 
-from delivery.rules.call_results import Found
+from delivery.rules.call_results import FoundMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,17 @@ class Comparison:
     that we have not recorded so, and messages to recipients without a delivery."""
 
     same: Sequence[int]
-    news: Sequence[tuple[int, Found]]
-    strangers: Sequence[tuple[int, Found]]
+    news: Sequence[tuple[int, FoundMessage]]
+    strangers: Sequence[tuple[int, FoundMessage]]
 
 
 def compare(
-    found: Sequence[tuple[int, Found]], recorded: Mapping[int, RecordedDelivery]
+    found: Sequence[tuple[int, FoundMessage]], recorded: Mapping[int, RecordedDelivery]
 ) -> Comparison:
     """Compare what the provider shows, as pairs of recipient and message, with our record."""
     same: list[int] = []
-    news: list[tuple[int, Found]] = []
-    strangers: list[tuple[int, Found]] = []
+    news: list[tuple[int, FoundMessage]] = []
+    strangers: list[tuple[int, FoundMessage]] = []
     for recipient, listed in found:
         row = recorded.get(recipient)
         if row is None:

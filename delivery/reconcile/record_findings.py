@@ -20,7 +20,7 @@ from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.compare import RecordedDelivery
-from delivery.rules.call_results import Found
+from delivery.rules.call_results import FoundMessage
 from delivery.rules.edition_reason import restored
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
@@ -122,7 +122,7 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
     }
 
 
-def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> int:
+def settle_found(record: EditionRecord, news: Sequence[tuple[int, FoundMessage]]) -> int:
     """Record acceptances; return how many deliveries they settle. A second one stops the
     edition."""
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
@@ -135,12 +135,12 @@ def settle_found(record: EditionRecord, news: Sequence[tuple[int, Found]]) -> in
         return settle_by_evidence(cursor, record.edition, [recipient for recipient, _ in news])
 
 
-def _earliest_first(found: tuple[int, Found]) -> tuple[bool, float, str]:
+def _earliest_first(found: tuple[int, FoundMessage]) -> tuple[bool, float, str]:
     listed = found[1]
     return listed.at is None, listed.at.timestamp() if listed.at else 0.0, listed.message_id
 
 
-def _attempt(listed: Found) -> uuid.UUID | None:
+def _attempt(listed: FoundMessage) -> uuid.UUID | None:
     try:
         return uuid.UUID(hex=listed.attempt)
     except ValueError:

@@ -25,7 +25,7 @@ from delivery.reconcile.compare import (
 )
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.walk import PatientSearch, iter_pages
-from delivery.rules.call_results import Found
+from delivery.rules.call_results import FoundMessage
 from delivery.rules.delivery_key import DeliveryKey, read
 
 logger = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ class ReconcileRound:
             self._search, provider_tag(self._issue), span_around(first, self._walked_at)
         ):
             self._total = total
-            by_version: dict[int, list[tuple[int, Found]]] = defaultdict(list)
+            by_version: dict[int, list[tuple[int, FoundMessage]]] = defaultdict(list)
             for listed in messages:
                 key = read(listed.delivery)
                 # How the search compares is not documented: each hit is compared here again.
@@ -175,7 +175,7 @@ class ReconcileRound:
                             self._count_other(listed)
             self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
 
-    def _record(self, walked: EditionRecord, found: Sequence[tuple[int, Found]]) -> None:
+    def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and sent_before_restore.start_sent_before_restore(walked.edition):
             # It went out after the backup was taken. Now that it has an audience, what was found
@@ -196,7 +196,7 @@ class ReconcileRound:
         for _, listed in comparison.strangers:
             self.report.strangers += self._count_other(listed)
 
-    def _count_other(self, listed: Found) -> bool:
+    def _count_other(self, listed: FoundMessage) -> bool:
         """Count a message that is not the recorded one, once by its id."""
         if listed.message_id in self._others:
             return False
@@ -244,7 +244,7 @@ class ReconcileRound:
         if self._asked % 50 == 0:
             self._tell(f"{self._asked:,} copies asked about one by one")
         found = [
-            (recipient, Found(one.delivery, one.message_id, one.at))
+            (recipient, FoundMessage(one.delivery, one.message_id, one.at))
             for one in self._search.about("delivery", self._key(walked, recipient))
         ]
         if found:

@@ -55,7 +55,7 @@ def reconcile(
     reports: dict[Group, RoundReport] = {}
     first_of: dict[Group, EditionRecord] = {}
     in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
-    recorded = reconciled = setbacks = 0
+    recorded = reconciled = deferrals = 0
     counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
     tell(f"Comparing {counted} with Postmark's record.")
     while True:
@@ -81,8 +81,8 @@ def reconcile(
         now = record_findings.database_time()
         pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
         if not pause_s:
-            setbacks += 1
-        if not worth_it or not waits or setbacks > MAX_ROUNDS_WITHOUT_PROGRESS:
+            deferrals += 1
+        if not worth_it or not waits or deferrals > MAX_ROUNDS_WITHOUT_PROGRESS:
             left = [(one, obstacle) for one, obstacle, _ in in_the_way.values()]
             unknown = [
                 (first_of[group], version, count)
@@ -104,7 +104,7 @@ def reconcile(
             )
         tell(obstacle_sentence(worth_it[0][1]))
         policy = policy_from_settings()
-        _wait(max(pause_s) if pause_s else delay_after(setbacks - 1, 1.0, policy), tell)
+        _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), tell)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
         # A report is about all editions of an issue, so they are walked together again.
         again = {_group(one) for one in walkable if one.unreconciled_since is not None}

@@ -8,14 +8,14 @@ from typing import TypeVar
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import next_step
-from delivery.rules.call_results import Found, LookedUp, NoInformation, Page
+from delivery.rules.call_results import FoundMessage, MessagePage, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason
 
 logger = logging.getLogger(__name__)
 
 MAX_TRIES = 6
 
-Answer = TypeVar("Answer", Page, LookedUp)
+Answer = TypeVar("Answer", MessagePage, SearchAnswered)
 
 
 class SearchUnavailableError(Exception):
@@ -45,7 +45,7 @@ class PatientSearch:
         self._roll = roll
         self._pause = pause
 
-    def page(self, filters: Mapping[str, str], offset: int) -> Page:
+    def page(self, filters: Mapping[str, str], offset: int) -> MessagePage:
         """One page. Raises `SearchUnavailableError`."""
         return self._with_retries(
             lambda deadline_at_s: self._postmark.page(
@@ -53,7 +53,7 @@ class PatientSearch:
             )
         )
 
-    def about(self, field_name: str, value: str) -> Sequence[Found]:
+    def about(self, field_name: str, value: str) -> Sequence[FoundMessage]:
         """All messages whose metadata has this. Raises `SearchUnavailableError`."""
         return self._with_retries(
             lambda deadline_at_s: self._postmark.search(
@@ -61,9 +61,9 @@ class PatientSearch:
             )
         ).found
 
-    def _with_retries(self, ask: Callable[[float], Answer | NoInformation]) -> Answer:
+    def _with_retries(self, ask: Callable[[float], Answer | SearchFailed]) -> Answer:
         tries = 0
-        while isinstance(answer := ask(now_s() + self._postmark.deadline_s), NoInformation):
+        while isinstance(answer := ask(now_s() + self._postmark.deadline_s), SearchFailed):
             tries += 1
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)
@@ -73,11 +73,13 @@ class PatientSearch:
         return answer
 
 
-def iter_pages(search: PatientSearch, tag: str, span: Span) -> Iterator[tuple[list[Found], int]]:
+def iter_pages(
+    search: PatientSearch, tag: str, span: Span
+) -> Iterator[tuple[list[FoundMessage], int]]:
     """Yield every page of messages with the tag, each with the first search's total. Too many are
     split into windows of time, the earliest first; a message can come twice."""
     whole = search.page({"tag": tag}, 0)
-    to_do: list[tuple[Window, Page | None]] = [(Window(), whole)]
+    to_do: list[tuple[Window, MessagePage | None]] = [(Window(), whole)]
     while to_do:
         window, first = to_do.pop()
         filters = {"tag": tag, **window.query()}

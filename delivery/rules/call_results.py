@@ -9,7 +9,7 @@ from delivery.rules.reason import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class NotNow:
+class MessageDeferred:
     """The provider judged this message and did not take it for the moment (`too_fast`: 429)."""
 
     reason: Reason
@@ -20,11 +20,11 @@ class Unanswered(WithReason):
     """No usable answer came for a message or a whole call: it may have been accepted."""
 
 
-class Fault(WithReason):
+class RejectedForAll(WithReason):
     """The account, a setting or the content is refused, so every other message would be as well."""
 
 
-MessageResult = Sent | Suppressed | Failed | NotNow | Unanswered | Fault
+MessageResult = Sent | Suppressed | Failed | MessageDeferred | Unanswered | RejectedForAll
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class NotSent(WithReason):
 
 
 @dataclass(frozen=True, slots=True)
-class PutOff:
+class CallDeferred:
     """The provider refused the whole call for the moment: too fast (429), or under maintenance."""
 
     reason: Reason
@@ -47,7 +47,7 @@ class PutOff:
     too_fast: bool = False
 
 
-class Blocked(WithReason):
+class RefusedByProxy(WithReason):
     """Something before the provider refused the call (403 without its error code)."""
 
 
@@ -55,22 +55,26 @@ class TooLarge(WithReason):
     """The call held too much; half of it may pass."""
 
 
-CallResult = Answered | NotSent | PutOff | Blocked | TooLarge | Fault | Unanswered
+CallResult = (
+    Answered | NotSent | CallDeferred | RefusedByProxy | TooLarge | RejectedForAll | Unanswered
+)
 
 
 def was_too_fast(result: CallResult) -> bool:
     """Whether the provider asked for a lower rate, for the call or for any message of it."""
     match result:
-        case PutOff():
+        case CallDeferred():
             return result.too_fast
         case Answered(messages):
-            return any(isinstance(message, NotNow) and message.too_fast for message in messages)
+            return any(
+                isinstance(message, MessageDeferred) and message.too_fast for message in messages
+            )
         case _:
             return False
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMessage:
     """A message that the provider has: evidence that it was accepted. `delivery` and `attempt` are
     what its metadata names, or empty."""
 
@@ -81,26 +85,26 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp:
+class SearchAnswered:
     """The search answered. What it does not list it does not (yet) have."""
 
-    found: Sequence[Found]
+    found: Sequence[FoundMessage]
 
 
 @dataclass(frozen=True, slots=True)
-class NoInformation:
+class SearchFailed:
     """The search failed or was refused: that says nothing about the messages."""
 
     reason: Reason
     retry_after_s: float | None = None
 
 
-LookupResult = LookedUp | NoInformation
+LookupResult = SearchAnswered | SearchFailed
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MessagePage:
     """A page of a search that answered: its messages, and how many the whole search has."""
 
-    messages: Sequence[Found]
+    messages: Sequence[FoundMessage]
     total: int

@@ -7,16 +7,16 @@ from enum import StrEnum
 
 from delivery.rules.call_results import (
     Answered,
-    Blocked,
+    CallDeferred,
     CallResult,
-    Fault,
-    Found,
+    FoundMessage,
     LookupResult,
+    MessageDeferred,
     MessageResult,
-    NoInformation,
-    NotNow,
     NotSent,
-    PutOff,
+    RefusedByProxy,
+    RejectedForAll,
+    SearchFailed,
     TooLarge,
     Unanswered,
 )
@@ -48,28 +48,28 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class AttemptCounters:
     """A batch's tries that counted, put-offs and blocked calls in a row, crashes, empty
     look-ups."""
 
     tries: int = 0
-    setbacks: int = 0
+    deferrals: int = 0
     blocked: int = 0
     crashes: int = 0
     lookups: int = 0
 
 
-def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
+def delay_after(deferrals: int, jitter: float, policy: Policy) -> float:
     """Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
-    And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first."""
-    span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(setbacks, 30))
+    And Jitter*, AWS Architecture Blog, 2015). `deferrals` is 0 for the first."""
+    span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(deferrals, 30))
     return max(SHORTEST_PAUSE_S, jitter * span)
 
 
 def after_call(
     result: CallResult,
     recipients: Sequence[int],
-    history: History,
+    history: AttemptCounters,
     *,
     jitter: float,
     policy: Policy,
@@ -87,9 +87,9 @@ def after_call(
             )
         case NotSent(reason):
             return _put_off(reason, None, history, jitter, policy)
-        case PutOff(reason, retry_after_s):
+        case CallDeferred(reason, retry_after_s):
             return _put_off(reason, retry_after_s, history, jitter, policy)
-        case Blocked(reason):
+        case RefusedByProxy(reason):
             blocked = history.blocked + 1
             if blocked < BLOCKED_CALLS_BEFORE_STOPPING:
                 return replace(_put_off(reason, None, history, jitter, policy), new_blocked=blocked)
@@ -98,7 +98,7 @@ def after_call(
             if len(recipients) > 1:
                 return Settlement(outcomes={}, next=Next.HALVE, reason=reason)
             return _stop(reason.with_params(remedy=Remedy.SHORTEN_ISSUE))
-        case Fault(reason):
+        case RejectedForAll(reason):
             return _stop(reason)
 
 
@@ -112,16 +112,20 @@ def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -
 
 
 def _put_off(
-    reason: Reason, retry_after_s: float | None, history: History, jitter: float, policy: Policy
+    reason: Reason,
+    retry_after_s: float | None,
+    history: AttemptCounters,
+    jitter: float,
+    policy: Policy,
 ) -> Settlement:
     """Nothing was judged: no try is used up, however long an outage lasts."""
-    delay = delay_after(history.setbacks, jitter, policy)
+    delay = delay_after(history.deferrals, jitter, policy)
     return Settlement(
         outcomes={},
         next=Next.TRY_AGAIN,
         delay_s=max(delay, retry_after_s or 0.0),
         reason=reason,
-        new_setbacks=history.setbacks + 1,
+        new_deferrals=history.deferrals + 1,
     )
 
 
@@ -132,7 +136,7 @@ def _stop(reason: Reason) -> Settlement:
 def _after_messages(
     messages: Sequence[MessageResult],
     recipients: Sequence[int],
-    history: History,
+    history: AttemptCounters,
     jitter: float,
     policy: Policy,
 ) -> Settlement:
@@ -145,9 +149,9 @@ def _after_messages(
             case Unanswered(reason):
                 outcomes[recipient] = Unknown()
                 unanswered = unanswered or reason
-            case NotNow(reason):
+            case MessageDeferred(reason):
                 put_off[recipient] = reason
-            case Fault(reason):
+            case RejectedForAll(reason):
                 stop = stop or reason
             case _:
                 outcomes[recipient] = message
@@ -170,10 +174,10 @@ def _after_messages(
     return Settlement(
         outcomes=outcomes,
         next=Next.TRY_AGAIN,
-        delay_s=delay_after(history.setbacks, jitter, policy),
+        delay_s=delay_after(history.deferrals, jitter, policy),
         counts_as_try=True,
         reason=next(iter(put_off.values())),
-        new_setbacks=history.setbacks + 1,
+        new_deferrals=history.deferrals + 1,
     )
 
 
@@ -184,7 +188,7 @@ def _tries_used_up(policy: Policy, last: Reason) -> Failed:
 def after_lookup(
     result: LookupResult,
     unknown: Mapping[str, int],
-    history: History,
+    history: AttemptCounters,
     *,
     convincing: bool,
     forgotten: bool = False,
@@ -197,7 +201,7 @@ def after_lookup(
     lags: it does not list something that was accepted later. With `forgotten` the provider may not
     remember the call. In both cases its silence says nothing."""
     retry = _look_up_again(history, jitter, policy)
-    if isinstance(result, NoInformation):
+    if isinstance(result, SearchFailed):
         return replace(
             retry, reason=result.reason, delay_s=max(retry.delay_s, result.retry_after_s or 0.0)
         )
@@ -228,12 +232,12 @@ def after_lookup(
     return replace(decided, outcomes={**outcomes, **decided.outcomes}, duplicates=duplicates)
 
 
-def _look_up_again(history: History, jitter: float, policy: Policy) -> Settlement:
+def _look_up_again(history: AttemptCounters, jitter: float, policy: Policy) -> Settlement:
     return Settlement(
         outcomes={},
         next=Next.LOOK_UP,
-        delay_s=delay_after(history.setbacks, jitter, policy),
-        new_setbacks=history.setbacks + 1,
+        delay_s=delay_after(history.deferrals, jitter, policy),
+        new_deferrals=history.deferrals + 1,
     )
 
 
@@ -242,7 +246,7 @@ def _wait_for_decision(code: ReasonCode) -> Settlement:
 
 
 def _found(
-    found: Sequence[Found], unknown: Mapping[str, int]
+    found: Sequence[FoundMessage], unknown: Mapping[str, int]
 ) -> tuple[dict[int, Outcome], dict[int, list[Sent]]]:
     outcomes: dict[int, Outcome] = {}
     duplicates: dict[int, list[Sent]] = {}
@@ -259,7 +263,7 @@ def _found(
 
 
 def _after_absence(
-    absent: Sequence[int], alone: bool, history: History, policy: Policy
+    absent: Sequence[int], alone: bool, history: AttemptCounters, policy: Policy
 ) -> Settlement:
     suspected = history.crashes >= CRASHES_BEFORE_SUSPICION
     if history.tries + 1 >= policy.max_tries:

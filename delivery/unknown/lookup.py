@@ -14,7 +14,7 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup
 from delivery.rules import next_step
-from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
 
@@ -36,7 +36,7 @@ class LookupContext:
     stream: str
     unknown: Mapping[str, int]
     witness: UUID | None
-    kept: Sequence[Found]
+    kept: Sequence[FoundMessage]
     has_provider_id: bool
     is_forgotten: bool = False
     is_cancelled: bool = False
@@ -88,7 +88,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             [issue, version, [recipient for recipient, _ in rows]],
         )
         kept = [
-            Found(str(DeliveryKey(issue, version, recipient)), message_id, at)
+            FoundMessage(str(DeliveryKey(issue, version, recipient)), message_id, at)
             for recipient, message_id, at in cursor.fetchall()
         ]
     return LookupContext(
@@ -117,7 +117,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitte
     # The witness is asked for first: if the search shows it now, it shows what came earlier from
     # now on. Asked for afterwards, it could have come into the index in between.
     witness = search("attempt", context.witness.hex) if context.witness else None
-    convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
+    convincing = witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found))
     result = _search(claim.attempt, context, search)
     delivery_metrics.count_lookup(_metric_name(result))
     settlement = next_step.after_lookup(
@@ -153,11 +153,11 @@ def _search(attempt: UUID | None, context: LookupContext, search: Search) -> Loo
     """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
     if attempt is not None:
         result = search("attempt", attempt.hex)
-        return _merge(result.found, context.kept) if isinstance(result, LookedUp) else result
-    found: list[Found] = []
+        return _merge(result.found, context.kept) if isinstance(result, SearchAnswered) else result
+    found: list[FoundMessage] = []
     for key in context.unknown:
         one = search("delivery", key)
-        if isinstance(one, NoInformation):
+        if isinstance(one, SearchFailed):
             return one
         found.extend(one.found)
     return _merge(found, context.kept)
@@ -165,12 +165,12 @@ def _search(attempt: UUID | None, context: LookupContext, search: Search) -> Loo
 
 def _metric_name(result: LookupResult) -> str:
     match result:
-        case LookedUp(found):
+        case SearchAnswered(found):
             return "found" if found else "absent"
         case _:
             return "no_information"
 
 
-def _merge(found: Sequence[Found], kept: Sequence[Found]) -> LookedUp:
+def _merge(found: Sequence[FoundMessage], kept: Sequence[FoundMessage]) -> SearchAnswered:
     by_id = {fact.message_id: fact for fact in (*kept, *found)}
-    return LookedUp(tuple(by_id.values()))
+    return SearchAnswered(tuple(by_id.values()))

@@ -17,7 +17,7 @@ from django.db import connection
 from delivery import log_context
 from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_table, worker_heartbeat
-from delivery.queue.lease_reaper import sweep
+from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import next_step
 from delivery.tasks import background_tasks
@@ -109,7 +109,7 @@ class Worker:
             lambda: worker_heartbeat.beat(
                 self.id, host=self._host, pid=os.getpid(), warning=self.warning
             ),
-            lambda: sweep(first_lookup_after_s=self._policy.lookup_after_s[0]),
+            lambda: recover_expired_leases(first_lookup_after_s=self._policy.lookup_after_s[0]),
             lambda: background_tasks.run_all(self._log_failure),
         )
         failures = 0

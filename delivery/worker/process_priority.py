@@ -3,7 +3,7 @@
 import os
 
 
-def stand_back(niceness: int) -> None:
+def raise_niceness(niceness: int) -> None:
     """Raise this thread's nice(1) value to `niceness`, 0 to 19, unless it is higher already."""
     now = os.getpriority(os.PRIO_PROCESS, 0)
     if niceness > now:

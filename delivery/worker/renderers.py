@@ -53,4 +53,6 @@ def renderer_of(edition: Edition) -> Renderer:
         readers.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
-    return renderer_for(edition, Newsletter.objects.the_one(), links, sender=settings.FROM_EMAIL)
+    return renderer_for(
+        edition, Newsletter.objects.get_current(), links, sender=settings.FROM_EMAIL
+    )

@@ -22,7 +22,7 @@ from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import Started, start
 from delivery.rules import next_step
-from delivery.rules.call_results import Answered, CallResult, NotSent, PutOff, was_too_fast
+from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, was_too_fast
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.worker.call_slots import CallSlots, Slot
@@ -203,7 +203,7 @@ class Dispatcher:
             slow_down(
                 call.attempt,
                 ceiling_per_s=self._timing.rate_per_s,
-                retry_after_s=result.retry_after_s if isinstance(result, PutOff) else None,
+                retry_after_s=result.retry_after_s if isinstance(result, CallDeferred) else None,
             )
 
     @contextmanager

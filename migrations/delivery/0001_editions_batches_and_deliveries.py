@@ -342,9 +342,9 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigIntegerField(primary_key=True, serialize=False)),
                 (
-                    "pos",
+                    "position",
                     models.BigIntegerField(
-                        help_text="The place in line, fixed when the edition is enqueued."
+                        help_text="Lower goes first; fixed when the edition is enqueued."
                     ),
                 ),
                 (
@@ -399,7 +399,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "setbacks",
+                    "deferrals",
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
@@ -510,18 +510,18 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(
                         condition=models.Q(("state", "ready")),
-                        fields=["pos", "id"],
-                        name="batch_in_line",
+                        fields=["position", "id"],
+                        name="batch_ready",
                     ),
                     models.Index(
                         condition=models.Q(("state", "unknown")),
                         fields=["due_at"],
-                        name="batch_in_doubt",
+                        name="batch_unknown",
                     ),
                     models.Index(
                         condition=models.Q(("state__in", ["claimed", "sending", "looking_up"])),
                         fields=["id"],
-                        name="batch_in_hand",
+                        name="batch_leased",
                     ),
                     models.Index(
                         condition=models.Q(
@@ -538,7 +538,7 @@ class Migration(migrations.Migration):
                             )
                         ),
                         fields=["edition"],
-                        name="batch_that_is_not_over",
+                        name="batch_open",
                     ),
                 ],
                 "constraints": [
@@ -602,7 +602,7 @@ class Migration(migrations.Migration):
                             ("unknown_since__isnull", False),
                             _connector="OR",
                         ),
-                        name="doubt_has_a_beginning",
+                        name="unknown_has_a_beginning",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

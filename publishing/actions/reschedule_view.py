@@ -32,7 +32,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     status = load_status(edition.pk)
     moment = status.counts.scheduled
     back = f"{reverse('desk:progress', args=[issue])}?version={edition.version}"
-    own_zone = Newsletter.objects.the_one().time_zone
+    own_zone = Newsletter.objects.get_current().time_zone
     if request.method == "POST":
         form = RescheduleForm(request.POST, own_zone=own_zone, now=status.counts.now)
         if form.is_valid() and form.moment is not None:

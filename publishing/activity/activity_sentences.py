@@ -101,7 +101,7 @@ _WORDS: Mapping[str, tuple[str] | tuple[str, str] | tuple[str, str, str]] = {
     "cancel": ("cancelled",),
     "list": ("made", "", " listed"),
     "unlist": ("made", "", " unlisted"),
-    "look_at_alarms": ("looked at the alarms", "of"),
+    "acknowledge_alarms": ("looked at the alarms", "of"),
     "drop_copies": ("dropped the copies", "of"),
     "begin_draft": ("began the draft",),
     "continue_draft": ("continued the draft", "", ", which somebody else had saved"),

@@ -201,7 +201,7 @@ def _moment(words: Words, *, is_known: bool) -> Moment | None:
 
 
 def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
-    zone = clock.zone or Newsletter.objects.the_one().time_zone
+    zone = clock.zone or Newsletter.objects.get_current().time_zone
     try:
         return read_moment(at, zone, clock.which or "", now=None if is_known else database_time())
     except InvalidMomentError as refused:

@@ -44,7 +44,7 @@ class Approval:
 
 def needs_approval() -> bool:
     """Whether publishing needs a second person now."""
-    return Newsletter.objects.the_one().second_person
+    return Newsletter.objects.get_current().second_person
 
 
 def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
@@ -125,7 +125,7 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
 
 def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
     """Return who approved an edition, with the setting locked. Raises `NeedsApprovalError`."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
         # A statement of its own sees the change that it waited for.
         cursor.execute(

@@ -151,6 +151,6 @@ def _not_there(request: HttpRequest) -> HttpResponse:
 def _public_page(
     request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     with timezone.override(newsletter.zone):
         return render(request, template, {"newsletter": newsletter, **context}, status=status)

@@ -47,7 +47,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         self._render = render
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
-        return Newsletter.objects.the_one()
+        return Newsletter.objects.get_current()
 
     def title(self, newsletter: Newsletter) -> str:
         return only_xml_characters(newsletter.name)
@@ -81,7 +81,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         summary = summarise(item.html_content, item.text_content, item.preheader)
         body = str(self._render(item).body)
         if item.is_correction:
-            with timezone.override(Newsletter.objects.the_one().zone):
+            with timezone.override(Newsletter.objects.get_current().zone):
                 body = render_to_string("archive/corrected.html", {"edition": item}) + body
         return {"summary": only_xml_characters(summary), "letter": body}
 

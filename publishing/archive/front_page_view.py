@@ -16,7 +16,7 @@ LATEST = 5
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """The newsletter, its sign-up form and its latest letters."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     with timezone.override(newsletter.zone):
         response = render(
             request,

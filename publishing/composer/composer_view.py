@@ -343,4 +343,4 @@ def _show_published(draft: Draft) -> HttpResponse:
 
 
 def _clock(draft: Draft) -> str:
-    return clock(draft.saved_at, Newsletter.objects.the_one().zone)
+    return clock(draft.saved_at, Newsletter.objects.get_current().zone)

@@ -15,7 +15,7 @@ def compose_content(content: Content) -> MailParts:
         content.title,
         content.html,
         content.text,
-        newsletter=Newsletter.objects.the_one(),
+        newsletter=Newsletter.objects.get_current(),
         site_url=settings.SITE_URL,
         preheader=content.preheader,
     )

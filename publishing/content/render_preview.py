@@ -44,7 +44,7 @@ def sample_reader(*, sees_readers: bool) -> Recipient:
 
 def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
     """Render the letter for the sample reader; `slug` is its address in the archive, if any."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     reader = sample_reader(sees_readers=sees_readers)
     mail = compose_content(content)
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")

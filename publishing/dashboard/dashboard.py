@@ -111,7 +111,7 @@ class ScheduledRow:
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     """What the desk shows to this user; what they may not see is empty."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
     page = (

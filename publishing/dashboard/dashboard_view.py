@@ -54,7 +54,7 @@ def issues(request: HttpRequest) -> HttpResponse:
 
 
 def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     sending, contents, read_at = read_sending(newsletter)
     context: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
     with timezone.override(newsletter.zone):
@@ -72,13 +72,13 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
 
 @may_operate
 @require_POST
-def look_at_alarms(request: HttpRequest) -> HttpResponse:
+def acknowledge_alarms(request: HttpRequest) -> HttpResponse:
     """Somebody has looked at the alarms of an edition, and says so. Twice is no more than once."""
     edition = Edition.objects.filter(pk=_number(request.POST.get("edition", ""))).first()
     up_to = _number(request.POST.get("up_to", ""))
     looked = mark_seen(edition.pk, up_to, author_of(request)) if edition else 0
     if edition and looked:
-        record_activity.record_action(author_of(request), edition, "look_at_alarms")
+        record_activity.record_action(author_of(request), edition, "acknowledge_alarms")
         messages.success(request, "Noted. The alarms stay on the page of the issue.")
     return see_other(reverse("desk:issues"))
 

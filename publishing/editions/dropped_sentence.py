@@ -7,7 +7,7 @@ from delivery.models import Newsletter
 
 def since_when(dropped_at: datetime) -> str:
     """Return the day on which the copies were dropped, as pages write it."""
-    there = dropped_at.astimezone(Newsletter.objects.the_one().zone)
+    there = dropped_at.astimezone(Newsletter.objects.get_current().zone)
     return f"{there.day} {there:%B %Y}"
 
 

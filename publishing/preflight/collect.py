@@ -173,7 +173,7 @@ def _context(
     readers: int,
     outside: CachedResults,
 ) -> CheckContext:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     mail = compose_content(content)
     sending = read_health()
     fields = fields_without_fallback(content.title, content.preheader, content.html, content.text)

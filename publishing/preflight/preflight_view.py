@@ -99,7 +99,7 @@ def check_page(
 ) -> HttpResponse:
     """Render the check sheet; `refusal` says why nothing was published just now."""
     checked = checked or check(draft, author_of(request))
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     return desk_page(
         request,
         "publishing/check.html",

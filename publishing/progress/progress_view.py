@@ -139,7 +139,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
         statuses=statuses,
         versions=versions,
         has_reached=reached_someone(issue),
-        zone=Newsletter.objects.the_one().zone,
+        zone=Newsletter.objects.get_current().zone,
     )
 
 

@@ -229,4 +229,4 @@ def still_working_page(
 
 
 def _own_zone() -> str:
-    return Newsletter.objects.the_one().time_zone
+    return Newsletter.objects.get_current().time_zone

@@ -70,7 +70,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "status": status,
             "glyph": GLYPHS[status.state],
             "tone": TONES.get(status.state, ""),
-            "sentence": sentence_of(status, Newsletter.objects.the_one().zone),
+            "sentence": sentence_of(status, Newsletter.objects.get_current().zone),
             "kept": stored,
             "facts": {"message_ids": 0, **facts},
             "outcomes": {"audience": sum(outcomes.values()), **outcomes},

@@ -120,7 +120,7 @@ def load_sent_test(number: int) -> SentTest | None:
     letter = load_test_letter(number)
     if letter is None:
         return None
-    zone = Newsletter.objects.the_one().zone
+    zone = Newsletter.objects.get_current().zone
     return SentTest(
         number=number,
         subject=mark_subject(Content(letter.title, "", "").plain_title),

@@ -15,12 +15,12 @@ from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from subscribers.address import read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
-    LookedUp,
     NewReader,
     Reader,
     ReaderActedOn,
     ReaderAdded,
     ReaderPage,
+    SearchAnswered,
     State,
 )
 from subscribers.data_requests.personal_data import load_personal_data
@@ -70,7 +70,7 @@ def list_readers(
     operation_id="lookUpReader",
     summary="Look a reader up by address",
 )
-def look_up_reader(request: HttpRequest, whom: Body[LookedUp]) -> Reader:
+def look_up_reader(request: HttpRequest, whom: Body[SearchAnswered]) -> Reader:
     """The reader with this address. Changes nothing, so it takes no key."""
     key = _address(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()

@@ -110,7 +110,7 @@ def erase_record(request: HttpRequest, token: str, link: DataLink) -> HttpRespon
 def _page(
     request: HttpRequest, page: str, facts: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     with timezone.override(newsletter.zone):
         context = {"newsletter": newsletter, **(facts or {})}
         answer = render(request, f"subscribers/{page}.html", context, status=status)

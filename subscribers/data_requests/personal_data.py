@@ -141,7 +141,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
     tests = Q(
         issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
     )
-    newsletter = Newsletter.objects.the_one().name
+    newsletter = Newsletter.objects.get_current().name
     values = {**reader.values_of_fields, "email": reader.email, "newsletter": newsletter}
     mails = []
     for delivery in Delivery.objects.filter(Q(issue__in=issues, recipient=reader.pk) | tests):

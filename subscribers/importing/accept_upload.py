@@ -15,7 +15,7 @@ from subscribers.models import SubscriberImport
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
 ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
-_NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "setbacks": 0}
+_NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "deferrals": 0}
 _NO_COUNTS: dict[str, Any] = {
     "rows": 0,
     **asdict(Counts()),

@@ -21,7 +21,7 @@ from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import consent_detail
 from subscribers.importing.lease import (
-    MOST_SETBACKS,
+    MAX_DEFERRALS,
     Lease,
     LeaseLostError,
     claim_import,
@@ -53,8 +53,8 @@ def run(
         log_context.bind(**{"import": lease.import_id})
         try:
             try:
-                if lease.setbacks > MOST_SETBACKS:
-                    raise UnreadableFileError("import_stuck", times=MOST_SETBACKS)
+                if lease.deferrals > MAX_DEFERRALS:
+                    raise UnreadableFileError("import_stuck", times=MAX_DEFERRALS)
                 _run(lease, is_stopping, on_progress)
             except UnreadableFileError as error:
                 _refuse(lease, error.refusal)
@@ -142,7 +142,7 @@ def _apply_chunk(
             skipped_because=Counter(before.skipped_because) + count_skipped(applied.rejected),
             statuses=Counter(before.statuses) + applied.statuses,
             bytes_read=bytes_read,
-            setbacks=0,
+            deferrals=0,
         )
     reset_queries()  # in debug Django keeps them, and a chunk has long ones
     return counts
@@ -167,7 +167,7 @@ def _finish(lease: Lease) -> None:
                SET state = %(state)s,
                    checked_at = CASE WHEN %(is_check)s THEN clock_timestamp() ELSE checked_at END,
                    finished_at = CASE WHEN %(is_check)s THEN NULL ELSE clock_timestamp() END,
-                   owner = NULL, lease_until = NULL, bytes_read = size, setbacks = 0
+                   owner = NULL, lease_until = NULL, bytes_read = size, deferrals = 0
              WHERE id = %(id)s
             """,
             {

@@ -55,7 +55,7 @@ def _page(
     request: HttpRequest, page: str, reader: Subscriber | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
-        "newsletter": Newsletter.objects.the_one(),
+        "newsletter": Newsletter.objects.get_current(),
         "address": mask_address(reader.email) if reader else "",
     }
     response = protect_token_page(

@@ -26,7 +26,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     token = request.GET.get("subscription_token", "")
     if request.method != "POST":
         return link_page(request, confirming.load_link(token))
-    wording = full_wording(Newsletter.objects.the_one().name, CONFIRM, CONFIRM_BUTTON)
+    wording = full_wording(Newsletter.objects.get_current().name, CONFIRM, CONFIRM_BUTTON)
     link = confirming.confirm(token, network=network_of(request), wording=wording)
     return link_page(request, link)
 
@@ -47,7 +47,7 @@ def link_page(
     """The page of a link; 404 for one that we never gave out."""
     page = PAGES[link.state] if link else "subscribers/unknown_link.html"
     context = {
-        "newsletter": Newsletter.objects.the_one(),
+        "newsletter": Newsletter.objects.get_current(),
         "address": mask_address(link.reader.email) if link and link.reader else "",
         "words": CONFIRM,
         "button": CONFIRM_BUTTON,

@@ -61,7 +61,7 @@ def form_page(
     request: HttpRequest, form: SignUpForm, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
     """The form alone, with what was typed into it. `notice` says why it is shown again."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     context = {**form_context(form), "newsletter": newsletter, "notice": notice}
     return for_one_visitor(render(request, "subscribers/sign_up.html", context, status=status))
 
@@ -90,9 +90,9 @@ def for_one_visitor(response: HttpResponse) -> HttpResponse:
 
 def sign_up_wording() -> str:
     """The words beside the button, as the log of consent keeps them."""
-    return full_wording(Newsletter.objects.the_one().name, SIGN_UP, SIGN_UP_BUTTON)
+    return full_wording(Newsletter.objects.get_current().name, SIGN_UP, SIGN_UP_BUTTON)
 
 
 def _asked(request: HttpRequest) -> HttpResponse:
-    context = {"newsletter": Newsletter.objects.the_one()}
+    context = {"newsletter": Newsletter.objects.get_current()}
     return for_one_visitor(render(request, "subscribers/sign_up_received.html", context))

@@ -160,7 +160,7 @@ def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, rea
     first, second = (
         twice.replace(tzinfo=ZoneInfo(zone), fold=fold).astimezone(UTC) for fold in (0, 1)
     )
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(time_zone=zone)
     page = new_page(author, timezone_id="Asia/Kathmandu")
     page.goto(at(draft, "check/"))

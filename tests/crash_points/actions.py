@@ -20,7 +20,7 @@ from delivery.queue.start import Started, start
 from delivery.reconcile import run
 from delivery.reports.edition_counts import load_counts
 from delivery.rules import next_step
-from delivery.rules.call_results import CallResult, PutOff
+from delivery.rules.call_results import CallDeferred, CallResult
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.tasks import background_tasks
@@ -113,7 +113,7 @@ class Hands:
         return self._dispatcher.step()
 
     def watch_over_the_queue(self) -> None:
-        self._newsroom.sweep()
+        self._newsroom.recover_expired_leases()
         event_inbox.apply_pending()
         background_tasks.run_all()
 
@@ -141,7 +141,7 @@ class Hands:
     def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
         """The worker of that call writes down that the provider had refused it for the moment."""
         settlement = next_step.after_call(
-            PutOff(because("Postmark was under maintenance (503).")),
+            CallDeferred(because("Postmark was under maintenance (503).")),
             lost.recipients,
             lost.claim.history,
             jitter=steady_dice(),

@@ -68,8 +68,8 @@ def world(accepted: Accepted) -> Any:
     seen: list[Any] = [sorted(Counter(key.rpartition(".")[0] for key, _ in accepted).values())]
     for query in (
         """SELECT state, epoch, owner IS NULL, lease_until IS NULL, attempt IS NULL,
-                  unknown_since IS NULL, lookups, tries, setbacks, crashes, reason, size, waiting,
-                  sent, unknown, suppressed, withdrawn, failed FROM batch ORDER BY pos, id""",
+                  unknown_since IS NULL, lookups, tries, deferrals, crashes, reason, size, waiting,
+                  sent, unknown, suppressed, withdrawn, failed FROM batch ORDER BY position, id""",
         """SELECT outcome, provider_message_id IS NULL, sent_at IS NULL, evidence
            FROM delivery ORDER BY recipient_id""",
         "SELECT result, finished_at IS NULL, accepted FROM attempt ORDER BY started_at",

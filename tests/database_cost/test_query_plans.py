@@ -20,7 +20,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import next_due_at
 from delivery.queue.control import close, pause, resume
-from delivery.queue.enqueue import CURRENT_POS
+from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
 from delivery.reconcile.record_findings import load_editions
@@ -48,7 +48,8 @@ EDITIONS, READERS = 25, 2_000
 
 # 25 issues to 2,000 readers each, twenty batches an issue, all of it settled.
 HISTORY = """
-INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes, lookups,
+INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
+                   deferrals, crashes, lookups,
                    reason, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed)
 SELECT edition.id * 1048576 + n, edition.id, n, 'done', 1, now(), 0, 0, 0, 0, '', 100, 0, 100, 0, 0,
        0, 0, 0
@@ -176,7 +177,7 @@ def _read_whole(plan: dict[str, Any]) -> list[str]:
 
 
 # Words of the statements that are looked at one by one.
-CLAIM = "ORDER BY pos, id LIMIT 1"
+CLAIM = "ORDER BY position, id LIMIT 1"
 CLAIM_LOOKUP = "ORDER BY due_at, id LIMIT 1"
 START = "SET state = 'sending'"
 SETTLE = "tries = tries +"
@@ -184,7 +185,7 @@ OUTCOMES = "SET\n            outcome = 'sent'"
 SWEEP = "ORDER BY lease_until LIMIT"
 
 # These hold only what is not over, and may be walked from end to end.
-SHORT_INDEXES = {"batch_in_line", "batch_in_doubt", "batch_in_hand", "batch_that_is_not_over"}
+SHORT_INDEXES = {"batch_ready", "batch_unknown", "batch_leased", "batch_open"}
 
 
 def _is_unbounded(node: dict[str, Any]) -> bool:
@@ -207,7 +208,7 @@ def finds_by_key(plan: dict[str, Any]) -> bool:
     """Whether each look at batches is for one id, wherever ids stand in order."""
     looks = [node for node in _nodes(plan) if node.get("Index Name", "").startswith("batch_")]
     return bool(looks) and all(
-        node["Index Name"] in {"batch_pkey", "batch_in_hand"}
+        node["Index Name"] in {"batch_pkey", "batch_leased"}
         and node.get("Index Cond", "").startswith("(id = ")
         for node in looks
     )
@@ -266,7 +267,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     # Each of two hundred is read a few times: rendered, looked at, settled.
     assert rows_read() - before <= 200 * 12
     assert step.read_whole() == []
-    assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_in_line", "batch_pkey"}
+    assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_ready", "batch_pkey"}
     assert finds_by_key(step.plan_of(START))
     assert finds_by_key(step.plan_of(SETTLE))
     assert kinds(step.plan_of(OUTCOMES)) == {"ModifyTable", "Index Scan"}
@@ -278,16 +279,16 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     with explained() as look_up:
         assert newsroom.step()
     assert look_up.read_whole() == []
-    assert ways_to_batches(look_up.plan_of(CLAIM_LOOKUP)) == {"batch_in_doubt", "batch_pkey"}
+    assert ways_to_batches(look_up.plan_of(CLAIM_LOOKUP)) == {"batch_unknown", "batch_pkey"}
 
     run(
         "UPDATE batch SET state = 'claimed', owner = gen_random_uuid(), lease_until = now() "
         "WHERE id = (SELECT id FROM batch WHERE state = 'ready' LIMIT 1)"
     )
     with explained() as sweep:
-        assert newsroom.sweep() == 1
+        assert newsroom.recover_expired_leases() == 1
     assert sweep.read_whole() == []
-    assert ways_to_batches(sweep.plan_of(SWEEP)) == {"batch_in_hand"}
+    assert ways_to_batches(sweep.plan_of(SWEEP)) == {"batch_leased"}
 
     with explained() as counts:
         load_counts(edition.pk)
@@ -309,7 +310,8 @@ WAITING = 5_000
 def have_in_line(edition: Edition, number: int, *, after: int) -> None:
     """So many batches more that wait, behind those there are; they hold nothing to be sent."""
     run(f"""
-        INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+        INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
+                           deferrals, crashes,
                            lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
                            failed, missed)
         SELECT {edition.pk} * 1048576 + {after} + n, {edition.pk}, {after} + n, 'ready', 0, now(),
@@ -336,7 +338,7 @@ def test_a_call_reads_as_many_batches_however_many_wait(newsroom: Newsroom) -> N
         many, step = rows_read_by_a_step(newsroom)
         assert many <= few + 5 < 30
         claim = step.plan_of(CLAIM)
-        assert ways_to_batches(claim) == {"batch_in_line", "batch_pkey"}
+        assert ways_to_batches(claim) == {"batch_ready", "batch_pkey"}
         assert "Sort" not in kinds(claim)
         assert finds_by_key(step.plan_of(START))
         assert finds_by_key(step.plan_of(SETTLE))
@@ -347,15 +349,15 @@ def test_the_line_is_entered_where_it_is_served_by_its_first_entry(newsroom: New
     with explained() as asked:
         next_due_at()
     ((_, due),) = asked.plans
-    assert ways_to_batches(due) == {"batch_in_line", "batch_in_doubt", "batch_in_hand"}
+    assert ways_to_batches(due) == {"batch_ready", "batch_unknown", "batch_leased"}
 
     have_in_line(edition, WAITING, after=1_000)
     run("ANALYZE batch")
     before = rows_read("batch")
     with explained() as asked:
-        run(CURRENT_POS)
+        run(CURRENT_POSITION)
     ((_, line),) = asked.plans
-    assert ways_to_batches(line) == {"batch_in_line"}
+    assert ways_to_batches(line) == {"batch_ready"}
     assert rows_read("batch") - before <= 5
 
 

@@ -14,7 +14,7 @@ from django.test.utils import override_settings
 
 from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.lease_reaper import sweep
+from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.rules.edition_counts import EditionCounts
@@ -112,9 +112,9 @@ class Newsroom:
         self.let_time_pass(seconds)
         self.deliver_all()
 
-    def sweep(self) -> int:
+    def recover_expired_leases(self) -> int:
         """What every worker does now and then."""
-        return sweep(first_lookup_after_s=policy_from_settings().lookup_after_s[0])
+        return recover_expired_leases(first_lookup_after_s=policy_from_settings().lookup_after_s[0])
 
     def let_time_pass(self, seconds: float) -> None:
         """
@@ -164,7 +164,7 @@ class Newsroom:
 
     def batches(self, edition: Edition) -> Sequence[Batch]:
         """Its batches in line."""
-        return list(Batch.objects.filter(edition=edition).order_by("pos", "pk"))
+        return list(Batch.objects.filter(edition=edition).order_by("position", "pk"))
 
     def batch(self, edition: Edition) -> Batch:
         """Its only batch."""

@@ -50,7 +50,7 @@ REFUSED = [
         "UPDATE batch SET lease_until = clock_timestamp()",
         "a_lease_is_held_exactly_while_a_worker_works",
     ),
-    ("UPDATE batch SET state = 'unknown'", "doubt_has_a_beginning"),
+    ("UPDATE batch SET state = 'unknown'", "unknown_has_a_beginning"),
     (
         "UPDATE batch SET state = 'sending', lease_until = now(), owner = gen_random_uuid()",
         "a_call_is_made_under_an_attempt",
@@ -128,7 +128,7 @@ REFUSED = [
 @pytest.mark.parametrize(("statement", "promise"), REFUSED, ids=[promise for _, promise in REFUSED])
 def test_the_row_cannot_lie(newsroom: Newsroom, statement: str, promise: str) -> None:
     newsroom.publish(readers=2)
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     assert broken_by(statement) == promise
 
 

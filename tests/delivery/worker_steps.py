@@ -12,7 +12,7 @@ from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import Started, start
 from delivery.rules.call_results import CallResult
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.next_step import History, after_call
+from delivery.rules.next_step import AttemptCounters, after_call
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
@@ -70,7 +70,7 @@ class Call:
     def ends(self, answer: CallResult) -> None:
         """The provider answers, and the worker settles."""
         settlement = after_call(
-            answer, self._recipients, History(), jitter=0.5, policy=policy_from_settings()
+            answer, self._recipients, AttemptCounters(), jitter=0.5, policy=policy_from_settings()
         )
         assert settle_call(self._claim, self._attempt, settlement, attempt_result(answer))
 

@@ -38,7 +38,7 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) 
         def sweep_and_go_on(line: threading.Barrier = line) -> None:
             connection.ensure_connection()
             line.wait(PATIENCE_S)
-            stage.newsroom.sweep()
+            stage.newsroom.recover_expired_leases()
             stage.newsroom.deliver_all()
 
         with ThreadPoolExecutor(4) as pool:
@@ -52,7 +52,7 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) 
         (attempt,) = stage.newsroom.attempts(edition)
         won_by[attempt.result] += 1
         stage.newsroom.let_time_pass(1000)
-        stage.newsroom.sweep()
+        stage.newsroom.recover_expired_leases()
         stage.newsroom.deliver_all()
         assert stage.newsroom.outcomes(edition) == ["sent"] * READERS
         assert stage.newsroom.counts(edition).sent == READERS

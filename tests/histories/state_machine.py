@@ -266,7 +266,7 @@ class Histories(RuleBasedStateMachine):
         self._sweep()
 
     def _sweep(self) -> None:
-        self.truth.came_back += self.stage.newsroom.sweep()
+        self.truth.came_back += self.stage.newsroom.recover_expired_leases()
 
     @rule(seconds=some_time_s)
     def let_time_pass(self, seconds: float) -> None:

@@ -16,7 +16,7 @@ from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import next_step
-from delivery.rules.call_results import CallResult, LookedUp, LookupResult, Unanswered
+from delivery.rules.call_results import CallResult, LookupResult, SearchAnswered, Unanswered
 from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, Moment
 from tests.histories.reference_model import Call, Truth, WrongError
@@ -229,7 +229,7 @@ class Wire(Postmark):
         answer = super().search(
             field_name, value, stream=stream, deadline_at_s=self._moved(deadline_at_s)
         )
-        if isinstance(answer, LookedUp):
+        if isinstance(answer, SearchAnswered):
             self._truth.was_asked(value)
         self._hand.comes_to(Moment.TOLD)
         return answer

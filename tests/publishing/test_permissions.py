@@ -44,7 +44,7 @@ OPEN_TO = {
     ),
     **_each("desk", "issues", {W, P, M, O}),
     **_each("desk", "progress progress_json receipt receipt_json check_receipt", LOOKING),
-    **_each("desk", "look_at_alarms action", ACTING),
+    **_each("desk", "acknowledge_alarms action", ACTING),
     **_each("desk", "readers_csv log", {P, M, O}),
     **_each(
         "readers",
@@ -226,7 +226,7 @@ def test_an_action_is_done_for_those_who_have_its_permission_alone(somebody_in, 
 
 @pytest.mark.parametrize(("group", "status"), [(O, 200), (P, 403), (W, 403), (M, 403)])
 def test_the_newsletters_settings_are_for_operators(somebody_in, group, status):
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
 
     page = WindowOf(somebody_in(group)).get(f"/admin/delivery/newsletter/{newsletter.pk}/change/")
 

@@ -13,7 +13,7 @@ from django.db import connection
 from delivery.models import Delivery
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.control import cancel, pause, resume
-from delivery.queue.lease_reaper import sweep
+from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.queue.settle import attempt_result, settle_call, settle_lookup
 from delivery.queue.start import Started, start
 from delivery.rules import call_results, next_step, outcomes
@@ -153,7 +153,7 @@ class RealQueue:
                 assert worker is not None
                 self._settle_look_up(who, worker.answer)
             case "brings the batch back":
-                assert sweep(first_lookup_after_s=POLICY.lookup_after_s[0]) == 1
+                assert recover_expired_leases(first_lookup_after_s=POLICY.lookup_after_s[0]) == 1
             case "pauses":
                 assert pause(self.edition.pk)
             case "resumes":
@@ -182,7 +182,7 @@ class RealQueue:
                 message_id = f"id-{self.attempts[who].hex}"
                 answer = call_results.Answered([outcomes.Sent(message_id, datetime.now(UTC))])
             case "put off":
-                answer = call_results.PutOff(because("Too many calls."))
+                answer = call_results.CallDeferred(because("Too many calls."))
             case "not sent":
                 answer = call_results.NotSent(because("No time was left."))
             case _:
@@ -206,16 +206,16 @@ class RealQueue:
             case "found":
                 assert claimed.attempt is not None
                 message_id = f"id-{claimed.attempt.hex}"
-                answer = call_results.LookedUp(
+                answer = call_results.SearchAnswered(
                     [
-                        call_results.Found(key, message_id, datetime.now(UTC))
+                        call_results.FoundMessage(key, message_id, datetime.now(UTC))
                         for key in context.unknown
                     ]
                 )
             case "absent":
-                answer = call_results.LookedUp([])
+                answer = call_results.SearchAnswered([])
             case _:
-                answer = call_results.NoInformation(because("The search is down."))
+                answer = call_results.SearchFailed(because("The search is down."))
         settlement = next_step.after_lookup(
             answer,
             context.unknown,

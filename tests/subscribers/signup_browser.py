@@ -65,7 +65,7 @@ def ledger_of(reader: Subscriber) -> list[tuple[str, str, int | None]]:
     return list(lines.values_list("act", "how", "request"))
 
 
-def the_one(email: str = ADA) -> Subscriber:
+def get_current(email: str = ADA) -> Subscriber:
     return Subscriber.objects.get(email_key=email.lower())
 
 

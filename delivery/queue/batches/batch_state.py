@@ -5,7 +5,7 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 
 # Batches with something left to do, or missed deliveries that wait for a decision. A query uses the
-# index `batch_that_is_not_over` only if it repeats this condition word for word. `state = 'ready'`
+# index `batch_open` only if it repeats this condition word for word. `state = 'ready'`
 # must not imply it: a claim would then read that whole index.
 IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
                     THEN 'over' ELSE 'not over' END = 'not over'"""

@@ -14,13 +14,13 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
     the edition's lock and the batch's row. Raises `AssertionError` if a delivery was not waiting
     there."""
     rows = f"""
-        SELECT {NEXT_BATCH_ID}, edition_id, pos,
+        SELECT {NEXT_BATCH_ID}, edition_id, position,
                CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, due_at, %(size)s::int,
-               tries, setbacks, reason
+               tries, deferrals, reason
         FROM batch JOIN edition ON edition.id = edition_id WHERE batch.id = %(batch)s
     """  # noqa: S608 -- a constant
     cursor.execute(
-        f"{insert_batches(rows, 'tries', 'setbacks', 'reason')} RETURNING id",
+        f"{insert_batches(rows, 'tries', 'deferrals', 'reason')} RETURNING id",
         {"edition": edition, "batch": batch, "size": len(recipients)},
     )
     (new,) = cursor.fetchone()

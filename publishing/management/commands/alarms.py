@@ -28,7 +28,7 @@ class Command(BaseCommand):
             # Marking the last alarm of an edition marks those before it.
             for last in {alarm.edition_id: alarm for alarm in its}.values():
                 mark_seen(last.edition_id, last.pk, None)
-                record_action_from_the_command_line(last.edition, "look_at_alarms")
+                record_action_from_the_command_line(last.edition, "acknowledge_alarms")
             self.stdout.write(f"{len(its)} alarms of this issue were looked at.")
             return
         for alarm in alarms:

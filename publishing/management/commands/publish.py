@@ -231,7 +231,7 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
     if options["first"] and options["second"]:
         raise CommandError("--first and --second are both given; the issue goes out once.")
     which = "second" if options["second"] else "first" if options["first"] else ""
-    zone = options["zone"] or Newsletter.objects.the_one().time_zone
+    zone = options["zone"] or Newsletter.objects.get_current().time_zone
     try:
         now = None if is_known else database_time()
         return read_moment(_utf8("--at", local), _utf8("--zone", zone), which, now=now)

@@ -69,7 +69,7 @@ def things(operator: Any) -> tuple[Any, Group, LogEntry]:
     group.permissions.set(to_look)
     author.groups.set([group])
     author.user_permissions.set(to_look)
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(name=LONGEST, reply_to="", time_zone="Europe/Lisbon")
     now = timezone.now()
     entries = LogEntry.objects.bulk_create(
@@ -88,7 +88,7 @@ def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Page
     """A page of each kind that an operator comes to; what changes something comes late."""
     request = RequestFactory().get("/")
     request.user = operator
-    one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.the_one())}
+    one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.get_current())}
     pages = {"index": Shown(ADMIN)}
     for model, its in admin.site._registry.items():
         app, there = f"{ADMIN}{its.opts.app_label}/", f"{its.opts.model_name}/"

@@ -56,7 +56,7 @@ def busy(author: Any) -> None:
         "tomas", first_name="Tomás", last_name="Brandão", is_staff=True
     )
     _a_worker_is_there("One stream is missing.")
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     Draft.objects.create(title="A moth at the lamp", letter="Dear all, " * 300, saved_by=tomas)
     Draft.objects.create(title="", letter="", saved_by=author)

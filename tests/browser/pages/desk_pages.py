@@ -185,7 +185,7 @@ def pictures(_author: Any) -> Pages:
 
 def publishing(author: Any) -> Pages:
     """The sheets before publishing, and presses that came too late."""
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     link_was_opened()
     draft, done, well = begun(author), begun(author), begun(author, WELL)
     edition = published(author)
@@ -226,7 +226,7 @@ def publishing(author: Any) -> Pages:
 
 def second_person(author: Any) -> Pages:
     """What changes where publishing takes two."""
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     tomas = get_user_model().objects.create_user("tomas", first_name="Tomás", last_name="Brandão")
     tomas.groups.set(Group.objects.all())

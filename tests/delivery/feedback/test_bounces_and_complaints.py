@@ -165,7 +165,7 @@ def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: N
 def test_copies_in_doubt_have_left_too(halfway: Edition, newsroom: Newsroom, settings: Any) -> None:
     # As if one of the two calls were in doubt.
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 21.0
-    first = Batch.objects.filter(edition=halfway, sent=5).order_by("pos")[0]
+    first = Batch.objects.filter(edition=halfway, sent=5).order_by("position")[0]
     Batch.objects.filter(pk=first.pk).update(sent=0, unknown=5, state="unknown", unknown_since=AT)
     for number, copy in enumerate(gone(halfway)[:2]):
         tell(copy, "Bounce", ID=number + 1)

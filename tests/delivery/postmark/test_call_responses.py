@@ -6,10 +6,10 @@ from delivery.postmark.responses import classify_call
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
-    Blocked,
+    CallDeferred,
     CallResult,
-    Fault,
-    PutOff,
+    RefusedByProxy,
+    RejectedForAll,
     TooLarge,
     Unanswered,
 )
@@ -27,7 +27,7 @@ def answer_to(status: int, content: bytes, *, count: int = 2, **headers: str) ->
 
 
 def remedy_of(answer: CallResult) -> str:
-    assert isinstance(answer, Fault)
+    assert isinstance(answer, RejectedForAll)
     return reason_sentence(answer.reason)
 
 
@@ -36,7 +36,7 @@ def test_every_message_gets_its_own_answer_in_the_order_sent() -> None:
     answer = answer_to(200, body(items), count=5)
     assert isinstance(answer, Answered)
     kinds = [type(message) for message in answer.messages]
-    assert kinds == [Sent, Suppressed, Failed, Fault, Sent]
+    assert kinds == [Sent, Suppressed, Failed, RejectedForAll, Sent]
 
 
 def test_results_in_another_order_than_sent_are_not_taken_for_each_other() -> None:
@@ -68,7 +68,9 @@ def test_a_200_that_is_not_one_result_a_message_leaves_all_open(content: bytes) 
 
 @pytest.mark.parametrize("content", [b"", HTML, body(error(10))])
 def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
-    assert answer_to(429, content) == PutOff(Reason.of(ReasonCode.TOO_FAST), None, too_fast=True)
+    assert answer_to(429, content) == CallDeferred(
+        Reason.of(ReasonCode.TOO_FAST), None, too_fast=True
+    )
 
 
 BOUNDED = {"0": 0, " 30 ": 30, "3600": 3600, "999999999": 3600}
@@ -84,7 +86,7 @@ def test_retry_after_counts_if_it_is_a_bounded_number(value: str, seconds: float
 
 def test_maintenance_puts_the_call_off() -> None:
     answer = answer_to(503, body(error(100)), Retry_After="60")
-    assert answer == PutOff(Reason.of(ReasonCode.MAINTENANCE), 60.0)
+    assert answer == CallDeferred(Reason.of(ReasonCode.MAINTENANCE), 60.0)
 
 
 @pytest.mark.parametrize("status", [500, 502, 504, 529, 599, 999])
@@ -111,17 +113,17 @@ def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
     [
         (503, HTML, 2, Unanswered),
         (503, body(error(101)), 2, Unanswered),
-        (422, body(error(429)), 2, PutOff),
-        (422, body(error(100)), 2, PutOff),
+        (422, body(error(429)), 2, CallDeferred),
+        (422, body(error(100)), 2, CallDeferred),
         (413, HTML, 1, TooLarge),
         (413, body(error(413)), 200, TooLarge),
         (422, body(error(410)), 501, TooLarge),
-        (403, b"", 2, Blocked),
-        (403, HTML, 2, Blocked),
-        (403, b"{}", 2, Blocked),
-        (403, body(error(0)), 2, Blocked),
+        (403, b"", 2, RefusedByProxy),
+        (403, HTML, 2, RefusedByProxy),
+        (403, b"{}", 2, RefusedByProxy),
+        (403, body(error(0)), 2, RefusedByProxy),
         # An error in a list is no error of the call.
-        (403, body([error(406)]), 2, Blocked),
+        (403, body([error(406)]), 2, RefusedByProxy),
     ],
 )
 def test_status_and_code_decide(status: int, content: bytes, count: int, kind: type) -> None:

@@ -22,11 +22,11 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
+    CallDeferred,
     CallResult,
-    Fault,
-    NoInformation,
     NotSent,
-    PutOff,
+    RejectedForAll,
+    SearchFailed,
     TooLarge,
     Unanswered,
 )
@@ -377,7 +377,7 @@ def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
             "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
         )
         assert server.was_cut_off.wait(PATIENCE_S)
-    assert answer == NoInformation(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
+    assert answer == SearchFailed(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
     assert written <= postmark.MAX_DUMP_BYTES
 
 
@@ -390,7 +390,11 @@ def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) 
 
 @pytest.mark.parametrize(
     ("status", "location"),
-    [("302 Found", ""), ("308 For good", ""), *(("302 Found", to) for to in ("http://[bad", "//"))],
+    [
+        ("302 Found", ""),
+        ("308 For good", ""),
+        *(("302 Found", to) for to in ("http://[bad", "//")),
+    ],
 )
 def test_a_redirect_is_not_followed(client: Client, status: str, location: str) -> None:
     with ScriptedServer() as elsewhere:
@@ -398,7 +402,7 @@ def test_a_redirect_is_not_followed(client: Client, status: str, location: str) 
         with ScriptedServer(answering(moved)) as server:
             answer = send(client(server.url))
         assert elsewhere.connections == 0
-    assert isinstance(answer, Fault)
+    assert isinstance(answer, RejectedForAll)
     assert "POSTMARK_BASE_URL" in reason_sentence(answer.reason)
 
 
@@ -416,8 +420,8 @@ def test_after_anything_but_a_200_the_next_call_has_its_own_connection(client: C
     # An interim answer is followed by the real one, which would vouch for the next call's mail.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
-        assert isinstance(send(sender), Unanswered | Fault)
-        assert isinstance(send(sender), PutOff)
+        assert isinstance(send(sender), Unanswered | RejectedForAll)
+        assert isinstance(send(sender), CallDeferred)
     assert server.connections == 2
 
 

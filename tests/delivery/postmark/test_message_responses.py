@@ -6,7 +6,7 @@ import pytest
 
 from delivery.postmark.responses import MAX_TEXT_LENGTH, classify_message
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.call_results import Fault, MessageResult, NotNow, Unanswered
+from delivery.rules.call_results import MessageDeferred, MessageResult, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Failed, Sent
 from tests.delivery.postmark_responses import accepted, error, message_id
 
@@ -20,7 +20,7 @@ def answer_to(item: object) -> MessageResult:
 
 def remedy_for(code: int, text: str = "Something is wrong.") -> str:
     fault = answer_to(error(code, text))
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, RejectedForAll)
     return reason_sentence(fault.reason)
 
 
@@ -99,7 +99,7 @@ def test_what_is_no_result_of_this_message_leaves_it_unanswered(item: object) ->
 
 @pytest.mark.parametrize("code", [100, 429])
 def test_maintenance_and_the_rate_limit_are_for_later(code: int) -> None:
-    assert isinstance(answer_to(error(code)), NotNow)
+    assert isinstance(answer_to(error(code)), MessageDeferred)
 
 
 def test_101_is_an_error_of_the_provider_that_leaves_the_message_open() -> None:
@@ -174,6 +174,6 @@ def test_300_about_anything_else_stops_everything(text: str, names: str) -> None
 )
 def test_the_providers_words_are_quoted_on_one_bounded_line(text: object, quoted: str) -> None:
     fault = answer_to({"ErrorCode": 400, "Message": text})
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, RejectedForAll)
     refused = f"Postmark refuses: “{quoted}” (code 400)."
     assert reason_sentence(fault.reason).startswith(f"{refused} Confirm the address")

@@ -11,7 +11,7 @@ import responses
 
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SEARCH, RawResponse, SearchPage, parse_query, parse_search
-from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
+from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.http_responses import http
 from tests.delivery.postmark_responses import JSON, body, error, listed, message_id
@@ -57,7 +57,7 @@ def queries(provider: Mock) -> list[dict[str, list[str]]]:
 
 
 def keys(answer: LookupResult) -> list[str]:
-    assert isinstance(answer, LookedUp)
+    assert isinstance(answer, SearchAnswered)
     return [found.delivery for found in answer.found]
 
 
@@ -102,13 +102,13 @@ def test_pages_are_counted_by_what_they_list(provider: Mock, client: Postmark) -
 
 def test_a_search_that_hides_results_is_no_information(provider: Mock, client: Postmark) -> None:
     answer_with(provider, 3, numbers_on(1, 2))
-    assert isinstance(search(client), NoInformation)
+    assert isinstance(search(client), SearchFailed)
 
 
 def test_a_search_beyond_all_pages_is_no_information(provider: Mock, client: Postmark) -> None:
     page = numbers_on(1, 500)
     answer_with(provider, 10_001, *[page] * 20)
-    assert isinstance(search(client), NoInformation)
+    assert isinstance(search(client), SearchFailed)
     assert queries(provider)[-1]["offset"] == ["9500"]
 
 
@@ -117,7 +117,7 @@ def test_one_failed_page_is_no_information(provider: Mock, client: Postmark, sta
     answer_with(provider, 501, numbers_on(1, 500))
     provider.get(SEARCH_URL, json=error(701), status=status, headers={"Retry-After": "17"})
     answer = search(client)
-    assert isinstance(answer, NoInformation)
+    assert isinstance(answer, SearchFailed)
     assert answer.retry_after_s == 17.0
 
 
@@ -130,7 +130,7 @@ def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
         client = Postmark(server.url, "secret-token", deadline_s=1.0)
         answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(1.0))
         client.close()
-    assert answer == NoInformation(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
+    assert answer == SearchFailed(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
 
 
 def test_all_pages_together_have_the_time_of_one_call() -> None:
@@ -148,7 +148,7 @@ def test_all_pages_together_have_the_time_of_one_call() -> None:
         client = Postmark(server.url, "secret-token", deadline_s=0.5)
         answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(0.5))
         client.close()
-    assert isinstance(answer, NoInformation)
+    assert isinstance(answer, SearchFailed)
     assert slow_pages < 20
 
 
@@ -186,7 +186,7 @@ def test_a_stream_that_does_not_tell_tells_nothing(
 
 def page(
     content: bytes, *, status: int = 200, field_name: str = "attempt", value: str = "a77e"
-) -> SearchPage | NoInformation:
+) -> SearchPage | SearchFailed:
     headers = JSON | {"Retry-After": "9"}
     parse = partial(parse_search, field_name=field_name, value=value)
     return parse_query(RawResponse(status, headers, content), SEARCH, parse)
@@ -199,7 +199,9 @@ def messages(*items: object) -> bytes:
 def test_what_is_listed_was_accepted() -> None:
     at = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
     assert page(messages(listed(1), listed(2))) == SearchPage(
-        (Found("key.1", message_id(1), at), Found("key.2", message_id(2), at)), listed=2, total=2
+        (FoundMessage("key.1", message_id(1), at), FoundMessage("key.2", message_id(2), at)),
+        listed=2,
+        total=2,
     )
 
 
@@ -234,7 +236,7 @@ def test_a_search_by_delivery_compares_that_field() -> None:
 @pytest.mark.parametrize("status", [201, 302, 401, 404, 429, 500])
 def test_another_status_than_200_is_no_information(status: int) -> None:
     answer = page(messages(listed(1)), status=status)
-    assert isinstance(answer, NoInformation)
+    assert isinstance(answer, SearchFailed)
     assert answer.retry_after_s == 9.0
 
 
@@ -256,4 +258,4 @@ def test_another_status_than_200_is_no_information(status: int) -> None:
     ],
 )
 def test_what_cannot_be_read_is_no_information_and_not_an_absence(content: bytes) -> None:
-    assert isinstance(page(content), NoInformation)
+    assert isinstance(page(content), SearchFailed)

@@ -18,12 +18,12 @@ from delivery.postmark.responses import (
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
-    Blocked,
+    CallDeferred,
     CallResult,
-    Fault,
-    NoInformation,
-    NotNow,
-    PutOff,
+    MessageDeferred,
+    RefusedByProxy,
+    RejectedForAll,
+    SearchFailed,
     TooLarge,
     Unanswered,
 )
@@ -81,13 +81,15 @@ def test_every_answer_is_one_of_the_known_kinds(
         case Answered(messages):
             assert len(messages) == count
             assert all(
-                isinstance(one, Sent | Suppressed | Failed | NotNow | Unanswered | Fault)
+                isinstance(
+                    one, Sent | Suppressed | Failed | MessageDeferred | Unanswered | RejectedForAll
+                )
                 for one in messages
             )
-        case PutOff(_, retry_after_s):
+        case CallDeferred(_, retry_after_s):
             assert retry_after_s is None or 0 <= retry_after_s <= 3600
         case _:
-            assert isinstance(answer, Blocked | Fault | Unanswered | TooLarge)
+            assert isinstance(answer, RefusedByProxy | RejectedForAll | Unanswered | TooLarge)
 
 
 @given(statuses, bodies, st.integers(1, 3))
@@ -123,4 +125,4 @@ def test_any_page_is_read_or_says_nothing(
         assert status == 200
         assert len(page.found) <= page.listed
     else:
-        assert isinstance(page, NoInformation)
+        assert isinstance(page, SearchFailed)

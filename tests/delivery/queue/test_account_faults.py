@@ -106,7 +106,7 @@ def test_after_a_parked_first_batch_the_rest_goes_on(newsroom: Newsroom, resumed
     for _ in range(2):
         assert claim(uuid.uuid4(), lease_s=30)
         newsroom.let_time_pass(31)
-        newsroom.sweep()
+        newsroom.recover_expired_leases()
     newsroom.deliver_all()
     assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
 
@@ -150,7 +150,7 @@ def test_in_a_pause_no_batch_takes_the_first_turn(newsroom: Newsroom, resumed: E
     claimed, attempt, _ = begun()
     assert pause(resumed.pk)
     put_off = Settlement(
-        outcomes={}, next=Next.TRY_AGAIN, reason=because("Slower."), new_setbacks=1
+        outcomes={}, next=Next.TRY_AGAIN, reason=because("Slower."), new_deferrals=1
     )
     assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
     assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}

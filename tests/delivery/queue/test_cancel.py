@@ -10,7 +10,7 @@ from delivery.queue import control
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import NotStarted, start
-from delivery.rules.call_results import Answered, CallResult, NotSent, PutOff, TooLarge
+from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, TooLarge
 from delivery.rules.outcomes import Sent
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
@@ -50,7 +50,7 @@ def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [PutOff(because("Too fast.")), NotSent(because("No way.")), TooLarge(because("Half."))],
+    [CallDeferred(because("Too fast.")), NotSent(because("No way.")), TooLarge(because("Half."))],
 )
 def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallResult) -> None:
     edition = newsroom.publish(readers=2)
@@ -113,7 +113,7 @@ def test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn(newsroom: Ne
     in_the_air = Call()
     control.cancel(edition.pk)
     Delivery.objects.update(sent_at=edition.published_at)
-    in_the_air.ends(PutOff(because("Too fast.")))
+    in_the_air.ends(CallDeferred(because("Too fast.")))
     assert newsroom.outcomes(edition) == ["unknown"]
 
 

@@ -72,7 +72,7 @@ def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     lost = taken()
     newsroom.let_time_pass(31)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     assert claim(uuid.uuid4(), lease_s=30) is not None
     assert not release(lost)
 

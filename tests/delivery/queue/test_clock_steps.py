@@ -33,12 +33,12 @@ def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, 
         if number == when:
             newsroom.let_time_pass(step)
         stage()
-        newsroom.sweep()
+        newsroom.recover_expired_leases()
 
     # After a step back nothing is due for an hour; time passes all the same.
     for _ in range(12):
         newsroom.let_time_pass(HOUR)
-        newsroom.sweep()
+        newsroom.recover_expired_leases()
         newsroom.deliver_all()
 
     assert newsroom.state(edition) == "succeeded"

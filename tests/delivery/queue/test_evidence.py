@@ -281,7 +281,7 @@ def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: News
     _, attempt, (one, _) = begun()
     seen(edition, (one, "m-1"), attempt=attempt)
     newsroom.let_time_pass(11)
-    assert newsroom.sweep() == 1
+    assert newsroom.recover_expired_leases() == 1
     assert newsroom.outcomes(edition) == ["sent", "unknown"]
     assert newsroom.counts(edition).unknown == 1
     assert Attempt.objects.get(pk=attempt).accepted == 1
@@ -291,7 +291,7 @@ def test_an_answer_after_a_lost_claim_ends_the_doubt_at_once(newsroom: Newsroom)
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
     newsroom.let_time_pass(11)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     assert newsroom.outcomes(edition) == ["unknown", "unknown"]
     answered = Settlement(outcomes={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
 

@@ -25,14 +25,14 @@ from tests.delivery.worker_steps import begun, taken
 def test_a_lease_that_still_runs_is_left_alone(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     assert claim(uuid.uuid4(), lease_s=30)
-    assert newsroom.sweep() == 0
+    assert newsroom.recover_expired_leases() == 0
 
 
 def test_a_batch_that_was_claimed_and_never_called_waits_again(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     assert claim(uuid.uuid4(), lease_s=30)
     newsroom.let_time_pass(31)
-    assert newsroom.sweep() == 1
+    assert newsroom.recover_expired_leases() == 1
     batch = newsroom.batch(edition)
     assert (batch.state, batch.crashes) == ("ready", 1)
     newsroom.deliver_all()
@@ -46,7 +46,7 @@ def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) ->
     Edition.objects.update(control=Edition.Control.PAUSED)
     newsroom.let_time_pass(31)
 
-    assert newsroom.sweep() == 1
+    assert newsroom.recover_expired_leases() == 1
 
     assert newsroom.batch(edition).state == "paused"
 
@@ -63,7 +63,7 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: New
         rows = Delivery.objects.filter(batch=claimed.batch, outcome="waiting")
         if poison in set(rows.values_list("recipient", flat=True)):
             newsroom.let_time_pass(31)
-            newsroom.sweep()
+            newsroom.recover_expired_leases()
         else:
             newsroom.dispatcher().send(claimed)
 
@@ -80,7 +80,7 @@ def test_halves_start_without_the_crashes_of_the_whole(newsroom: Newsroom) -> No
     for _ in range(2):
         assert claim(uuid.uuid4(), lease_s=30)
         newsroom.let_time_pass(31)
-        newsroom.sweep()
+        newsroom.recover_expired_leases()
     assert [(batch.size, batch.crashes) for batch in newsroom.batches(edition)] == [(2, 0), (2, 0)]
 
 
@@ -91,7 +91,7 @@ def test_a_copy_that_kills_workers_mid_call_is_parked(newsroom: Newsroom, settin
     for _ in range(2):
         begun()
         newsroom.let_time_pass(11)
-        newsroom.sweep()
+        newsroom.recover_expired_leases()
         newsroom.let_time_pass(2)
         newsroom.step()
 
@@ -105,13 +105,13 @@ def test_a_batch_whose_attempt_is_gone_comes_back_all_the_same(newsroom: Newsroo
     begun()
     Attempt.objects.all().delete()
     newsroom.let_time_pass(11)
-    assert newsroom.sweep() == 1
+    assert newsroom.recover_expired_leases() == 1
     assert newsroom.outcomes(edition) == ["unknown"]
 
 
 def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
     """A sweep that has seen what is lost, and waits for the edition that is locked meanwhile."""
-    sweep = Beside(newsroom.sweep)
+    sweep = Beside(newsroom.recover_expired_leases)
     newsroom.wait_for_a_backend_that_waits_for_a_lock()
     return sweep
 
@@ -169,7 +169,7 @@ def test_a_batch_that_cannot_be_brought_back_holds_up_no_other(newsroom: Newsroo
     newsroom.let_time_pass(32)
     # One more than its column can count.
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
-    assert newsroom.sweep() == 1
+    assert newsroom.recover_expired_leases() == 1
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
 
 
@@ -187,7 +187,7 @@ def test_locked_edition_costs_the_sweep_one_wait(newsroom: Newsroom) -> None:
 
     def sweep() -> int:
         with connection.execute_wrapper(counted):
-            return newsroom.sweep()
+            return newsroom.recover_expired_leases()
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, locked.pk)

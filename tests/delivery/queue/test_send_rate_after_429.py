@@ -9,7 +9,7 @@ from django.db import Error, connection, transaction
 
 from delivery.models import Attempt, Batch, Edition, SendRate
 from delivery.queue.claim import Claim, claim
-from delivery.queue.send_rate import ensure_row, slow_down, take_turn, use_turn
+from delivery.queue.send_rate import acquire_permit, consume_permit, ensure_row, slow_down
 from delivery.queue.short_transaction import short_transaction
 from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import read_snapshot
@@ -266,7 +266,7 @@ def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> 
     newsroom.publish(readers=1)
     ensure_row()
     with short_transaction() as cursor:
-        assert take_turn(cursor, ceiling_per_s=1_000.0) is not None
+        assert acquire_permit(cursor, ceiling_per_s=1_000.0) is not None
         # The turn is held until the other has its answer: were it waited for, this would not end.
         assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
@@ -279,11 +279,11 @@ def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: News
     def frozen_worker() -> None:
         ensure_row()
         with short_transaction() as cursor:
-            turn = take_turn(cursor, ceiling_per_s=1_000.0)
+            turn = acquire_permit(cursor, ceiling_per_s=1_000.0)
             assert turn is not None
             is_frozen.set()
             wakes_up.wait(60)
-            use_turn(cursor, turn, 1_000_000)
+            consume_permit(cursor, turn, 1_000_000)
 
     frozen = Beside(frozen_worker)
     assert is_frozen.wait(30)

@@ -13,7 +13,7 @@ from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.queue.settle import settle_call
 from delivery.rules import next_step
-from delivery.rules.call_results import Answered, CallResult, PutOff, Unanswered
+from delivery.rules.call_results import Answered, CallDeferred, CallResult, Unanswered
 from delivery.rules.outcomes import Failed, Outcome, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.because import because
@@ -26,7 +26,9 @@ POLICY = next_step.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 
 def decision(answer: CallResult, recipients: Sequence[int]) -> Settlement:
-    return next_step.after_call(answer, recipients, next_step.History(), jitter=0.5, policy=POLICY)
+    return next_step.after_call(
+        answer, recipients, next_step.AttemptCounters(), jitter=0.5, policy=POLICY
+    )
 
 
 def all_accepted(recipients: Sequence[int]) -> Settlement:
@@ -38,8 +40,8 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
-    assert newsroom.sweep() == 1
-    refused = PutOff(because("Too fast."))
+    assert newsroom.recover_expired_leases() == 1
+    refused = CallDeferred(because("Too fast."))
     settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
     assert not settled
     assert newsroom.outcomes(edition) == ["unknown"] * 3
@@ -50,7 +52,7 @@ def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: New
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     settlement = all_accepted(recipients)
     settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
     settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
@@ -78,7 +80,7 @@ def test_an_earlier_epoch_does_not_settle_a_later_call(
     edition = newsroom.publish(readers=3)
     stale, stale_attempt, recipients = begun()
     newsroom.let_time_pass(11)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     newsroom.let_time_pass(2)
     newsroom.step()
     current, _, _ = begun()
@@ -132,7 +134,7 @@ def test_a_call_that_was_put_off_uses_up_no_try(newsroom: Newsroom, fault: str) 
     newsroom.sandbox.set_fault(fault, calls=1)
     newsroom.deliver_all()
     waiting = newsroom.batch(edition)
-    assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
+    assert (waiting.state, waiting.tries, waiting.deferrals) == ("ready", 0, 1)
     assert newsroom.counts(edition).waiting == 3
     newsroom.deliver_after(60)
     assert newsroom.outcomes(edition) == ["sent"] * 3

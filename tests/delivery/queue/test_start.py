@@ -103,7 +103,7 @@ def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Ne
     newsroom.publish(readers=3)
     lost = taken()
     newsroom.let_time_pass(31)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     assert claim(uuid.uuid4(), lease_s=30) is not None
     assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == NotStarted.CLAIM_LOST
 

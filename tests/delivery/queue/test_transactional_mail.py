@@ -53,7 +53,12 @@ def test_a_request_is_a_batch_at_the_head_of_the_queue(newsroom: Newsroom) -> No
     batch = Batch.objects.get(edition=edition)
     assert (delivery.recipient_id, delivery.version) == (ada.pk, 1)
     assert (delivery.address, delivery.name) == ("new0@example.net", "")
-    assert (batch.pk, batch.pos, batch.size, batch.waiting) == (delivery.batch_id, 0, 1, 1)
+    assert (batch.pk, batch.position, batch.size, batch.waiting) == (
+        delivery.batch_id,
+        0,
+        1,
+        1,
+    )
     assert (edition.kind, edition.stream, edition.audience) == (CONFIRMATION, "outbound", 0)
 
 
@@ -81,7 +86,9 @@ def test_the_ledger_refuses_a_second_request_of_one_version(newsroom: Newsroom) 
 def test_many_requests_are_cut_into_batches(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 4  # type: ignore[attr-defined]
     edition = request(sign_up(10), ahead=False)
-    sizes = Batch.objects.filter(edition=edition).order_by("pos").values_list("size", "pos")
+    sizes = (
+        Batch.objects.filter(edition=edition).order_by("position").values_list("size", "position")
+    )
     assert list(sizes) == [(4, 1), (4, 2), (2, 3)]
     assert find_violations([edition.pk]) == []
 
@@ -131,7 +138,7 @@ def draw_next(number: int) -> None:
 
 
 def test_a_confirmation_mail_as_postmark_gets_it(newsroom: Newsroom) -> None:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     newsletter.name, newsletter.reply_to = "Tides & Swifts", "ada@example.org"
     newsletter.postal_address = "4 Tannery Lane"
     newsletter.save()
@@ -179,7 +186,7 @@ def test_each_kind_has_its_tag_and_link(newsroom: Newsroom, kind: str, tag: str,
 def test_mail_names_the_newsletter_as_it_is_when_it_goes(newsroom: Newsroom) -> None:
     first, second = sign_up(2)
     dispatcher = newsroom.dispatcher()
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     for person, name in ((first, "Old Letter"), (second, "New Letter")):
         Newsletter.objects.update(name=name)
         request([person])
@@ -195,7 +202,7 @@ def test_confirmations_go_before_a_huge_newsletter(newsroom: Newsroom, settings:
     for person in sign_up(30):
         request([person])
     dispatcher = newsroom.dispatcher()
-    while Batch.objects.filter(pos=0, waiting__gt=0).exists():
+    while Batch.objects.filter(position=0, waiting__gt=0).exists():
         assert dispatcher.step()
     assert load_counts(huge.pk).sent == 5
     assert Delivery.objects.filter(issue_id=CONFIRMATION_ISSUE, outcome="sent").count() == 30

@@ -26,14 +26,14 @@ from delivery.reconcile.compare import (
 )
 from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.round import RecipientSet
-from delivery.rules.call_results import Found
+from delivery.rules.call_results import FoundMessage
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
 
-def listed(message_id: str) -> Found:
-    return Found("a key", message_id, NOW)
+def listed(message_id: str) -> FoundMessage:
+    return FoundMessage("a key", message_id, NOW)
 
 
 def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id() -> None:

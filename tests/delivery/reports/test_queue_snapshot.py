@@ -37,7 +37,8 @@ def have_batches_that_are_over(edition: int, number: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+            INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
+                               deferrals, crashes,
                                lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
                                failed, missed)
             SELECT %(after)s + number, %(edition)s, 0, 'done', 1, now(), 0, 0, 0,

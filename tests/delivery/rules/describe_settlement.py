@@ -31,8 +31,8 @@ def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
         words[0] += f" {settlement.lookup_after_s:g} s after it became unknown"
     if settlement.counts_as_try:
         words.append("a try is used up")
-    if settlement.new_setbacks:
-        words.append(f"setback {settlement.new_setbacks}")
+    if settlement.new_deferrals:
+        words.append(f"deferral {settlement.new_deferrals}")
     if settlement.said_absent:
         words.append("said absent")
     if settlement.duplicates:

@@ -4,17 +4,17 @@ import pytest
 
 from delivery.rules.call_results import (
     Answered,
-    Blocked,
+    CallDeferred,
     CallResult,
-    Fault,
+    MessageDeferred,
     MessageResult,
-    NotNow,
     NotSent,
-    PutOff,
+    RefusedByProxy,
+    RejectedForAll,
     TooLarge,
     Unanswered,
 )
-from delivery.rules.next_step import SHORTEST_PAUSE_S, History, after_call, delay_after
+from delivery.rules.next_step import SHORTEST_PAUSE_S, AttemptCounters, after_call, delay_after
 from delivery.rules.outcomes import Failed, Sent, Settlement, Suppressed
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
@@ -23,9 +23,9 @@ from tests.delivery.rules.describe_settlement import POLICY, in_words
 SENT = Sent("id", None)
 INACTIVE = Suppressed(because("Suppressed."))
 REFUSED = Failed(because("No such address."), refused=True)
-LATER = NotNow(because("Not now."))
+LATER = MessageDeferred(because("Not now."))
 OPEN = Unanswered(because("No answer."))
-FAULT = Fault(because("The sender is not confirmed. Confirm it."))
+FAULT = RejectedForAll(because("The sender is not confirmed. Confirm it."))
 
 
 def settle(
@@ -33,14 +33,14 @@ def settle(
     count: int,
     *,
     tries: int = 0,
-    setbacks: int = 0,
+    deferrals: int = 0,
     blocked: int = 0,
     jitter: float = 0.5,
 ) -> Settlement:
     return after_call(
         answer,
         range(1, count + 1),
-        History(tries, setbacks, blocked),
+        AttemptCounters(tries, deferrals, blocked),
         jitter=jitter,
         policy=POLICY,
     )
@@ -52,8 +52,8 @@ LOOK_UP = "look up 60 s after it became unknown"
 BY_MESSAGE: list[tuple[list[MessageResult], str]] = [
     ([SENT, SENT], "sent, sent: done"),
     ([SENT, INACTIVE, REFUSED], "sent, suppressed, refused: done"),
-    ([SENT, LATER], f"sent, as it was: {AGAIN}, a try is used up, setback 1"),
-    ([LATER, LATER], f"as it was, as it was: {AGAIN}, a try is used up, setback 1"),
+    ([SENT, LATER], f"sent, as it was: {AGAIN}, a try is used up, deferral 1"),
+    ([LATER, LATER], f"as it was, as it was: {AGAIN}, a try is used up, deferral 1"),
     ([SENT, OPEN], f"sent, unknown: {LOOK_UP}"),
     # Who was put off beside unknown ones goes when those are settled.
     ([LATER, OPEN], f"as it was, unknown: {LOOK_UP}"),
@@ -73,51 +73,51 @@ def test_messages_answered_one_by_one(answers: list[MessageResult], decision: st
 
 
 AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
-    # answer, messages, setbacks before, decision
+    # answer, messages, deferrals before, decision
     (Unanswered(because("Reset.")), 2, 0, f"unknown, unknown: {LOOK_UP}"),
-    (NotSent(because("Failed.")), 2, 0, f"as it was, as it was: {AGAIN}, setback 1"),
-    (NotSent(because("Failed.")), 1, 3, "as it was: try again in 20 s, setback 4"),
-    (PutOff(because("429."), None), 1, 0, f"as it was: {AGAIN}, setback 1"),
-    (PutOff(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, setback 1"),
+    (NotSent(because("Failed.")), 2, 0, f"as it was, as it was: {AGAIN}, deferral 1"),
+    (NotSent(because("Failed.")), 1, 3, "as it was: try again in 20 s, deferral 4"),
+    (CallDeferred(because("429."), None), 1, 0, f"as it was: {AGAIN}, deferral 1"),
+    (CallDeferred(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, deferral 1"),
     # A shorter wish of the provider does not quicken what has failed many times.
-    (PutOff(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, setback 7"),
+    (CallDeferred(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, deferral 7"),
     # However long an outage lasts: no try is used up, and the pause has a ceiling.
-    (PutOff(because("503."), None), 1, 5_000, "as it was: try again in 450 s, setback 5001"),
-    (Blocked(because("403. Look.")), 1, 1, "as it was: try again in 5 s, setback 2"),
+    (CallDeferred(because("503."), None), 1, 5_000, "as it was: try again in 450 s, deferral 5001"),
+    (RefusedByProxy(because("403. Look.")), 1, 1, "as it was: try again in 5 s, deferral 2"),
     (TooLarge(because("413.")), 2, 0, "as it was, as it was: halve"),
     (TooLarge(because("413.")), 1, 0, f"as it was: {FOR_A_DECISION}"),
     (FAULT, 1, 0, f"as it was: {FOR_A_DECISION}"),
 ]
 
 
-@pytest.mark.parametrize(("answer", "count", "setbacks", "decision"), AS_A_WHOLE)
+@pytest.mark.parametrize(("answer", "count", "deferrals", "decision"), AS_A_WHOLE)
 def test_a_call_answered_as_a_whole(
-    answer: CallResult, count: int, setbacks: int, decision: str
+    answer: CallResult, count: int, deferrals: int, decision: str
 ) -> None:
-    settlement = settle(answer, count, setbacks=setbacks)
+    settlement = settle(answer, count, deferrals=deferrals)
     assert in_words(settlement, range(1, count + 1)) == decision
 
 
 @pytest.mark.parametrize(("blocked", "stops"), [(0, False), (1, False), (2, True)])
 def test_three_blocked_calls_in_a_row_stop_the_edition(blocked: int, stops: bool) -> None:
     # Put-offs of other kinds before it do not count.
-    settlement = settle(Blocked(because("403. Look.")), 1, setbacks=7, blocked=blocked)
+    settlement = settle(RefusedByProxy(because("403. Look.")), 1, deferrals=7, blocked=blocked)
     assert bool(settlement.stop_edition) is stops
     assert settlement.new_blocked == (0 if stops else blocked + 1)
 
 
 def test_any_other_answer_ends_the_row_of_refusals_before_the_provider() -> None:
-    assert settle(PutOff(because("429.")), 1, blocked=2).new_blocked == 0
+    assert settle(CallDeferred(because("429.")), 1, blocked=2).new_blocked == 0
 
 
 def test_the_first_fault_stops_the_edition() -> None:
     assert settle(FAULT, 1).reason == FAULT.reason
-    settlement = settle(Answered([SENT, FAULT, Fault(because("Another. Do that."))]), 3)
+    settlement = settle(Answered([SENT, FAULT, RejectedForAll(because("Another. Do that."))]), 3)
     assert settlement.stop_edition == FAULT.reason
 
 
 @pytest.mark.parametrize(
-    "answer", [NotSent(because("Why.")), PutOff(because("Why.")), TooLarge(because("Why."))]
+    "answer", [NotSent(because("Why.")), CallDeferred(because("Why.")), TooLarge(because("Why."))]
 )
 def test_what_waits_says_why(answer: CallResult) -> None:
     assert settle(answer, 2).reason == because("Why.")
@@ -139,7 +139,7 @@ def test_the_last_try_but_one_is_not_missed() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        PutOff(because("429.")),
+        CallDeferred(because("429.")),
         TooLarge(because("413.")),
         Answered([OPEN, LATER]),
         Answered([FAULT, LATER]),
@@ -153,12 +153,12 @@ def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: 
 
 
 @pytest.mark.parametrize(
-    ("setbacks", "longest"),
+    ("deferrals", "longest"),
     [(0, 5), (1, 10), (2, 20), (3, 40), (7, 640), (8, 900), (30, 900), (10**9, 900)],
 )
 def test_a_pause_is_drawn_from_a_doubling_span_with_a_ceiling(
-    setbacks: int, longest: float
+    deferrals: int, longest: float
 ) -> None:
-    assert delay_after(setbacks, 0.0, POLICY) == SHORTEST_PAUSE_S
-    assert delay_after(setbacks, 1.0, POLICY) == longest
-    assert delay_after(setbacks, 0.25, POLICY) == longest / 4
+    assert delay_after(deferrals, 0.0, POLICY) == SHORTEST_PAUSE_S
+    assert delay_after(deferrals, 1.0, POLICY) == longest
+    assert delay_after(deferrals, 0.25, POLICY) == longest / 4

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.rules.call_results import Found, LookedUp, LookupResult, NoInformation
-from delivery.rules.next_step import AfterCrash, History, Policy, after_crash, after_lookup
+from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
+from delivery.rules.next_step import AfterCrash, AttemptCounters, Policy, after_crash, after_lookup
 from delivery.rules.outcomes import Failed, Sent, Settlement
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
@@ -13,11 +13,11 @@ from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 
 AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
 SHORT = Policy(5, 900, 10, (0.2,), resend_when_absent=True)
-PATIENCE = NoInformation(because("429."), retry_after_s=60.0)
+PATIENCE = SearchFailed(because("429."), retry_after_s=60.0)
 
 
-def found(*numbers: int) -> LookedUp:
-    return LookedUp([Found(f"key.{number}", f"id-{number}", AT) for number in numbers])
+def found(*numbers: int) -> SearchAnswered:
+    return SearchAnswered([FoundMessage(f"key.{number}", f"id-{number}", AT) for number in numbers])
 
 
 def settle(
@@ -28,14 +28,14 @@ def settle(
     forgotten: bool = False,
     lookups: int = 0,
     tries: int = 0,
-    setbacks: int = 0,
+    deferrals: int = 0,
     crashes: int = 0,
     policy: Policy = POLICY,
 ) -> Settlement:
     return after_lookup(
         answer,
         {f"key.{number}": number for number in range(1, count + 1)},
-        History(tries=tries, setbacks=setbacks, crashes=crashes, lookups=lookups),
+        AttemptCounters(tries=tries, deferrals=deferrals, crashes=crashes, lookups=lookups),
         convincing=convincing,
         forgotten=forgotten,
         jitter=0.5,
@@ -73,8 +73,8 @@ def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
     [
         (found(1), 2, {"lookups": 2}, "sent, waiting: try again, a try is used up, said absent"),
         (found(), 1, {"policy": SHORT}, "waiting: try again, a try is used up, said absent"),
-        (PATIENCE, 1, {}, "as it was: look up in 60 s, setback 1"),
-        (PATIENCE, 1, {"setbacks": 10}, "as it was: look up in 450 s, setback 11"),
+        (PATIENCE, 1, {}, "as it was: look up in 60 s, deferral 1"),
+        (PATIENCE, 1, {"deferrals": 10}, "as it was: look up in 450 s, deferral 11"),
         (found(1, 2), 2, {"forgotten": True}, "sent, sent: done"),
     ],
 )
@@ -100,25 +100,29 @@ def test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent() -> No
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
 def test_an_unconvincing_silence_counts_at_no_point_of_the_schedule(lookups: int) -> None:
-    assert decision(found(1), 2, convincing=False, lookups=lookups, setbacks=1) == (
-        "sent, as it was: look up in 5 s, setback 2"
+    assert decision(found(1), 2, convincing=False, lookups=lookups, deferrals=1) == (
+        "sent, as it was: look up in 5 s, deferral 2"
     )
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
 def test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule(lookups: int) -> None:
-    failed = NoInformation(because("The search is down."))
+    failed = SearchFailed(because("The search is down."))
     assert decision(failed, 2, lookups=lookups, tries=9, crashes=9) == (
-        "as it was, as it was: look up in 2.5 s, setback 1"
+        "as it was, as it was: look up in 2.5 s, deferral 1"
     )
 
 
 def test_a_silence_that_counts_ends_the_setbacks() -> None:
-    assert settle(found(), 1, setbacks=7).new_setbacks == 0
+    assert settle(found(), 1, deferrals=7).new_deferrals == 0
 
 
-TWICE = LookedUp(
-    [Found("key.1", "id-1", AT), Found("key.1", "id-1-again", AT), Found("key.2", "id-2", AT)]
+TWICE = SearchAnswered(
+    [
+        FoundMessage("key.1", "id-1", AT),
+        FoundMessage("key.1", "id-1-again", AT),
+        FoundMessage("key.2", "id-2", AT),
+    ]
 )
 
 
@@ -132,7 +136,7 @@ def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_o
 @pytest.mark.parametrize(
     ("given", "then"),
     [
-        ({"convincing": False}, "look up in 2.5 s, setback 1, 1 on top"),
+        ({"convincing": False}, "look up in 2.5 s, deferral 1, 1 on top"),
         ({}, "look up not before 216 s, 300 s after it became unknown, said absent, 1 on top"),
         ({"lookups": 2}, "try again, a try is used up, said absent, 1 on top"),
         ({"lookups": 2, "policy": HOLDING}, "wait for a decision, said absent, 1 on top"),
@@ -158,7 +162,7 @@ def test_a_second_copy_is_handed_on_beside_doubt(given: dict[str, object], then:
     ],
 )
 def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked(
-    crashes: int, count: int, answer: LookedUp, words: str
+    crashes: int, count: int, answer: SearchAnswered, words: str
 ) -> None:
     assert decision(answer, count, lookups=2, crashes=crashes) == words
 
@@ -172,7 +176,7 @@ def test_forgotten_doubt_waits_for_an_operator(lookups: int, convincing: bool) -
 
 
 def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
-    settlement = settle(NoInformation(because("Postmark is away.")), 1, forgotten=True)
+    settlement = settle(SearchFailed(because("Postmark is away.")), 1, forgotten=True)
     assert settlement.reason == because("Postmark is away.")
 
 

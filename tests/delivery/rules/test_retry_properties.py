@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 
 from delivery.rules.call_results import (
     Answered,
-    Blocked,
+    CallDeferred,
     CallResult,
-    Fault,
-    Found,
-    LookedUp,
+    FoundMessage,
     LookupResult,
+    MessageDeferred,
     MessageResult,
-    NoInformation,
-    NotNow,
     NotSent,
-    PutOff,
+    RefusedByProxy,
+    RejectedForAll,
+    SearchAnswered,
+    SearchFailed,
     TooLarge,
     Unanswered,
 )
-from delivery.rules.next_step import History, Policy, after_call, after_lookup
+from delivery.rules.next_step import AttemptCounters, Policy, after_call, after_lookup
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from tests.delivery.because import because
 
@@ -31,16 +31,16 @@ message_results = st.one_of(
     st.builds(Sent, st.text(min_size=1, max_size=5), st.none()),
     st.builds(Suppressed, reasons),
     st.builds(Failed, reasons, st.just(True)),
-    st.builds(NotNow, reasons),
+    st.builds(MessageDeferred, reasons),
     st.builds(Unanswered, reasons),
-    st.builds(Fault, reasons),
+    st.builds(RejectedForAll, reasons),
 )
 refusals = st.one_of(
     st.builds(NotSent, reasons),
-    st.builds(PutOff, reasons, st.none() | seconds),
-    st.builds(Blocked, reasons),
+    st.builds(CallDeferred, reasons, st.none() | seconds),
+    st.builds(RefusedByProxy, reasons),
     st.builds(TooLarge, reasons),
-    st.builds(Fault, reasons),
+    st.builds(RejectedForAll, reasons),
     st.builds(Unanswered, reasons),
 )
 policies = st.builds(
@@ -56,7 +56,7 @@ policies = st.builds(
 counts = st.integers(0, 12)
 situations = st.fixed_dictionaries({"jitter": st.floats(0, 1), "policy": policies})
 histories = st.builds(
-    History, tries=counts, setbacks=counts, crashes=st.integers(0, 4), lookups=counts
+    AttemptCounters, tries=counts, deferrals=counts, crashes=st.integers(0, 4), lookups=counts
 )
 
 
@@ -71,7 +71,7 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
 
 @given(st.lists(message_results, min_size=1, max_size=6), histories, situations)
 def test_each_recipient_gets_the_outcome_of_their_own_message(
-    answers: list[MessageResult], history: History, situation: dict[str, Any]
+    answers: list[MessageResult], history: AttemptCounters, situation: dict[str, Any]
 ) -> None:
     policy = situation["policy"]
     recipients = range(100, 100 + len(answers))
@@ -86,7 +86,7 @@ def test_each_recipient_gets_the_outcome_of_their_own_message(
         else:
             # Judged and put off, or held up by a fault: it stays as it was or has had its tries.
             assert outcome is None or (
-                isinstance(answer, NotNow)
+                isinstance(answer, MessageDeferred)
                 and isinstance(outcome, Failed)
                 and not outcome.refused
                 and history.tries + 1 >= policy.max_tries
@@ -94,12 +94,14 @@ def test_each_recipient_gets_the_outcome_of_their_own_message(
     if any(isinstance(answer, Unanswered) for answer in answers):
         assert settlement.next is Next.LOOK_UP
         assert settlement.lookup_after_s == policy.lookup_after_s[0]
-    assert bool(settlement.stop_edition) == any(isinstance(answer, Fault) for answer in answers)
+    assert bool(settlement.stop_edition) == any(
+        isinstance(answer, RejectedForAll) for answer in answers
+    )
 
 
 @given(refusals, st.integers(1, 6), histories, situations)
 def test_a_call_without_answers_by_message_never_settles_anybody(
-    answer: CallResult, count: int, history: History, situation: dict[str, Any]
+    answer: CallResult, count: int, history: AttemptCounters, situation: dict[str, Any]
 ) -> None:
     recipients = set(range(count))
     settlement = after_call(answer, sorted(recipients), history, **situation)
@@ -112,16 +114,16 @@ def test_a_call_without_answers_by_message_never_settles_anybody(
         assert not settlement.outcomes
         assert settlement.next is not Next.DONE
     if settlement.next is Next.TRY_AGAIN:
-        assert settlement.new_setbacks == history.setbacks + 1
-    if isinstance(answer, PutOff) and answer.retry_after_s is not None:
+        assert settlement.new_deferrals == history.deferrals + 1
+    if isinstance(answer, CallDeferred) and answer.retry_after_s is not None:
         assert settlement.delay_s >= answer.retry_after_s
 
 
 KEYS = ["a", "b", "c", "d", "elsewhere"]
-facts = st.builds(Found, st.sampled_from(KEYS), st.text(min_size=1, max_size=4), st.none())
+facts = st.builds(FoundMessage, st.sampled_from(KEYS), st.text(min_size=1, max_size=4), st.none())
 lookups = st.one_of(
-    st.builds(LookedUp, st.lists(facts, max_size=6)),
-    st.builds(NoInformation, st.text(min_size=1, max_size=5), st.none() | seconds),
+    st.builds(SearchAnswered, st.lists(facts, max_size=6)),
+    st.builds(SearchFailed, st.text(min_size=1, max_size=5), st.none() | seconds),
 )
 
 
@@ -136,16 +138,18 @@ def test_nobody_unknown_waits_again_before_the_last_convincing_silence(
     answer: LookupResult,
     keys: set[str],
     convincing: bool,
-    history: History,
+    history: AttemptCounters,
     situation: dict[str, Any],
 ) -> None:
     policy = situation["policy"]
     unknown = {key: ord(key) for key in keys}
     settlement = after_lookup(answer, unknown, history, convincing=convincing, **situation)
     holds_for_every(settlement, set(unknown.values()))
-    listed = {fact.delivery for fact in answer.found} if isinstance(answer, LookedUp) else set()
+    listed = (
+        {fact.delivery for fact in answer.found} if isinstance(answer, SearchAnswered) else set()
+    )
     silence_counts = (
-        isinstance(answer, LookedUp)
+        isinstance(answer, SearchAnswered)
         and convincing
         and history.lookups + 1 >= len(policy.lookup_after_s)
     )

@@ -13,7 +13,7 @@ from delivery.queue.claim import claim_lookup
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
 from delivery.rules import next_step
-from delivery.rules.call_results import Answered, NotNow, Unanswered
+from delivery.rules.call_results import Answered, MessageDeferred, Unanswered
 from delivery.rules.outcomes import Next, Settlement
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import load_lookup_context, look_up
@@ -130,7 +130,7 @@ def test_a_lost_call_is_looked_up_from_its_deadline_on(newsroom: Newsroom) -> No
     edition = newsroom.publish(readers=3)
     a_call_whose_worker_is_lost(newsroom)
     newsroom.let_time_pass(11)
-    assert newsroom.sweep() == 1
+    assert newsroom.recover_expired_leases() == 1
     (attempt,) = newsroom.attempts(edition)
     batch = newsroom.batch(edition)
     assert (attempt.result, attempt.finished_at) == (Attempt.Result.UNKNOWN, None)
@@ -162,9 +162,11 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: N
     claimed, attempt, readers = begun()
     policy = next_step.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
     mixed = next_step.after_call(
-        Answered([Unanswered(because("Neither id nor error.")), NotNow(because("Slower."))]),
+        Answered(
+            [Unanswered(because("Neither id nor error.")), MessageDeferred(because("Slower."))]
+        ),
         readers,
-        next_step.History(),
+        next_step.AttemptCounters(),
         jitter=0.5,
         policy=policy,
     )
@@ -184,7 +186,7 @@ def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, da
     edition = newsroom.publish(readers=2)
     a_call_whose_worker_is_lost(newsroom)
     newsroom.let_time_pass(days * 86_400)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     for _ in range(4):
         newsroom.deliver_all()
         newsroom.let_time_pass(900)
@@ -227,7 +229,7 @@ def test_a_look_up_that_lost_its_claim_changes_nothing(newsroom: Newsroom) -> No
     newsroom.let_time_pass(61)
     stale = claim_lookup(uuid.uuid4(), lease_s=5)
     newsroom.let_time_pass(6)
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     current = claim_lookup(uuid.uuid4(), lease_s=30)
     assert stale is not None
     assert current is not None
@@ -276,7 +278,7 @@ def test_a_search_by_key_that_fails_is_no_information(newsroom: Newsroom) -> Non
     newsroom.sandbox.set_fault("search_503", calls=1)
     newsroom.step()
     (asked,) = [batch for batch in newsroom.batches(edition) if batch.unknown]
-    assert (asked.lookups, asked.setbacks) == (0, 1)
+    assert (asked.lookups, asked.deferrals) == (0, 1)
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "not counted"])

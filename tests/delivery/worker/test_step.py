@@ -134,7 +134,7 @@ def test_the_line_of_the_sweep_alone_names_its_call(newsroom: Newsroom, lines: L
             " provider_message_id = NULL, evidence = ''"
         )
     log_context.bind(**dict.fromkeys(log_context.IDS))
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
 
     (line,) = [line for line in lines() if line["logger"] == "delivery.queue.lease_reaper"]
     assert ids_of(newsroom, edition).items() <= line.items()

@@ -115,8 +115,8 @@ def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
 def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at: int) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
     code = (
-        "import os; from delivery.worker.process_priority import stand_back; "
-        f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); stand_back(15); "
+        "import os; from delivery.worker.process_priority import raise_niceness; "
+        f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); raise_niceness(15); "
         "print(os.getpriority(os.PRIO_PROCESS, 0))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout

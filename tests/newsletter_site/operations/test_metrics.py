@@ -183,7 +183,7 @@ def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_fo
     Batch.objects.update(
         state="claimed", owner=uuid.uuid4(), lease_until="2020-01-01T00:00:00+00:00"
     )
-    newsroom.sweep()
+    newsroom.recover_expired_leases()
     assert value("homing_leases_recovered_total", state="claimed") == 1
 
 
@@ -365,7 +365,8 @@ def much_history(newsroom: Newsroom) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+            INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
+                               deferrals, crashes,
                                lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
                                failed, missed)
             SELECT edition.id * 1048576 + number, edition.id, number, 'done', 1, now(), 0, 0, 0,

@@ -84,7 +84,7 @@ def about(entry: LogEntry, thing: str) -> str:
                 "Sun 25 Oct 2026, 07:30 UTC"
             ),
         ),
-        (entry_of("look_at_alarms", version=2), "looked at the alarms of version 2 of It"),
+        (entry_of("acknowledge_alarms", version=2), "looked at the alarms of version 2 of It"),
         (
             entry_of("download_readers", version=1, outcome="all"),
             "downloaded all readers of It as CSV",
@@ -304,7 +304,7 @@ def test_a_version_has_its_own_history_and_that_of_its_issue(
 ) -> None:
     second = publish(author.pk, "k2", letter("Herons"), hold_s=0, issue=edition.issue_id, version=2)
     record_action(author.pk, second.edition, "pause")
-    record_action(author.pk, second.edition, "look_at_alarms")
+    record_action(author.pk, second.edition, "acknowledge_alarms")
     record_listing(author.pk, edition.issue_id, unlisted=True)
     record_start(second.edition, 0, is_paused=False)
     assert happened(window.get(f"{address(edition)}?version=1")) == [

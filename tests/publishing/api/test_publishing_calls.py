@@ -188,7 +188,7 @@ def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
 
 
 def test_where_publishing_takes_two_a_program_is_told_so(program: Program, author: Any) -> None:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     newsletter.second_person = True
     newsletter.save()
     answer = program.post("/issues/", SWIFTS)

@@ -33,7 +33,7 @@ TAKES_TWO = "Publishing takes two here"
 @pytest.fixture
 def two(transactional_db):
     """A newsletter whose publishing takes two."""
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     newsletter.second_person = True
     newsletter.save()
     return newsletter
@@ -123,7 +123,7 @@ def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
 
 
 def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused(author):
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     with transaction.atomic():
         Newsletter.objects.update(second_person=True)
         publishing = beside(lambda: publish(author.pk, "key", letter(), hold_s=0))
@@ -135,7 +135,7 @@ def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refu
 
 
 def test_who_switches_it_on_waits_for_what_is_being_published(author):
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     with transaction.atomic():
         publish(author.pk, "key", letter(), hold_s=0)
         switching = beside(lambda: Newsletter.objects.update(second_person=True))

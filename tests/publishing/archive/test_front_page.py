@@ -20,7 +20,7 @@ def front_page() -> str:
 
 
 def test_it_bears_the_newsletters_name_and_tagline_and_escapes_them() -> None:
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(name="Hedge <b>& Gate</b>", tagline="On <i>birds</i>")
 
     page = front_page()

@@ -192,7 +192,7 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
     draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
     assert section(window.get(DESK), "need") == ""
 
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     need = section(window.get(DESK), "need")
     assert "A moth at the lamp" in need
@@ -225,7 +225,7 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
                 edition=edition, kind="bounce_threshold", about=about, reason=because("Too many.")
             )
 
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     assert "9 things" in lede(window.get(DESK + where))
     manager = new_author("tom", "publish_edition", "manage_readers")

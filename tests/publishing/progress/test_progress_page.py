@@ -305,7 +305,7 @@ def words_of_states(page):
 def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_accepted(
     author, window, edition
 ):
-    Newsletter.objects.the_one()
+    Newsletter.objects.get_current()
     Newsletter.objects.update(time_zone="Europe/Lisbon")
     held = publish(author.pk, "k2", letter("Herons"), hold_s=30).edition
     until, there = held.held_until, held.held_until.astimezone(ZoneInfo("Europe/Lisbon"))

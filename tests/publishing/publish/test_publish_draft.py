@@ -79,7 +79,7 @@ ONCE = {"Edition": 1, "Delivery": 3, "Batch": 1, "PostedForm": 1}
 
 
 def set_in_the_admin(**settings: object) -> None:
-    newsletter = Newsletter.objects.the_one()
+    newsletter = Newsletter.objects.get_current()
     Newsletter.objects.filter(pk=newsletter.pk).update(**settings)
 
 

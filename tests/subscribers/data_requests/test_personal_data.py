@@ -26,7 +26,7 @@ from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.data_requests.test_erase import an_event
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
 from tests.subscribers.search_all_tables import tables_that_hold
-from tests.subscribers.signup_browser import ADA, days_pass, sign_up, the_one
+from tests.subscribers.signup_browser import ADA, days_pass, get_current, sign_up
 
 __all__ = ["newsroom", "provider"]
 
@@ -355,7 +355,7 @@ def press(link: str, what: str) -> object:
 def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
     SuppressionFactory(address_key=ADA)
     sign_up(ADA)
-    press(asked(the_one()), "erase/")
+    press(asked(get_current()), "erase/")
     assert tables_that_hold(ADA) == []
 
 

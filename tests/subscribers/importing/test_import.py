@@ -19,7 +19,7 @@ from tests.subscribers.factories import (
     the_list,
 )
 from tests.subscribers.search_all_tables import tables_that_hold
-from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
+from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db
 
@@ -293,10 +293,10 @@ def test_who_signed_up_again_since_they_were_erased_is_known_like_anybody_else(
     assert erase(SubscriberFactory(email=ADA).pk)
     sign_up(ADA)
     if has_confirmed:
-        press(the_one())
-    state = the_one().state
+        press(get_current())
+    state = get_current().state
     assert import_rows(f"{ADA},Ada").counts == {"known": 1}
-    assert the_one().state == state
+    assert get_current().state == state
 
 
 def test_what_an_import_remembers_goes_with_its_reader() -> None:

@@ -16,7 +16,7 @@ from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_file import import_file
-from subscribers.importing.lease import MOST_SETBACKS, Lease, claim_import, guard
+from subscribers.importing.lease import MAX_DEFERRALS, Lease, claim_import, guard
 from subscribers.importing.report import Progress
 from subscribers.importing.run import CHUNK, is_due, run, run_next_import
 from subscribers.management.commands.import_subscribers import Command
@@ -164,7 +164,7 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
     path = a_long_list(file_of)
     record = kept_in_waiting(path)
     run_next_import(lambda: True)
-    for _ in range(MOST_SETBACKS):
+    for _ in range(MAX_DEFERRALS):
         taken()
         the_lease_ran_out()
 

@@ -24,11 +24,11 @@ from tests.subscribers.factories import (
 from tests.subscribers.signup_browser import (
     ADA,
     days_pass,
+    get_current,
     ledger_of,
     link,
     press,
     sign_up,
-    the_one,
     visitor,
 )
 
@@ -45,7 +45,7 @@ def _no_limit(settings: LazySettings) -> None:
 @pytest.fixture
 def ada() -> Subscriber:
     sign_up(ADA, "Ada Whitlock")
-    return the_one()
+    return get_current()
 
 
 def state_of(reader: Subscriber) -> str:
@@ -109,7 +109,7 @@ def test_where_from_and_by_which_words_they_agreed_is_on_record(ada: Subscriber)
     assert (line.how, line.request, line.name) == ("link", 1, "Ada Whitlock")
     assert line.network == "2001:db8:7::/48"
     assert line.wording is not None
-    for words in (CONFIRM, CONFIRM_BUTTON, Newsletter.objects.the_one().name):
+    for words in (CONFIRM, CONFIRM_BUTTON, Newsletter.objects.get_current().name):
         assert words in line.wording.text
         assert words in page
     ada.refresh_from_db()

@@ -16,7 +16,7 @@ from tests.subscribers.factories import (
     SuppressionFactory,
 )
 from tests.subscribers.search_all_tables import tables_that_hold
-from tests.subscribers.signup_browser import ADA, days_pass, press, sign_up, the_one
+from tests.subscribers.signup_browser import ADA, days_pass, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def test_nothing_of_the_address_stays_anywhere() -> None:
     sign_up()
     sign_up()
-    Bounce.objects.create(subscriber=the_one(), type="SoftBounce", inactive=False, at=SOME_DAY)
+    Bounce.objects.create(subscriber=get_current(), type="SoftBounce", inactive=False, at=SOME_DAY)
     event = event_inbox.store(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
     days_pass(29.9)
     assert expire_pending() == 0
@@ -39,7 +39,7 @@ def test_nothing_of_the_address_stays_anywhere() -> None:
     for model in (Subscriber, ConsentRecord, Bounce):
         assert not model.objects.exists()
     sign_up()
-    assert the_one().requests == 1
+    assert get_current().requests == 1
 
 
 def test_it_counts_from_the_latest_request() -> None:
@@ -62,7 +62,7 @@ def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
 
 def test_nobody_else_is() -> None:
     sign_up()
-    press(the_one())
+    press(get_current())
     for state in ("confirmed", "unsubscribed", "bounced", "complained"):
         SubscriberFactory(state=state)
     days_pass(1000)

@@ -18,11 +18,11 @@ from tests.subscribers.signup_browser import (
     ADA,
     OverTls,
     days_pass,
+    get_current,
     ledger_of,
     mails_to,
     press,
     sign_up,
-    the_one,
     visitor,
 )
 
@@ -39,7 +39,7 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
 
     assert answer.status_code == 200
     assert "Check your mailbox" in answer.text
-    reader = the_one()
+    reader = get_current()
     assert (reader.email, reader.name) == (ADA, "Buy at https://bad.example")
     assert (reader.state, reader.source) == ("pending", "sign-up")
     assert mails_to(ADA) == [1]
@@ -48,7 +48,7 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     edition, copy = Edition.objects.get(), Delivery.objects.get()
     assert edition.kind == Edition.Kind.CONFIRMATION
     assert edition.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
-    assert Batch.objects.get().pos == 0
+    assert Batch.objects.get().position == 0
     assert "bad.example" not in f"{edition.html_mail}{edition.text_mail}{edition.title}{copy.name}"
 
 
@@ -60,7 +60,7 @@ def test_when_how_from_where_and_by_which_words_they_asked_is_on_record() -> Non
     assert (line.act, line.how, line.request, line.name) == ("asked", "form", 1, "Ada")
     assert line.network == "203.0.113.0/24"
     wording = ConsentWording.objects.get(pk=line.wording_id).text
-    for words in (SIGN_UP, SIGN_UP_BUTTON, Newsletter.objects.the_one().name):
+    for words in (SIGN_UP, SIGN_UP_BUTTON, Newsletter.objects.get_current().name):
         assert words in wording
         assert words in page
 
@@ -69,7 +69,7 @@ def test_signing_up_again_sends_it_again_to_the_address_as_first_typed() -> None
     sign_up("Ada.W@PostHouse.example.org")
     sign_up("ADA.w@posthouse.example.org")
     assert mails_to("Ada.W@posthouse.example.org") == [1, 2]
-    reader = the_one("ada.w@posthouse.example.org")
+    reader = get_current("ada.w@posthouse.example.org")
     assert ledger_of(reader) == [("asked", "form", 1), ("asked", "form", 2)]
 
 
@@ -130,7 +130,7 @@ def test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer(
     numbers = list(range(1, per_day + 1))
     assert mails_to(ADA) == numbers
     # That they asked is on record, under a number that no link bears.
-    assert [number for *_, number in ledger_of(the_one())] == numbers + [0] * (5 - per_day)
+    assert [number for *_, number in ledger_of(get_current())] == numbers + [0] * (5 - per_day)
 
     days_pass(1.0001)
     sign_up(ADA)
@@ -260,7 +260,7 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
 def test_markup_in_a_name_is_text_and_line_breaks_become_blanks() -> None:
     assert "<script" not in sign_up("not an address", '"><script>alert(1)</script>').text
     sign_up(ADA, "<script>alert(1)</script>\r\nBcc: everybody@example.org")
-    assert the_one().name == "<script>alert(1)</script> Bcc: everybody@example.org"
+    assert get_current().name == "<script>alert(1)</script> Bcc: everybody@example.org"
 
 
 def test_a_name_of_ten_megabytes_is_refused_and_not_sent_back() -> None:
@@ -316,11 +316,11 @@ class TestAFormOnAnotherSite:
         assert not Subscriber.objects.exists()
         token = answer.context["csrf_token"]
         sign_up(by=stranger, how="embedded form", csrfmiddlewaretoken=token)
-        assert ledger_of(the_one()) == [("asked", "embedded form", 1)]
+        assert ledger_of(get_current()) == [("asked", "embedded form", 1)]
 
     def test_a_way_that_nobody_knows_is_our_form(self) -> None:
         sign_up(how="operator")
-        assert ledger_of(the_one()) == [("asked", "form", 1)]
+        assert ledger_of(get_current()) == [("asked", "form", 1)]
 
     def test_markup_in_its_fields_is_text(self) -> None:
         typed = {"email": '"><script>', "name": "x" * 9_000_000}

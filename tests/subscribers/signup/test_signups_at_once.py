@@ -17,11 +17,11 @@ from tests.subscribers.importing.import_processes import wait_until_blocked
 from tests.subscribers.signup_browser import (
     ADA,
     days_pass,
+    get_current,
     ledger_of,
     link,
     mails_to,
     sign_up,
-    the_one,
     visitor,
 )
 
@@ -49,13 +49,13 @@ def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_
     numbers = list(range(1, min(per_day, 8) + 1))
     assert mails_to(ADA) == numbers
     # Requests beyond the limit have no number.
-    assert [number for *_, number in ledger_of(the_one()) if number] == numbers
-    assert the_one().requests == len(numbers)
+    assert [number for *_, number in ledger_of(get_current()) if number] == numbers
+    assert get_current().requests == len(numbers)
 
 
 def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> None:
     sign_up()
-    reader = the_one()
+    reader = get_current()
     pages = at_once(*[lambda: visitor().post(link(reader, 1))] * 8)
     assert len({(page.status_code, page.content) for page in pages}) == 1
     assert ledger_of(reader) == [("asked", "form", 1), ("confirmed", "link", 1)]
@@ -63,7 +63,7 @@ def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> 
 
 def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
     sign_up()
-    forgotten = the_one().pk
+    forgotten = get_current().pk
     with psycopg.connect(database_url) as other:
         other.execute("DELETE FROM subscriber WHERE id = %s", [forgotten])
         waiting = beside(sign_up)
@@ -72,13 +72,13 @@ def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
         other.commit()
         waiting.result(PATIENCE_S)
 
-    assert the_one().pk != forgotten
-    assert ledger_of(the_one()) == [("asked", "form", 1)]
+    assert get_current().pk != forgotten
+    assert ledger_of(get_current()) == [("asked", "form", 1)]
 
 
 def test_who_is_forgotten_during_a_sign_up_is_added_anew(database_url: str) -> None:
     sign_up()
-    forgotten = the_one().pk
+    forgotten = get_current().pk
 
     def forget_in_between(execute: Any, sql: str, *rest: Any) -> Any:
         result = execute(sql, *rest)
@@ -90,7 +90,7 @@ def test_who_is_forgotten_during_a_sign_up_is_added_anew(database_url: str) -> N
     with connection.execute_wrapper(forget_in_between):
         assert sign_up().status_code == 200
 
-    assert the_one().pk != forgotten
+    assert get_current().pk != forgotten
 
 
 def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
@@ -104,7 +104,7 @@ def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
 
 def test_who_signed_up_again_just_before_their_row_was_locked_is_not_forgotten() -> None:
     sign_up()
-    reader = the_one()
+    reader = get_current()
     days_pass(31)
     found: list[bool] = []
 

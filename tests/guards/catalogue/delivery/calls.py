@@ -156,7 +156,7 @@ a search names the stream
     Postmark.search: «"messagestream": stream,» f"metadata_
     test_a_search_names_the_stream
 a page that failed makes the search no information
-    Postmark.search: if isinstance(page, NoInformation): «return page → break»
+    Postmark.search: if isinstance(page, SearchFailed): «return page → break»
     test_one_failed_page_is_no_information
 a hit of a search is believed by what it bears
     parse_search: if «metadata.get(field_name) != value → False»:

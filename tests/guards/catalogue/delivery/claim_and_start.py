@@ -6,10 +6,10 @@ GUARDS = guards(r"""
 
 # --- Claiming ---
 of two workers that claim at once one gets the batch
-    _claim_next: ORDER BY pos, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
+    _claim_next: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none
 a batch that another is claiming is passed over and not waited for
-    _claim_next: ORDER BY pos, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
+    _claim_next: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_a_batch_that_another_is_claiming_is_passed_over
 only a batch that is ready is claimed for a call
     _claim_next: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
@@ -18,7 +18,7 @@ nothing is claimed before it is due
     _claim_next: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND {provided}
     test_nothing_is_claimed_before_the_hold_is_over
 a claim reads the first in line, however many wait
-    sql: DROP INDEX batch_that_is_not_over; CREATE INDEX batch_that_is_not_over ON batch
+    sql: DROP INDEX batch_open; CREATE INDEX batch_open ON batch
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
 a claim raises the epoch

@@ -21,8 +21,8 @@ the database itself holds: a done batch has nothing open
     sql: ALTER TABLE batch DROP CONSTRAINT a_done_batch_has_nothing_open
     test_the_row_cannot_lie[a_done_batch_has_nothing_open]
 the database itself holds: doubt has a beginning
-    sql: ALTER TABLE batch DROP CONSTRAINT doubt_has_a_beginning
-    test_the_row_cannot_lie[doubt_has_a_beginning]
+    sql: ALTER TABLE batch DROP CONSTRAINT unknown_has_a_beginning
+    test_the_row_cannot_lie[unknown_has_a_beginning]
 the database itself holds: a call is made under an attempt
     sql: ALTER TABLE batch DROP CONSTRAINT a_call_is_made_under_an_attempt
     test_the_row_cannot_lie[a_call_is_made_under_an_attempt]

@@ -10,10 +10,10 @@ an acceptance that stands on its delivery is no second one
     record_acceptances: WHERE «NOT (outcome = 'sent' AND provider_message_id = message_id) → true»
     test_the_acceptance_that_stands_on_its_delivery_needs_no_row
 a second copy raises an alarm
-    record_acceptances: «raise_second_copies(cursor, edition, recipients)» return new
+    record_acceptances: «raise_duplicate_alarms(cursor, edition, recipients)» return new
     test_a_second_copy_raises_an_alarm_and_stops_the_edition
 a second copy stops the edition
-    raise_second_copies: if «new → False»: stop(
+    raise_duplicate_alarms: if «new → False»: stop(
     test_a_second_copy_raises_an_alarm_and_stops_the_edition
 a second copy that is seen again stops nothing that was resumed
     _raise_for: for message_id in ids[1:] «if message_id not in raised»]

@@ -17,17 +17,17 @@ silence that later mail does not confirm says nothing
     after_lookup: elif «not convincing → False»:
     test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
 silence is held against later mail
-    look_up: = «witness is None or (isinstance(witness, LookedUp) and bool(witness.found)) →
+    look_up: = «witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found)) →
         True»
     test_silence_of_a_search_that_lags_does_not_count
 later mail is asked for first
     count_lookup: «→ answer = _ask(claim.attempt, doubt, search)¶» witness = search("attempt",
         doubt.witness.hex) if doubt.witness else None convincing = witness is None or
-        (isinstance(witness, LookedUp) and bool(witness.found)) «answer = _ask(claim.attempt, doubt,
-        search)»
+        (isinstance(witness, SearchAnswered) and bool(witness.found))
+        «answer = _ask(claim.attempt, doubt, search)»
     test_a_search_that_catches_up_proves_nothing_early
 later mail that could not be asked for confirms nothing
-    count_lookup: (isinstance«(witness, LookedUp) and → (witness, NoInformation) or»
+    count_lookup: (isinstance«(witness, SearchAnswered) and → (witness, SearchFailed) or»
         bool(witness.found))
     test_a_failed_search_for_later_mail_proves_nothing
 only mail that was accepted later is later mail
@@ -61,7 +61,7 @@ what is found of other deliveries changes nothing
     _found: if recipient is None: «continue → recipient = -1»
     test_what_belongs_to_other_deliveries_changes_nothing
 doubt without an attempt is asked about by each delivery's key
-    _ask: if isinstance(one, NoInformation): «return one → continue»
+    _ask: if isinstance(one, SearchFailed): «return one → continue»
     test_a_search_by_key_that_fails_is_no_information
 evidence is found at the next look-up
     why: Whoever gives up a lease heeds the evidence that is on record.

@@ -19,16 +19,16 @@ while workers are slowed down no batch goes before its turn
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»
     test_after_a_429_no_batch_goes_before_its_turn
 a turn is taken when it is due
-    take_turn: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
+    acquire_permit: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 of a crowd one takes the turn
-    take_turn: «FOR UPDATE SKIP LOCKED»") row
+    acquire_permit: «FOR UPDATE SKIP LOCKED»") row
     test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn
 a turn that another is taking is not waited for
-    take_turn: FOR UPDATE «SKIP LOCKED»") row
+    acquire_permit: FOR UPDATE «SKIP LOCKED»") row
     test_a_turn_that_another_is_taking_is_not_waited_for
 a turn puts the next one off by what it took
-    claim: «use_turn(cursor, turn, claimed.waiting) → pass»
+    claim: «consume_permit(cursor, turn, claimed.waiting) → pass»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 a pace has a floor
     after_too_fast: to_per_s=«max(pace / 2, floor) → pace / 2»

@@ -99,7 +99,7 @@ the line of a look-up names the call that it asks about
     Dispatcher._look_up: «bind_claim(claimed, claimed.attempt)»
     test_the_line_of_a_look_up_names_its_call
 the sweep names the call that was lost
-    sweep: «log_context.bind(attempt=lease.attempt)»
+    recover_expired_leases: «log_context.bind(attempt=lease.attempt)»
     test_the_line_of_the_sweep_alone_names_its_call
 what is answered before its page is looked up has its route too
     route_of: getattr(request, "resolver_match", None) «or _match_of(request)»

@@ -14,7 +14,7 @@ whoever lost their hold to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
     test_whoever_lost_their_hold_to_another_writes_nothing_more
 each time an import is taken up counts
-    claim_import: epoch = epoch «+ 1», setbacks
+    claim_import: epoch = epoch «+ 1», deferrals
     test_two_workers_on_one_import_do_the_work_once
 whoever let their lease run out writes nothing
     guard: «AND lease_until >= clock_timestamp()»
@@ -32,7 +32,7 @@ imports take turns by the piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_a_piece_waits_for_its_turn
 what never comes further is refused and not begun for ever
-    run: if «lease.setbacks > MOST_SETBACKS → False»:
+    run: if «lease.deferrals > MAX_DEFERRALS → False»:
     test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused
 
 # --- Each row once ---

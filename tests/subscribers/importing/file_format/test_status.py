@@ -27,7 +27,7 @@ from subscribers.suppression.manual_suppression import block, unblock
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
 from tests.subscribers.search_all_tables import tables_that_hold
-from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
+from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db
 
@@ -140,10 +140,10 @@ class TestWhoIsKnown:
         self, import_rows: ImportRows, left_at: str, stays: bool
     ) -> None:
         sign_up(ADA)
-        press(the_one())
+        press(get_current())
         left_at = left_at if stays else f"{datetime.now(UTC).year + 1}-01-01 00:00:00"
         printed = import_rows(f"{ADA},unsubscribed,{left_at}", header=self.HEADER)
-        assert the_one().state == ("confirmed" if stays else "unsubscribed")
+        assert get_current().state == ("confirmed" if stays else "unsubscribed")
         assert confirmed().exists() is stays
         assert Suppression.objects.exists() is not stays
         assert ("They confirmed here and stay." in printed.text) is stays
@@ -153,7 +153,7 @@ class TestWhoIsKnown:
     ) -> None:
         import_rows(f"{ADA},Ada")
         import_rows(*self.ROW, header=self.HEADER)
-        reader = the_one()
+        reader = get_current()
         assert reader.state == "pending"
         asked = RegisteredReaders().no_longer_mailable
         assert asked([reader.pk], "confirmation") == {reader.pk: "suppressed"}
@@ -167,7 +167,7 @@ class TestWhoIsKnown:
     def test_the_gravest_state_stays(self, import_rows: ImportRows, state: str) -> None:
         SubscriberFactory(email=ADA, state=state)
         import_rows(f"{ADA},bounced,", header=self.HEADER)
-        assert the_one().state == state
+        assert get_current().state == state
 
     def test_a_graver_suppression_stays(self, import_rows: ImportRows) -> None:
         SuppressionFactory(address_key=ADA, reason="complaint")
@@ -184,13 +184,13 @@ class TestWhoIsKnown:
         assert import_rows(f"{ADA},Ada", options=CONFIRMED).counts == {"skipped": 1}
         assert not confirmed().exists()
         sign_up(ADA)
-        press(the_one())
+        press(get_current())
         assert confirmed().exists()
 
     def test_who_was_blocked_keeps_state_and_gets_nothing(self, import_rows: ImportRows) -> None:
         SubscriberFactory(email=ADA)
         import_rows(f"{ADA},blocked,", header=self.HEADER)
-        assert the_one().state == "confirmed"
+        assert get_current().state == "confirmed"
         assert not confirmed().exists()
         assert "another product blocked it" in import_rows(f"{ADA},Ada").text
 

@@ -10,7 +10,7 @@ from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import Suppression
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, the_list
-from tests.subscribers.signup_browser import ADA, press, sign_up, the_one
+from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db
 
@@ -81,7 +81,7 @@ def test_the_first_rows_do_not_hide_what_a_column_says() -> None:
 def test_an_ignored_status_is_no_consent(import_rows: ImportRows, field: str) -> None:
     options = (*CONFIRMED, "--map", f"status={field}")
     import_rows(f"{ADA},unsubscribed", header="email,status", options=options)
-    assert the_one().state == "pending"
+    assert get_current().state == "pending"
 
 
 @pytest.mark.parametrize("row", [f"{ADA},{'x' * 300},unsubscribed", f"{ADA},Ada,unsubscribed,more"])
@@ -155,9 +155,9 @@ class TestWhenTheyLeft:
     )
     def test_who_left_later_does_not_stay(self, import_rows: ImportRows, value: str) -> None:
         sign_up(ADA)
-        press(the_one())
+        press(get_current())
         import_rows(f"{ADA},{value}", header="email,unsubscribed_at")
-        assert the_one().state == "unsubscribed"
+        assert get_current().state == "unsubscribed"
 
 
 def left(row: str, header: str = "email,unsubscribed_at") -> str:
