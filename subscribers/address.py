@@ -7,7 +7,7 @@ import email_validator
 from email_validator import EmailNotValidError, validate_email
 
 from subscribers.models.suppression import LONGEST_ADDRESS
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
 # Postmark's own pattern: RFC 5322 without `?`. Its pattern for the domain is email-validator's.
@@ -26,7 +26,7 @@ _ENDINGS_THAT_LEAD_NOWHERE = frozenset(
 _INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
 
 
-def read_address(text: str) -> str | Refusal:
+def read_address(text: str) -> str | InputRefusal:
     """Read the address in `text`, its domain in lower case and ASCII; or why there is none."""
     typed = text.strip().strip(_INVISIBLE).strip()
     return _plain(typed) or _careful(typed)
@@ -46,7 +46,7 @@ def _plain(typed: str) -> str | None:
     return f"{local_part}@{domain}"
 
 
-def _careful(typed: str) -> str | Refusal:
+def _careful(typed: str) -> str | InputRefusal:
     if not typed:
         return refuse("address_missing")
     if len(typed) > LONGEST_ADDRESS:

@@ -114,10 +114,10 @@ class RegisteredReaders:
         return readers.values_list("id", flat=True).first()
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """The one-click unsubscribe address of each reader; absolute, and never redirected."""
+        """The one-click unsubscribe URL of each reader; absolute, and never redirected."""
         # Not reverse(): one is made for every copy of an issue. A test holds them equal.
-        place = f"{settings.SITE_URL}/unsubscribe/"
-        return [f"{place}{token}/" for token in tokens_for(recipients)]
+        base_url = f"{settings.SITE_URL}/unsubscribe/"
+        return [f"{base_url}{token}/" for token in tokens_for(recipients)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """The link of a mail on request: to confirm, or to see personal data."""

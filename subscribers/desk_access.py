@@ -45,7 +45,7 @@ def operator_of(request: HttpRequest) -> uuid.UUID:
 
 
 def desk_page(
-    request: HttpRequest, template: str, facts: Mapping[str, Any], *, status: int = 200
+    request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
     """Render a page of the desk with the newsletter's times. Not `no-store`: the back button must
     show a form with its text and key."""
@@ -54,7 +54,7 @@ def desk_page(
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):
-        context = {"newsletter": newsletter, "sandbox_url": sandbox_url, **facts}
-        page = render(request, template, context, status=status)
+        frame = {"newsletter": newsletter, "sandbox_url": sandbox_url}
+        page = render(request, template, {**frame, **context}, status=status)
     page.headers["Cache-Control"] = "private, no-cache"
     return page

@@ -34,7 +34,7 @@ def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
     return seconds_filling_in is not None and seconds_filling_in < least_s
 
 
-def _until_fewer_than(most: int, seconds_ago: Sequence[float]) -> int:
-    if len(seconds_ago) < most:
+def _until_fewer_than(limit: int, seconds_ago: Sequence[float]) -> int:
+    if len(seconds_ago) < limit:
         return 0
-    return min(HOUR_S, max(1, ceil(HOUR_S - sorted(seconds_ago)[most - 1])))
+    return min(HOUR_S, max(1, ceil(HOUR_S - sorted(seconds_ago)[limit - 1])))

@@ -1,6 +1,6 @@
 """The sentences of refusals, by code."""
 
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 
 EXPECTED = "a list of readers as text, one in each line, such as: ada@example.org,Ada"
 FORMATS = {
@@ -81,8 +81,8 @@ SENTENCES = {
     "file_incomplete": "The stored copy of the file is not complete; import it again.",
     "file_not_opened": "{path} cannot be opened: {error}.",
     "file_not_regular": "{path} is not a file; save the list as a file first.",
-    "file_too_large": "The file is larger than the {most} MB that IMPORT_MAX_MB allows; import it "
-    "in parts.",
+    "file_too_large": "The file is larger than the {limit_mb} MB that IMPORT_MAX_MB allows; import "
+    "it in parts.",
     "import_stuck": "It was begun {times} times without coming further; the log says why.",
     "map_not_readable": "“{option}” maps no column: write {fields} or COLUMN=- to ignore it.",
     "map_twice": "The column “{column}” is mapped twice; map it once.",
@@ -93,7 +93,7 @@ SENTENCES = {
 }
 
 
-def sentence_of(refusal: Refusal) -> str:
+def sentence_of(refusal: InputRefusal) -> str:
     """The sentence for the person who typed or imported it. Unknown codes are shown as they are."""
     # A newer release may have stored a code that this one does not know.
     sentence = SENTENCES.get(refusal.code, f"Refused ({refusal.code}).")

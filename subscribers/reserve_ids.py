@@ -8,7 +8,7 @@ from django.db import connection
 logger = logging.getLogger(__name__)
 
 IDS_APART = 100_000_000  # no list grows by so many between a backup and its restore
-PLACES = 1_000  # possible jumps; there cannot be more, as a request number has nine digits
+MAX_JUMPS = 1_000  # possible jumps; there cannot be more, as a request number has nine digits
 REQUESTS_APART = 1_000  # no reader asks for mail so often
 
 
@@ -22,7 +22,7 @@ def reserve_ids() -> None:
             FROM pg_get_serial_sequence('subscriber', 'id') AS given
             WHERE has_sequence_privilege(given, 'UPDATE')
             """,
-            [IDS_APART, PLACES],
+            [IDS_APART, MAX_JUMPS],
         )
         if cursor.fetchone() is None:
             logger.warning(

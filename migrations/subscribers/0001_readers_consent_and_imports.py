@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "deferrals",
+                    "stalled_claims",
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,

@@ -8,7 +8,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build
 from publishing.content.edition_content import Content, find_problems
 from publishing.drafts.draft_form import is_html_form
 from subscribers.address import read_address
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 from subscribers.refusal_sentences import sentence_of
 
 EMAIL = "test_email"
@@ -58,7 +58,7 @@ class SendTestForm(forms.Form):
             if name not in self.errors or name in self.cleaned_data:
                 self.add_error(name, flaw.sentence)
         address = read_address(posted[EMAIL])
-        if isinstance(address, Refusal):
+        if isinstance(address, InputRefusal):
             self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
         else:
             self.to = address

@@ -80,7 +80,7 @@ def list_imports(
         imports = imports.filter(id__lt=before)
     found = list(imports[: limit + 1])
     return ImportPage(
-        imports=[Import(**_facts(record)) for record in found[:limit]],
+        imports=[Import(**_import_fields(record)) for record in found[:limit]],
         next=found[limit - 1].pk if len(found) > limit else None,
     )
 
@@ -120,7 +120,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
 )
 def get_import(request: HttpRequest, import_id: int) -> Import:
     """While it is checked what would happen, afterwards what did."""
-    return Import(**_facts(_named(import_id)))
+    return Import(**_import_fields(_named(import_id)))
 
 
 @router.get(
@@ -161,7 +161,9 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
             )
         record = _named(import_id)
         record_import_activity("import", caller.id, record)
-        return json_response(Import(**_facts(record)), url=reverse("api:import", args=[import_id]))
+        return json_response(
+            Import(**_import_fields(record)), url=reverse("api:import", args=[import_id])
+        )
 
     return run_call(request, decision, work, check=check)
 
@@ -196,7 +198,7 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
     if is_new:
         record_import_activity("upload", caller.id, record)
     return json_response(
-        ImportReceived(**_facts(record), created=is_new),
+        ImportReceived(**_import_fields(record), created=is_new),
         201 if is_new else 200,
         url=reverse("api:import", args=[record.pk]),
         created=is_new,
@@ -257,7 +259,7 @@ def _named(import_id: int) -> SubscriberImport:
     return found
 
 
-def _facts(record: SubscriberImport) -> dict[str, Any]:
+def _import_fields(record: SubscriberImport) -> dict[str, Any]:
     status, read_as = load_status(record), description_of(record)
     return {
         "id": record.pk,

@@ -31,7 +31,7 @@ from subscribers.desk.readers_csv import source_label
 from subscribers.models import Subscriber
 from subscribers.reader_values import read_values
 from subscribers.record_activity import record_reader_activity
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 from subscribers.refusal_sentences import sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
@@ -56,7 +56,7 @@ def list_readers(
     try:
         # None where no state is asked for; `State | None` would call null a value in the document.
         wanted = cast("State | None", state) or ""
-        page = load_page(ReaderFilter(wanted), before, most=limit)
+        page = load_page(ReaderFilter(wanted), before, limit=limit)
     except SearchTookTooLongError:
         raise ProblemError(
             ProblemType.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
@@ -189,7 +189,7 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
 
 def _address(text: str) -> str:
     found = read_address(text)
-    if isinstance(found, Refusal):
+    if isinstance(found, InputRefusal):
         raise not_valid("address", sentence_of(found))
     return found
 

@@ -25,22 +25,22 @@ WHERE = Field(
 
 if TYPE_CHECKING:
 
-    class FieldsPosted(RequestBody):
+    class ReaderFieldsBody(RequestBody):
         """The reader's fields as they are posted."""
 
-    class FieldsTold(ResponseBody):
+    class ReaderFieldsResponse(ResponseBody):
         """The reader's fields in a response."""
 else:
-    FieldsPosted = create_model(
-        "FieldsPosted",
+    ReaderFieldsBody = create_model(
+        "ReaderFieldsBody",
         __base__=RequestBody,
         **{
             field.name: (str, Field(default="", max_length=field.longest, examples=[field.example]))
             for field in READER_FIELDS
         },
     )
-    FieldsTold = create_model(
-        "FieldsTold",
+    ReaderFieldsResponse = create_model(
+        "ReaderFieldsResponse",
         __base__=ResponseBody,
         **{field.name: (str, Field(examples=[field.example])) for field in READER_FIELDS},
     )
@@ -52,7 +52,7 @@ class SearchAnswered(RequestBody):
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
 
 
-class NewReader(FieldsPosted):
+class NewReader(ReaderFieldsBody):
     """A reader to be added to the list."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
@@ -69,7 +69,7 @@ class NewReader(FieldsPosted):
         return {name: getattr(self, name) for name in FIELD_NAMES}
 
 
-class Reader(FieldsTold):
+class Reader(ReaderFieldsResponse):
     """A reader on the list."""
 
     reader: int = Field(examples=[17], description="Their number.")

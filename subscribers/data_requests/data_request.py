@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 LINK_DAYS = 7
 AT_ONCE = 200  # requests that one call answers
-MOST_FAILURES = 5  # a request that failed this often is set aside
+MAX_FAILURES = 5  # a request that failed this often is set aside
 UNKNOWN_READER = 0  # of a record that only counts for its network
 
 
@@ -51,7 +51,7 @@ def store_request(address: str, network: str) -> int:
 
 def has_waiting_requests() -> bool:
     """Return whether any request waits for its answer; one that was set aside does not."""
-    return DataRequest.objects.filter(failures__lt=MOST_FAILURES).exists()
+    return DataRequest.objects.filter(failures__lt=MAX_FAILURES).exists()
 
 
 def answer_requests(at_once: int = AT_ONCE) -> int:
@@ -63,7 +63,7 @@ def answer_requests(at_once: int = AT_ONCE) -> int:
             cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
             request = (
                 DataRequest.objects.select_for_update(skip_locked=True)
-                .filter(id__gt=last, failures__lt=MOST_FAILURES)
+                .filter(id__gt=last, failures__lt=MAX_FAILURES)
                 .order_by("id")
                 .first()
             )
@@ -91,7 +91,7 @@ def _try_to_answer(cursor: CursorWrapper, request: DataRequest) -> bool:
             "data request %s failed %s times and is %s",
             request.pk,
             request.failures,
-            "set aside" if request.failures >= MOST_FAILURES else "tried again",
+            "set aside" if request.failures >= MAX_FAILURES else "tried again",
             exc_info=fault,
         )
         return False

@@ -27,21 +27,21 @@ from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
 from subscribers.links.token_page import protect_token_page
 from subscribers.models.consent_record import How
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 from subscribers.refusal_sentences import sentence_of
 
 LONGEST_SHOWN = 1000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def ask_for_record(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
+def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     """GET shows a form, POST asks for the link; `leaves` words the page for unsubscribing."""
     if request.method != "POST":
         return _page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")
     typed = {"email": email[:LONGEST_SHOWN], "leaves": leaves}
     address = read_address(email)
-    if isinstance(address, Refusal):
+    if isinstance(address, InputRefusal):
         return _page(request, "data_request", typed | {"error": sentence_of(address)}, status=422)
     wait = store_request(address, network_of(request))
     if wait:
@@ -69,7 +69,7 @@ def _with_link(view: Callable[[HttpRequest, str, DataLink], HttpResponse]) -> An
 
 @require_safe
 @_with_link
-def show_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def show_data(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """What is held, as a page."""
     data = load_personal_data(link.subscriber_id)
     if data is None:
@@ -80,7 +80,7 @@ def show_record(request: HttpRequest, token: str, link: DataLink) -> HttpRespons
 
 @require_safe
 @_with_link
-def download_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def download_data(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """The same as a file."""
     data = load_personal_data(link.subscriber_id)
     if data is None:
@@ -90,15 +90,15 @@ def download_record(request: HttpRequest, token: str, link: DataLink) -> HttpRes
 
 @require_POST
 @_with_link
-def leave_from_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def leave_here(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """Leave, and look at the record again, which says so."""
     leave(link.subscriber_id, How.LINK, network=network_of(request))
-    return protect_token_page(see_other(reverse("subscribers:record", args=[token])))
+    return protect_token_page(see_other(reverse("subscribers:data", args=[token])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
-def erase_record(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def erase_data(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
     """GET says what it means; POST erases."""
     if request.method != "POST":
         data = load_personal_data(link.subscriber_id)
@@ -108,10 +108,10 @@ def erase_record(request: HttpRequest, token: str, link: DataLink) -> HttpRespon
 
 
 def _page(
-    request: HttpRequest, page: str, facts: dict[str, Any] | None = None, status: int = 200
+    request: HttpRequest, page: str, context: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     newsletter = Newsletter.objects.get_current()
     with timezone.override(newsletter.zone):
-        context = {"newsletter": newsletter, **(facts or {})}
-        answer = render(request, f"subscribers/{page}.html", context, status=status)
-    return protect_token_page(answer)
+        context = {"newsletter": newsletter, **(context or {})}
+        response = render(request, f"subscribers/{page}.html", context, status=status)
+    return protect_token_page(response)

@@ -61,14 +61,14 @@ class PersonalData:
 
     def as_json(self) -> bytes:
         """The same for another program or for keeping, indented for human readers."""
-        facts: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "values":
-                facts.update(value)
+                entries.update(value)
             elif field.name != "id":
-                facts[_KEYS.get(field.name, field.name)] = value
-        return orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+                entries[_KEYS.get(field.name, field.name)] = value
+        return orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def as_file(self) -> HttpResponse:
         """The same as a file that a browser saves; no cache keeps it."""

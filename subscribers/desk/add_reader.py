@@ -13,7 +13,7 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 from subscribers.request_limits import CONFIRMATION, NOT_MAILED, next_number
 
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
@@ -40,7 +40,7 @@ class AddResult:
 
     result: Result
     reader: Subscriber | None
-    reason: Refusal | None = None
+    reason: InputRefusal | None = None
 
 
 def add_reader(
@@ -68,7 +68,7 @@ def add_reader(
         return AddResult(Result.ADDED, reader)
 
 
-def skip_reason(known: Subscriber | None, key: str) -> Refusal | None:
+def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
     """Why this reader is not added, in the codes of imports; None if they may be."""
     # What the reader did explains more than why the address is suppressed, so it comes first.
     if known is not None and known.state in GONE:

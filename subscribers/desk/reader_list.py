@@ -45,21 +45,21 @@ class ReaderPage:
     before: int | None
 
 
-def load_page(chosen: ReaderFilter, before: int | None = None, *, most: int = PAGE) -> ReaderPage:
-    """Load up to `most` readers. Raises `SearchTookTooLongError`."""
+def load_page(chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE) -> ReaderPage:
+    """Load up to `limit` readers. Raises `SearchTookTooLongError`."""
     found = matching_readers(chosen).order_by("-id")
     if before is not None:
         found = found.filter(id__lt=before)
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'")
-            readers = list(found.select_related("subscriber_import")[: most + 1])
+            readers = list(found.select_related("subscriber_import")[: limit + 1])
             cursor.execute("SET LOCAL statement_timeout = DEFAULT")
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
             raise SearchTookTooLongError from error
         raise
-    return ReaderPage(readers[:most], readers[most - 1].pk if len(readers) > most else None)
+    return ReaderPage(readers[:limit], readers[limit - 1].pk if len(readers) > limit else None)
 
 
 def counts_by_state() -> Mapping[str, int]:

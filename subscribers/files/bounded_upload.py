@@ -6,11 +6,11 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Takes up to `most` bytes of files to disk; beyond that it stops and sets `is_over`."""
+    """Takes up to `max_bytes` of files to disk; beyond that it stops and sets `is_over`."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         super().__init__()
-        self._left = most
+        self._left = max_bytes
         self.is_over = False
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:

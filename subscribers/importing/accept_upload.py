@@ -15,7 +15,7 @@ from subscribers.models import SubscriberImport
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
 ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
-_NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "deferrals": 0}
+_NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "stalled_claims": 0}
 _NO_COUNTS: dict[str, Any] = {
     "rows": 0,
     **asdict(Counts()),
@@ -68,15 +68,15 @@ def store_for_import(
         if not is_new and record.state == State.REFUSED:
             _retry(record, State.WAITING, file, content)
             return record, not record.rows
-        return record, is_new or start_import(record.pk, statement, among=NOT_IMPORTED)
+        return record, is_new or start_import(record.pk, statement, from_states=NOT_IMPORTED)
 
 
 def start_import(
-    import_id: int, statement: Statement, *, among: tuple[str, ...] = (State.CHECKED,)
+    import_id: int, statement: Statement, *, from_states: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
-    """Import what was checked, counted anew; False if its state is not in `among`."""
+    """Import what was checked, counted anew; False if its state is not in `from_states`."""
     return bool(
-        SubscriberImport.objects.filter(pk=import_id, state__in=among).update(
+        SubscriberImport.objects.filter(pk=import_id, state__in=from_states).update(
             **_NO_COUNTS,
             **_NO_LEASE,
             **statement.as_columns(),

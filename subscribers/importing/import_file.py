@@ -19,7 +19,13 @@ from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.lease import claim_import, release
 from subscribers.importing.rejects_file import iter_rejected_rows
-from subscribers.importing.report import Counts, ImportReport, Progress, counts_of, description_of
+from subscribers.importing.report import (
+    Counts,
+    ImportProgress,
+    ImportReport,
+    counts_of,
+    description_of,
+)
 from subscribers.importing.run import CHUNK, count_skipped, run
 from subscribers.models import RejectedRow, SubscriberImport
 
@@ -34,7 +40,7 @@ def import_file(
     mapping: Mapping = (),
     dry_run: bool = False,
     on_rejected: Callable[[RejectedRow], None] = lambda _: None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[ImportProgress], None] = lambda _: None,
 ) -> ImportReport:
     """Import the readers of a CSV file, or with `dry_run` only report what that would do.
     `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
@@ -62,7 +68,7 @@ def file_name(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def _run_to_end(import_id: int, on_progress: Callable[[Progress], None]) -> None:
+def _run_to_end(import_id: int, on_progress: Callable[[ImportProgress], None]) -> None:
     owner = uuid4()
     while True:
         record = SubscriberImport.objects.get(pk=import_id)
@@ -70,7 +76,7 @@ def _run_to_end(import_id: int, on_progress: Callable[[Progress], None]) -> None
             return
         lease = claim_import(owner, import_id)
         if lease is None:
-            on_progress(Progress(record.rows, record.bytes_read, record.size))
+            on_progress(ImportProgress(record.rows, record.bytes_read, record.size))
             time.sleep(LOOK_EVERY_S)
             continue
         try:
@@ -86,7 +92,7 @@ def _dry_run(
     file: ReaderFile,
     confirmed: bool,
     on_rejected: Callable[[RejectedRow], None],
-    on_progress: Callable[[Progress], None],
+    on_progress: Callable[[ImportProgress], None],
 ) -> ImportReport:
     counts, skipped, statuses = Counts(), Counter[str](), Counter[str]()
     terms = ImportTerms(import_id=0, confirmed=confirmed, is_check=True)
@@ -100,7 +106,7 @@ def _dry_run(
             skipped += count_skipped(applied.rejected)
             for row in applied.rejected:
                 on_rejected(row)
-            on_progress(Progress(counts.rows, file.bytes_read, file.size))
+            on_progress(ImportProgress(counts.rows, file.bytes_read, file.size))
     return ImportReport(
         None, False, confirmed, counts, skipped, read_as=file.description, statuses=statuses
     )

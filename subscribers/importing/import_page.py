@@ -9,9 +9,9 @@ from delivery.humanise import counted
 from delivery.models import Worker
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.report import ADDED_PENDING, Progress
+from subscribers.importing.report import ADDED_PENDING, ImportProgress
 from subscribers.models import SubscriberImport
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 from subscribers.refusal_sentences import sentence_of
 
 State = SubscriberImport.State
@@ -76,7 +76,7 @@ def load_status(record: SubscriberImport) -> ImportStatus:
         tone=tone,
         sentence=_sentence(record),
         is_running=record.state in RUNNING,
-        percent=Progress(record.rows, record.bytes_read, record.size).percent,
+        percent=ImportProgress(record.rows, record.bytes_read, record.size).percent,
         lines=_result_lines(record),
         statuses=sentences.statuses_sentence(record.statuses),
         gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
@@ -161,7 +161,7 @@ def _skipped_note(record: SubscriberImport) -> str:
     if not reasons:
         return ""
     short = (
-        f"{count:,} {SKIPPED_IN_SHORT.get(code) or sentence_of(Refusal(code))}"
+        f"{count:,} {SKIPPED_IN_SHORT.get(code) or sentence_of(InputRefusal(code))}"
         for code, count in reasons
     )
     return f"{', '.join(short)}; an import cannot bring them back"

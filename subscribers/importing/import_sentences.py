@@ -8,10 +8,10 @@ from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.importing.report import ADDED_PENDING
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 from subscribers.refusal_sentences import sentence_of
 
-DOUBTS = {
+ENCODING_WARNINGS = {
     "windows_1252": "It is not UTF-8, so its letters are taken for Windows-1252, as Western Europe "
     "writes. If a name looks wrong here, save the list as “CSV UTF-8” and take that.",
     "other_encoding": "It is not UTF-8, and it holds bytes that stand for nothing in "
@@ -81,19 +81,21 @@ def statuses_sentence(statuses: Mapping[str, int]) -> str:
 
 def reason_sentence(row: RejectedRow) -> str:
     """Why a row was rejected or skipped."""
-    return sentence_of(Refusal(row.reason, row.parameters))
+    return sentence_of(InputRefusal(row.reason, row.parameters))
 
 
 def refusal_sentence(record: SubscriberImport) -> str:
     """Why an import was refused; empty if it was not."""
     if record.refusal is None:
         return ""
-    return sentence_of(Refusal(record.refusal["code"], record.refusal.get("parameters", {})))
+    return sentence_of(InputRefusal(record.refusal["code"], record.refusal.get("parameters", {})))
 
 
 def skipped_sentences(skipped_because: Mapping[str, int]) -> dict[str, int]:
     """How many rows were skipped, by the sentence of the reason."""
-    return {sentence_of(Refusal(code)): count for code, count in sorted(skipped_because.items())}
+    return {
+        sentence_of(InputRefusal(code)): count for code, count in sorted(skipped_because.items())
+    }
 
 
 def consent_detail(record: SubscriberImport) -> str:

@@ -181,7 +181,7 @@ def _read_as(record: SubscriberImport) -> dict[str, object] | None:
         "columns": sentences.columns_sentence(read_as),
         "unused": sentences.unused_sentence(read_as),
         "examples": read_as.examples,
-        "doubt": sentences.DOUBTS.get(read_as.doubt, ""),
+        "encoding_warning": sentences.ENCODING_WARNINGS.get(read_as.encoding_warning, ""),
         "hidden": sentences.HIDDEN.get(read_as.hidden, ""),
     }
 

@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 
 SHORTEST_LEASE_S = 2.0  # a chunk takes some tenths of a second
 # An import that was claimed this often without coming a chunk further fails, or ends the process.
-MAX_DEFERRALS = 10
+MAX_STALLED_CLAIMS = 10
 
 
 class LeaseLostError(Exception):
@@ -24,7 +24,7 @@ class Lease:
     owner: UUID
     epoch: int
     state: str
-    deferrals: int
+    stalled_claims: int
 
     @property
     def is_check(self) -> bool:
@@ -38,7 +38,7 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
             """
             UPDATE subscriber_import
                SET state = CASE state WHEN 'waiting' THEN 'running' ELSE state END,
-                   owner = %(owner)s, epoch = epoch + 1, deferrals = deferrals + 1,
+                   owner = %(owner)s, epoch = epoch + 1, stalled_claims = stalled_claims + 1,
                    lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
              WHERE id = (SELECT id FROM subscriber_import
                           WHERE state IN ('checking', 'waiting', 'running')
@@ -46,7 +46,7 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
                             AND (%(id)s::bigint IS NULL OR id = %(id)s)
                           ORDER BY id LIMIT 1
                           FOR UPDATE SKIP LOCKED)
-            RETURNING id, epoch, state, deferrals
+            RETURNING id, epoch, state, stalled_claims
             """,
             {"owner": owner, "lease_s": lease_s(), "id": import_id},
         )

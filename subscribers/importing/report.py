@@ -42,7 +42,7 @@ def description_of(record: SubscriberImport) -> Description | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ImportProgress:
     """How far an import is: rows so far, and bytes of the file read of how many."""
 
     rows: int

@@ -38,7 +38,7 @@ def report_lines(
             yield f"Statuses: {statuses}."
         yield from filter(None, [sentences.HIDDEN.get(read_as.hidden)])
         yield from (f"For example: {example}" for example in read_as.examples)
-        yield from filter(None, [sentences.DOUBTS.get(read_as.doubt)])
+        yield from filter(None, [sentences.ENCODING_WARNINGS.get(read_as.encoding_warning)])
     counts = report.counts
     how = "pending; each gets one mail with a button to confirm"
     if report.confirmed:

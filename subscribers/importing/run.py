@@ -21,7 +21,7 @@ from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.import_sentences import consent_detail
 from subscribers.importing.lease import (
-    MAX_DEFERRALS,
+    MAX_STALLED_CLAIMS,
     Lease,
     LeaseLostError,
     claim_import,
@@ -29,9 +29,9 @@ from subscribers.importing.lease import (
     release,
     renew,
 )
-from subscribers.importing.report import Counts, Progress, counts_of
+from subscribers.importing.report import Counts, ImportProgress, counts_of
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 
 logger = logging.getLogger(__name__)
 State = SubscriberImport.State
@@ -46,15 +46,15 @@ def run(
     lease: Lease,
     *,
     is_stopping: Callable[[], bool] = lambda: False,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[ImportProgress], None] = lambda _: None,
 ) -> None:
     """Run an import until it has ended or is refused, `is_stopping()`, or the lease is lost."""
     with log_context.scope():
         log_context.bind(**{"import": lease.import_id})
         try:
             try:
-                if lease.deferrals > MAX_DEFERRALS:
-                    raise UnreadableFileError("import_stuck", times=MAX_DEFERRALS)
+                if lease.stalled_claims > MAX_STALLED_CLAIMS:
+                    raise UnreadableFileError("import_stuck", times=MAX_STALLED_CLAIMS)
                 _run(lease, is_stopping, on_progress)
             except UnreadableFileError as error:
                 _refuse(lease, error.refusal)
@@ -85,7 +85,7 @@ def running_import() -> int | None:
 
 
 def _run(
-    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[Progress], None]
+    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[ImportProgress], None]
 ) -> None:
     record = SubscriberImport.objects.select_related("imported_by").get(pk=lease.import_id)
     terms = ImportTerms(record.pk, record.confirmed, consent_detail(record), lease.is_check)
@@ -105,7 +105,7 @@ def _run(
         _skip_to_checkpoint(rows, record.rows, lease)
         while chunk := list(islice(rows, CHUNK)):
             counts = _apply_chunk(lease, terms, chunk, file.bytes_read)
-            on_progress(Progress(counts.rows, file.bytes_read, file.size))
+            on_progress(ImportProgress(counts.rows, file.bytes_read, file.size))
             if is_stopping():
                 release(lease)
                 return
@@ -142,7 +142,7 @@ def _apply_chunk(
             skipped_because=Counter(before.skipped_because) + count_skipped(applied.rejected),
             statuses=Counter(before.statuses) + applied.statuses,
             bytes_read=bytes_read,
-            deferrals=0,
+            stalled_claims=0,
         )
     reset_queries()  # in debug Django keeps them, and a chunk has long ones
     return counts
@@ -167,7 +167,7 @@ def _finish(lease: Lease) -> None:
                SET state = %(state)s,
                    checked_at = CASE WHEN %(is_check)s THEN clock_timestamp() ELSE checked_at END,
                    finished_at = CASE WHEN %(is_check)s THEN NULL ELSE clock_timestamp() END,
-                   owner = NULL, lease_until = NULL, bytes_read = size, deferrals = 0
+                   owner = NULL, lease_until = NULL, bytes_read = size, stalled_claims = 0
              WHERE id = %(id)s
             """,
             {
@@ -178,7 +178,7 @@ def _finish(lease: Lease) -> None:
         )
 
 
-def _refuse(lease: Lease, refusal: Refusal) -> None:
+def _refuse(lease: Lease, refusal: InputRefusal) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
         stored_file.delete(lease.import_id)

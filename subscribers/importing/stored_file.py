@@ -61,4 +61,4 @@ def largest_size() -> int:
 
 def too_large() -> UnreadableFileError:
     """The error for a file that is too large."""
-    return UnreadableFileError("file_too_large", most=settings.IMPORT_MAX_MB)
+    return UnreadableFileError("file_too_large", limit_mb=settings.IMPORT_MAX_MB)

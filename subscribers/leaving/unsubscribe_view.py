@@ -26,16 +26,16 @@ def unsubscribe_channel(request: HttpRequest) -> How:
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
-        said = request.POST.get("List-Unsubscribe")
+        value = request.POST.get("List-Unsubscribe")
     except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError, ValueError):
         return How.LINK
-    return How.ONE_CLICK if said == "One-Click" else How.LINK
+    return How.ONE_CLICK if value == "One-Click" else How.LINK
 
 
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the page of the unsubscribe link, or unsubscribe: it is the one-click address, too. GET
+    """Show the page of the unsubscribe link, or unsubscribe: it is the one-click URL, too. GET
     changes nothing, because link scanners fetch it. POST needs no CSRF token: mail programs post
     without cookies."""
     subscriber_id = read(token)

@@ -3,8 +3,8 @@
 from django.http import HttpResponseRedirect
 
 
-def see_other(address: str) -> HttpResponseRedirect:
-    """303: the browser loads the address by GET, so reloading it posts nothing again."""
-    answer = HttpResponseRedirect(address)
-    answer.status_code = 303
-    return answer
+def see_other(url: str) -> HttpResponseRedirect:
+    """303: the browser loads the URL by GET, so reloading it posts nothing again."""
+    response = HttpResponseRedirect(url)
+    response.status_code = 303
+    return response

@@ -1,4 +1,4 @@
-"""The headers of a page whose address is itself a permission."""
+"""The headers of a page whose URL is itself a permission."""
 
 from django.http import HttpResponse
 

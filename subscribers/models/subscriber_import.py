@@ -77,7 +77,7 @@ class SubscriberImport(models.Model):
     owner = models.UUIDField(null=True)
     epoch = models.BigIntegerField(default=0, db_default=0)
     lease_until = models.DateTimeField(null=True)
-    deferrals = models.PositiveIntegerField(
+    stalled_claims = models.PositiveIntegerField(
         default=0, db_default=0, help_text="How often it was taken up since it last came further."
     )
 

@@ -11,7 +11,7 @@ from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.address import read_address
 from subscribers.models.consent_record import How
 from subscribers.reader_values import read_value
-from subscribers.refusal import Refusal
+from subscribers.refusal import InputRefusal
 from subscribers.refusal_sentences import sentence_of
 
 LONGEST_SHOWN = 1000  # characters of a control that are given back
@@ -38,7 +38,7 @@ class _AddressField(_TextField):
 
     def clean(self, value: Any) -> str:
         address = read_address(value or "")
-        if isinstance(address, Refusal):
+        if isinstance(address, InputRefusal):
             raise forms.ValidationError(f"{sentence_of(address)} {EXAMPLE}")
         return address
 
@@ -51,7 +51,7 @@ class _ReaderValueField(_TextField):
 
     def clean(self, value: Any) -> str:
         found = read_value(self.reader_field, value or "")
-        if isinstance(found, Refusal):
+        if isinstance(found, InputRefusal):
             raise forms.ValidationError(sentence_of(found))
         return found
 

@@ -177,12 +177,12 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
         VALUES (%s, %s, 'provider', %s)
         ON CONFLICT (address_key) DO UPDATE
         SET (reason, origin) = (
-                SELECT told.reason, told.origin
+                SELECT reported.reason, reported.origin
                 FROM (VALUES (held.reason, held.origin, held.lifted_at IS NULL),
                              (excluded.reason, excluded.origin, true))
-                     AS told (reason, origin, counts)
+                     AS reported (reason, origin, counts)
                 WHERE counts
-                ORDER BY gravity_of_suppression(told.reason, told.origin) DESC LIMIT 1),
+                ORDER BY gravity_of_suppression(reported.reason, reported.origin) DESC LIMIT 1),
             at = CASE WHEN held.lifted_at IS NULL THEN least(held.at, excluded.at)
                       ELSE excluded.at END,
             lifted_at = NULL, lifted_by_id = NULL

@@ -10,7 +10,7 @@ from delivery.reader_fields import NAME
 from subscribers import address
 from subscribers.address import read_address
 from subscribers.reader_values import read_value
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 from subscribers.refusal_sentences import sentence_of
 
 
@@ -64,7 +64,7 @@ def test_blanks_and_invisible_marks_around_an_address_do_not_belong_to_it(around
 )
 def test_what_cannot_be_mailed_is_refused_with_a_sentence(typed: str) -> None:
     refusal = read_address(typed)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, InputRefusal)
     assert sentence_of(refusal).endswith((".", ")"))
 
 

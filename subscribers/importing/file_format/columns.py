@@ -17,10 +17,10 @@ from subscribers.importing.file_format.status import SILENT, StatusRule, rule_by
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
-MOST_ROWS_ABOVE_THE_HEADER = 10  # titles and dates that spreadsheets put there
+MAX_ROWS_ABOVE_HEADER = 10  # titles and dates that spreadsheets put there
 _MOSTLY = 0.6  # of the values of a column of names
 _NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
-_SHOWN, _MOST_SHOWN = 60, 12  # characters and columns in an error
+_SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
 _MANY_ROWS = 5  # from here on a column that always says the same is no name
 
 Record = tuple[int, list[str]]
@@ -148,7 +148,7 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
         if not columns:
             shown, named = name[:_SHOWN], [f"“{word.strip()[:_SHOWN]}”" for word in header]
             if named:
-                named = named[:_MOST_SHOWN]
+                named = named[:_MAX_SHOWN]
                 raise UnreadableFileError(
                     "map_unknown_column", column=shown, columns=", ".join(named)
                 )
@@ -162,10 +162,10 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     Unless it is the first row, it names a column of addresses or statuses for sure."""
     named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
     found: list[tuple[int, bool, int]] = []
-    for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
+    for at, (_, fields) in enumerate(records[: MAX_ROWS_ABOVE_HEADER + 1]):
         if named and named <= set(map(key, fields)):
             return at
-    for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
+    for at, (_, fields) in enumerate(records[: MAX_ROWS_ABOVE_HEADER + 1]):
         if any(map(looks_like_address, fields)):
             if _is_title(fields):
                 continue

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from subscribers.importing.file_format.columns import MOST_ROWS_ABOVE_THE_HEADER, looks_like_address
+from subscribers.importing.file_format.columns import MAX_ROWS_ABOVE_HEADER, looks_like_address
 from subscribers.importing.file_format.header_words import is_known, key
 from subscribers.importing.file_format.records import BadRow, records
 
@@ -24,9 +24,7 @@ def detect_delimiter(sample: Sequence[str]) -> str:
         rows = [row[1] for row in records(iter(sample), delimiter) if not isinstance(row, BadRow)]
         addresses = sum(any(map(looks_like_address, fields)) for fields in rows)
         words = sum(
-            is_known(key(field))
-            for fields in rows[: MOST_ROWS_ABOVE_THE_HEADER + 1]
-            for field in fields
+            is_known(key(field)) for fields in rows[: MAX_ROWS_ABOVE_HEADER + 1] for field in fields
         )
         return addresses + words
 

@@ -11,12 +11,12 @@ from subscribers.importing.file_format.columns import Layout
 from subscribers.importing.file_format.records import excerpt
 
 _LONGEST_HEADER = 60  # characters shown
-_MOST_UNUSED = 12  # columns named; a file may have thousands
+_MAX_UNUSED = 12  # columns named; a file may have thousands
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a file is read, as JSON stores it. `doubt` and `hidden` are codes."""
+    """How a file is read, as JSON stores it. `encoding_warning` and `hidden` are codes."""
 
     encoding: str = ""
     delimiter: str = ""
@@ -26,7 +26,7 @@ class Description:
     field_columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unused_columns: Sequence[str] = ()
     examples: Sequence[str] = ()
-    doubt: str = ""
+    encoding_warning: str = ""
     product: str = ""
     status_columns: Sequence[str] = ()
     hidden: str = ""
@@ -56,6 +56,6 @@ def unused_columns(layout: Layout) -> tuple[str, ...]:
     """The columns that nothing is read from; of many only the first, and how many more."""
     used = {layout.address, *(layout.status.columns if layout.status else ())}.union(*layout.fields)
     unused = [column for column in range(layout.width) if column not in used]
-    names = tuple(column_name(layout, column) for column in unused[:_MOST_UNUSED])
+    names = tuple(column_name(layout, column) for column in unused[:_MAX_UNUSED])
     more = len(unused) - len(names)
     return (*names, f"{more:,} more") if more else names

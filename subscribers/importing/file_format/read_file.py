@@ -38,7 +38,7 @@ from subscribers.importing.file_format.not_a_csv import (
 )
 from subscribers.importing.file_format.records import BadRow, excerpt, records
 from subscribers.importing.file_format.status import RowStatus
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
 # The sample by which a file is understood, with bounds for files that begin with something else.
@@ -128,7 +128,7 @@ class ReaderFile:
                     yield BadRow(line, excerpt(email), self._too_many(count))
             elif email.strip() or any(map(str.strip, fields)):
                 row_status = status.of(fields) if status else None
-                if isinstance(row_status, Refusal):
+                if isinstance(row_status, InputRefusal):
                     yield BadRow(line, excerpt(email), row_status)
                 elif are_single:
                     values = [fields[at] if at < count else "" for at in singles]
@@ -149,10 +149,10 @@ class ReaderFile:
             detector.feed(piece)
         self.size, self.content_hash = size, digest.digest()
         self._encoding = detector.encoding()
-        self._doubt = ""
+        self._encoding_warning = ""
         if self._encoding == WINDOWS_1252:  # which no bytes prove
             is_contradicted = detector.contradicts_windows_1252
-            self._doubt = "other_encoding" if is_contradicted else "windows_1252"
+            self._encoding_warning = "other_encoding" if is_contradicted else "windows_1252"
 
     def _sample(self) -> tuple[int, list[str]]:
         """How many blank lines there are at the start, and the first lines after them."""
@@ -210,7 +210,7 @@ class ReaderFile:
             field_columns=field_columns(layout),
             unused_columns=unused_columns(layout),
             examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
-            doubt=self._doubt,
+            encoding_warning=self._encoding_warning,
             product=status.product if status else "",
             status_columns=[column_name(layout, at) for at in (status.columns if status else ())],
             hidden=status.hidden if status else "",
@@ -219,7 +219,7 @@ class ReaderFile:
     def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Further rows whose names show whether the encoding is right, be they far down."""
         found = (row for row in sample[1:] if not row[1].isascii())
-        if self._doubt and all(name.isascii() for _, name in sample):
+        if self._encoding_warning and all(name.isascii() for _, name in sample):
             found = (
                 (row.email, row.values[0])
                 for row in self.rows()
@@ -229,7 +229,7 @@ class ReaderFile:
         self._reading = None
         return rows
 
-    def _too_many(self, count: int) -> Refusal:
+    def _too_many(self, count: int) -> InputRefusal:
         return refuse(
             "row_too_long",
             columns=count,

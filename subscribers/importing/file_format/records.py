@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from subscribers.importing.file_format.encoding import UNDECODABLE
 from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 
-MOST_LINES_IN_A_ROW = 40  # somebody's address or remark in quotation marks, with room
+MAX_LINES_IN_A_ROW = 40  # somebody's address or remark in quotation marks, with room
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class BadRow:
 
     line: int
     excerpt: str
-    reason: Refusal
+    reason: InputRefusal
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
@@ -63,7 +63,7 @@ def _quoted(
 
     def wanted() -> Iterator[str]:
         yield row[0]
-        while len(row) < MOST_LINES_IN_A_ROW:
+        while len(row) < MAX_LINES_IN_A_ROW:
             line = put_back.popleft() if put_back else next(lines, "")
             if not line:
                 return
@@ -84,7 +84,7 @@ def _spans_lines(field: str) -> bool:
     return "\n" in inside or "\r" in inside
 
 
-def _fault(line: str) -> Refusal | None:
+def _fault(line: str) -> InputRefusal | None:
     if len(line) > LONGEST_LINE:
         return refuse("line_too_long", longest=LONGEST_LINE)
     if "\0" in line:
@@ -94,7 +94,7 @@ def _fault(line: str) -> Refusal | None:
     return None
 
 
-def _reason(error: csv.Error) -> Refusal:
+def _reason(error: csv.Error) -> InputRefusal:
     """The csv module tells its errors apart by their text only."""
     text = str(error)
     if isinstance(error, _OtherRowsInsideError):

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from subscribers.importing.file_format.header_words import key, keys
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 
 
 class Status(StrEnum):
@@ -30,7 +30,7 @@ class Status(StrEnum):
 _GRAVITY = {status: at for at, status in enumerate(Status)}
 _GONE = frozenset(Status) - {Status.SUBSCRIBED, Status.UNCONFIRMED}
 # None: the value says nothing.
-Verdict = Status | Refusal | None
+Verdict = Status | InputRefusal | None
 Words = Mapping[str, Verdict]
 
 
@@ -229,15 +229,15 @@ class StatusRule:
     def columns(self) -> tuple[int, ...]:
         return tuple(one.column for one in self.status_columns)
 
-    def of(self, fields: Sequence[str]) -> RowStatus | Refusal:
+    def of(self, fields: Sequence[str]) -> RowStatus | InputRefusal:
         """The status of a row, or why it cannot be imported."""
         found: Status | None = None
-        refusal: Refusal | None = None
+        refusal: InputRefusal | None = None
         gone: list[tuple[Status, str]] = []
         for one in self.status_columns:
             value = fields[one.column] if one.column < len(fields) else ""
             verdict = one.read(value)
-            if isinstance(verdict, Refusal):
+            if isinstance(verdict, InputRefusal):
                 refusal = refusal or verdict
             elif verdict is not None:
                 if verdict in _GONE:
@@ -251,7 +251,7 @@ class StatusRule:
         if found is not None:
             return RowStatus(found)
         assert self.silence is not None  # noqa: S101 -- every rule has a word for silence
-        return self.silence if isinstance(self.silence, Refusal) else RowStatus(self.silence)
+        return self.silence if isinstance(self.silence, InputRefusal) else RowStatus(self.silence)
 
 
 # The status of a file whose column of statuses the importer ignores.

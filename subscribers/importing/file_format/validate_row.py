@@ -10,7 +10,7 @@ from subscribers.importing.file_format.records import BadRow, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import RejectedRow
 from subscribers.reader_values import read_value
-from subscribers.refusal import Refusal, refuse
+from subscribers.refusal import InputRefusal, refuse
 
 # As mail programs copy an address: `Ada Whitlock <ada@example.org>`, `mailto:ada@example.org`.
 _AS_COPIED = re.compile(r"\s*(?:([^@<>]*)<)?\s*(?:mailto:)?([^\s<>]+)\s*>?\s*", re.IGNORECASE)
@@ -38,12 +38,12 @@ def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
     email = _unguarded(row.email)
     texts = [_unguarded(text) for text in row.values]
     address = read_address(email)
-    if isinstance(address, Refusal) and (copied := _AS_COPIED.fullmatch(email)):
+    if isinstance(address, InputRefusal) and (copied := _AS_COPIED.fullmatch(email)):
         inside = read_address(copied[2])
-        if not isinstance(inside, Refusal):
+        if not isinstance(inside, InputRefusal):
             address = inside
             texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")
-    if isinstance(address, Refusal):
+    if isinstance(address, InputRefusal):
         return excluded(row.line, excerpt(row.email), address)
     if address.endswith(_DELETED):
         return excluded(row.line, address, refuse("substack_deleted"))
@@ -52,14 +52,14 @@ def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
     values = []
     for field, text in zip(READER_FIELDS, texts, strict=True):
         value = read_value(field, text)
-        if isinstance(value, Refusal):
+        if isinstance(value, InputRefusal):
             return excluded(row.line, address, value)
         values.append(value)
     return Candidate(row.line, address, tuple(values), row.status)
 
 
 def excluded(
-    line: int, email: str, reason: Refusal, result: str = RejectedRow.Result.REJECTED
+    line: int, email: str, reason: InputRefusal, result: str = RejectedRow.Result.REJECTED
 ) -> RejectedRow:
     """A row without a reader to add, not stored yet."""
     parameters = dict(reason.parameters)

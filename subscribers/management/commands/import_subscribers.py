@@ -15,7 +15,7 @@ from subscribers.importing.file_format.columns import MAPPED_TO, read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.rejects_file import HEADER, reject_line
-from subscribers.importing.report import Progress
+from subscribers.importing.report import ImportProgress
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.models import RejectedRow
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -121,7 +121,7 @@ class Command(BaseCommand):
         if len(self.shown[row.result]) < SHOWN:
             self.shown[row.result].append(row)
 
-    def _show_progress(self, progress: Progress) -> None:
+    def _show_progress(self, progress: ImportProgress) -> None:
         done = f"{progress.rows:,} rows, {progress.percent} % of the file"
         if self.stderr.isatty():
             self.stderr.write(f"\r{done}", str, ending="")  # str: not in the red of errors

@@ -16,7 +16,7 @@ from delivery.queue.enqueue_transactional import request_mail
 from delivery.tasks import background_tasks
 from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
-from subscribers.data_requests.data_request import MOST_FAILURES, UNKNOWN_READER, answer_requests
+from subscribers.data_requests.data_request import MAX_FAILURES, UNKNOWN_READER, answer_requests
 from subscribers.data_requests.erase import erase
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
@@ -133,7 +133,7 @@ def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptur
     assert mails_to(other) == [1]
     assert not ConsentRecord.objects.filter(subscriber=reader).exists()
     assert background_tasks.is_any_due()
-    for _ in range(MOST_FAILURES - 1):
+    for _ in range(MAX_FAILURES - 1):
         assert answer_requests() == 0
     assert not background_tasks.is_any_due()
     assert "failed 5 times and is set aside" in caplog.text
@@ -154,7 +154,7 @@ def test_a_request_for_a_locked_reader_holds_up_nobody() -> None:
     post(other.email)
     with transaction.atomic():
         Subscriber.objects.select_for_update().get(pk=reader.pk)
-        for answered in (1, *[0] * MOST_FAILURES):
+        for answered in (1, *[0] * MAX_FAILURES):
             assert beside(answer_requests).result(PATIENCE_S) == answered
         assert mails_to(other) == [1]
     assert answer_requests() == 1

@@ -16,8 +16,8 @@ from subscribers.importing.accept_upload import Statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_file import import_file
-from subscribers.importing.lease import MAX_DEFERRALS, Lease, claim_import, guard
-from subscribers.importing.report import Progress
+from subscribers.importing.lease import MAX_STALLED_CLAIMS, Lease, claim_import, guard
+from subscribers.importing.report import ImportProgress
 from subscribers.importing.run import CHUNK, is_due, run, run_next_import
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
@@ -89,7 +89,7 @@ def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
     record = kept_in_waiting(a_long_list(file_of))
     first = taken()
 
-    def somebody_takes_over(progress: Progress) -> None:
+    def somebody_takes_over(progress: ImportProgress) -> None:
         if progress.rows == rows:
             the_lease_ran_out()
             taken()
@@ -164,7 +164,7 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
     path = a_long_list(file_of)
     record = kept_in_waiting(path)
     run_next_import(lambda: True)
-    for _ in range(MAX_DEFERRALS):
+    for _ in range(MAX_STALLED_CLAIMS):
         taken()
         the_lease_ran_out()
 

@@ -14,7 +14,7 @@ whoever lost their hold to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
     test_whoever_lost_their_hold_to_another_writes_nothing_more
 each time an import is taken up counts
-    claim_import: epoch = epoch «+ 1», deferrals
+    claim_import: epoch = epoch «+ 1», stalled_claims
     test_two_workers_on_one_import_do_the_work_once
 whoever let their lease run out writes nothing
     guard: «AND lease_until >= clock_timestamp()»
@@ -32,7 +32,7 @@ imports take turns by the piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_a_piece_waits_for_its_turn
 what never comes further is refused and not begun for ever
-    run: if «lease.deferrals > MAX_DEFERRALS → False»:
+    run: if «lease.stalled_claims > MAX_STALLED_CLAIMS → False»:
     test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused
 
 # --- Each row once ---
@@ -118,7 +118,7 @@ consent given elsewhere says where and how
 # --- Whom a file calls gone ---
 a row of a file with statuses is read with its status
     ReaderFile.rows: row_status = «status.of(fields) if status else None → None» if
-        isinstance(row_status, Refusal)
+        isinstance(row_status, InputRefusal)
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 a status that nobody knows stops its row
     ReaderFile.rows: «yield BadRow(line, excerpt(email), row_status) →
@@ -213,7 +213,7 @@ a line that is too long is no row
     _fault: if «len(line) > LONGEST_LINE → False»: return
     test_line_numbers_stay_right_around_the_longest_line
 a quotation that is never closed ends after some lines
-    _quoted.wanted: while «len(row) < MOST_LINES_IN_A_ROW → True»:
+    _quoted.wanted: while «len(row) < MAX_LINES_IN_A_ROW → True»:
     test_a_long_remark_in_quotation_marks_ends_after_40_lines
 an upload is cut off where it becomes too large
     BoundedUpload.receive_data_chunk: if «self._left < 0 → False»:

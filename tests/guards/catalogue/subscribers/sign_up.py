@@ -67,7 +67,7 @@ a request that fails is undone as a whole
     _try_to_answer: «with transaction.atomic() → if True»:
     test_a_request_that_fails_waits_and_holds_up_nobody
 a request that fails too often is set aside
-    has_waiting_requests: filter(«failures__lt=MOST_FAILURES»)
+    has_waiting_requests: filter(«failures__lt=MAX_FAILURES»)
     test_a_request_that_fails_waits_and_holds_up_nobody
 a worker that ends when nothing is left answers requests first
     is_any_due: return «any(short) or»

@@ -18,7 +18,11 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
-from subscribers.importing.import_sentences import DOUBTS, columns_sentence, unused_sentence
+from subscribers.importing.import_sentences import (
+    ENCODING_WARNINGS,
+    columns_sentence,
+    unused_sentence,
+)
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
 
 READERS = [
@@ -270,7 +274,7 @@ SURELY_ANOTHER = "it holds bytes that stand for nothing in Windows-1252"
 
 
 @pytest.mark.parametrize(
-    ("codec", "name", "shown", "doubt"),
+    ("codec", "name", "shown", "warning"),
     [
         ("cp1252", "Zoë", "Zoë", PERHAPS_ANOTHER),
         ("iso8859-2", "Żuraw", "¯uraw", PERHAPS_ANOTHER),
@@ -279,10 +283,12 @@ SURELY_ANOTHER = "it holds bytes that stand for nothing in Windows-1252"
         ("mac-roman", "Hélène", None, SURELY_ANOTHER),
     ],
 )
-def test_a_doubtful_encoding_is_said(codec: str, name: str, shown: str | None, doubt: str) -> None:
+def test_a_doubtful_encoding_is_said(
+    codec: str, name: str, shown: str | None, warning: str
+) -> None:
     description, _ = read(f"email,name\na@example.org,A\nz@example.org,{name}\n".encode(codec))
     assert description.encoding == "Windows-1252"
-    assert doubt in DOUBTS[description.doubt]
+    assert warning in ENCODING_WARNINGS[description.encoding_warning]
     wrong = () if shown is None else (f"z@example.org, {shown}",)
     assert description.examples == ("a@example.org, A", *wrong)
 
@@ -290,7 +296,7 @@ def test_a_doubtful_encoding_is_said(codec: str, name: str, shown: str | None, d
 @pytest.mark.parametrize("codec", ["ascii", "utf-8", "utf-8-sig", "utf-16"])
 def test_of_an_encoding_that_the_bytes_prove_nothing_is_said(codec: str) -> None:
     name = "Zoe" if codec == "ascii" else "\u0141ó\u010f\u010e"
-    assert read(f"email,name\nzoe@example.org,{name}\n".encode(codec))[0].doubt == ""
+    assert read(f"email,name\nzoe@example.org,{name}\n".encode(codec))[0].encoding_warning == ""
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "cp1252"])

@@ -65,7 +65,7 @@ class TestTheEncoding:
     def test_a_byte_of_another_encoding_is_remembered_to_the_end(self) -> None:
         plain = b"ada@example.org,Ada\n" * (MEGABYTE // 20 + 1)
         description, _ = read(b"h@example.org,H\x8fl\x8fne\n" + plain + b"z@example.org,Zo\xeb\n")
-        assert description.doubt == "other_encoding"
+        assert description.encoding_warning == "other_encoding"
 
     def test_only_the_beginning_of_a_file_tells_other_formats(self) -> None:
         row = b"ada@example.org,Ada\n"

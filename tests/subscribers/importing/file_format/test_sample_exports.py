@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError
 
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.records import MOST_LINES_IN_A_ROW
+from subscribers.importing.file_format.records import MAX_LINES_IN_A_ROW
 from subscribers.importing.import_file import import_file
-from subscribers.importing.report import Progress
+from subscribers.importing.report import ImportProgress
 from subscribers.importing.run import CHUNK
 from subscribers.models import RejectedRow, Subscriber
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
@@ -42,7 +42,7 @@ def test_quoted_line_breaks_keep_line_numbers_right(import_rows: ImportRows) -> 
     assert [line for line, _ in rejected()] == [5, 6, 8]
 
 
-@pytest.mark.parametrize("between", [1, MOST_LINES_IN_A_ROW + 5])
+@pytest.mark.parametrize("between", [1, MAX_LINES_IN_A_ROW + 5])
 def test_nobody_is_lost_in_an_unused_column(import_rows: ImportRows, between: int) -> None:
     rows = [f"reader{number}@example.org,likes larks" for number in range(between)]
     import_rows(
@@ -59,11 +59,11 @@ def test_a_long_remark_in_quotation_marks_ends_after_40_lines(
         remark = "\n".join(["likes swifts"] * lines)
         return file_of(f'ada@example.org,"{remark}"', header="email,remark")
 
-    longest = import_subscribers(with_remark_of(MOST_LINES_IN_A_ROW))
-    longer = import_subscribers(with_remark_of(MOST_LINES_IN_A_ROW + 1), "--dry-run")
+    longest = import_subscribers(with_remark_of(MAX_LINES_IN_A_ROW))
+    longer = import_subscribers(with_remark_of(MAX_LINES_IN_A_ROW + 1), "--dry-run")
 
     assert longest.counts == {"added": 1}
-    assert longer.counts == {"rejected": MOST_LINES_IN_A_ROW + 1}
+    assert longer.counts == {"rejected": MAX_LINES_IN_A_ROW + 1}
 
 
 def test_a_bad_row_is_shown_short_and_printable(import_rows: ImportRows) -> None:
@@ -78,7 +78,7 @@ def long_list(file_of: FileOf) -> Path:
 
 
 def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Path) -> None:
-    def somebody_saves_it_again(_: Progress) -> None:
+    def somebody_saves_it_again(_: ImportProgress) -> None:
         with long_list.open("a") as file:
             file.write("one.more@example.org,Reader\n")
 
@@ -87,7 +87,7 @@ def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Pa
 
 
 def test_what_happens_to_the_file_while_it_is_imported_makes_no_difference(long_list: Path) -> None:
-    def somebody_empties_it(_: Progress) -> None:
+    def somebody_empties_it(_: ImportProgress) -> None:
         long_list.write_text("")
 
     report = import_file(long_list, confirmed=False, on_progress=somebody_empties_it)
