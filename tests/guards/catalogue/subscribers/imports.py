@@ -76,7 +76,7 @@ the same content again leads to the first import
     import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
     test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time
 what is imported is not begun again
-    start_import: filter(pk=import_id«, state__in=among»).update(
+    start_import: filter(pk=import_id«, state__in=from_states»).update(
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 what was imported cannot be dropped
     discard: filter(pk=import_id«, state__in=NOT_IMPORTED»
