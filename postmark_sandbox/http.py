@@ -24,12 +24,11 @@ class Transfer(Enum):
     WHOLE = "whole"
     CLOSED = "closed"
     CUT = "cut"
-    DRIPPED = "dripped"
 
 
 @dataclass(slots=True)
 class Response:
-    """`wait_s` passes before the first byte leaves; a dripped response takes `drip_s` in all."""
+    """`wait_s` passes before the first byte leaves."""
 
     status: int
     body: bytes
@@ -37,7 +36,6 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     transfer: Transfer = Transfer.WHOLE
     wait_s: float = 0.0
-    drip_s: float = 0.0
 
 
 class PostmarkError(Exception):

@@ -31,7 +31,6 @@ from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
-DRIPS = 100
 # A request beyond the limit is read and thrown away up to here, so that its caller gets the 413.
 MAX_DRAINED_BYTES = 4 * BATCH_BYTES
 DRAIN_CHUNK_BYTES = 1024 * 1024
@@ -124,6 +123,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Listener
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    # Headers and body leave together.
+    wbufsize = -1
 
     def _handle(self) -> None:
         arrived, at_ns = time.monotonic(), now_ns()
@@ -209,29 +210,21 @@ class _Handler(BaseHTTPRequestHandler):
         if response.transfer is Transfer.CLOSED:
             self.close_connection = True
             return
-        reason = self.responses.get(response.status, ("", ""))[0]
-        lines = [
-            f"HTTP/1.1 {response.status} {reason}",
-            f"Date: {self.date_time_string()}",
-            f"Content-Type: {response.content_type}",
-            f"Content-Length: {len(response.body)}",
-            *(f"{name}: {value}" for name, value in response.headers.items()),
-        ]
-        if self.close_connection:
-            lines.append("Connection: close")
-        head = "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
-        body = b"" if self.command == "HEAD" else response.body
+        self.send_response_only(response.status)
+        self.send_header("Date", self.date_time_string())
+        self.send_header("Content-Type", response.content_type)
+        self.send_header("Content-Length", str(len(response.body)))
+        for name, value in response.headers.items():
+            self.send_header(name, value)
         if response.transfer is Transfer.CUT:
-            self.connection.sendall(head + body[: len(body) // 2])
             self.close_connection = True
-        elif response.transfer is Transfer.DRIPPED:
-            whole = head + body
-            size = len(whole) // DRIPS + 1
-            for begin in range(0, len(whole), size):
-                self.connection.sendall(whole[begin : begin + size])
-                self.server.sandbox.gate.pause(response.drip_s / DRIPS)
-        else:
-            self.connection.sendall(head + body)
+        elif self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            size = len(response.body) // (2 if response.transfer is Transfer.CUT else 1)
+            self.wfile.write(response.body[:size])
+        self.wfile.flush()
 
     def _caller_is_gone(self) -> bool:
         try:

@@ -66,7 +66,6 @@ class WebhookQueue:
         self._stopped = False
         self._busy = False
         self._last_order = 0
-        self._queued, self._done = 0, 0
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
         self.set_url(url)
 
@@ -100,17 +99,10 @@ class WebhookQueue:
             return
         with self._changed:
             self._events.append((iter(events), times))
-            self._queued += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True, name="webhooks")
                 self._thread.start()
             self._changed.notify_all()
-
-    def wait_until_posted(self, timeout_s: float) -> bool:
-        """Wait until all that is queued now was posted once, apart from what is late on request."""
-        with self._changed:
-            last = self._queued
-            return self._changed.wait_for(lambda: self._stopped or self._done >= last, timeout_s)
 
     def hurry(self) -> int:
         """Post everything that is late, to be mixed or to be tried again; return how many."""
@@ -134,7 +126,6 @@ class WebhookQueue:
             self._now.clear()
             self._later.clear()
             self._window = None
-            self._done = self._queued
             self._counts = dict.fromkeys(self._counts, 0)
             self.hooks.clear()
             self._changed.notify_all()
@@ -170,8 +161,6 @@ class WebhookQueue:
                         self._queue(event, times, now)
                     else:
                         self._events.popleft()
-                        self._done += 1
-                        self._changed.notify_all()
                     continue
                 dues = [post.due for post in self._later[:1]]
                 dues += [self._window.due] if self._window is not None else []

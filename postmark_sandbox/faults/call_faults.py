@@ -87,8 +87,6 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
             return error(101, "An unexpected error occurred.", 500)
         case "accept_then_close" | "accept_first_k_then_close" | "accept_then_stall":
             return replace(response, transfer=Transfer.CLOSED, wait_s=seconds)
-        case "accept_then_drip":
-            return replace(response, transfer=Transfer.DRIPPED, drip_s=seconds)
         case "accept_then_truncate":
             return replace(response, transfer=Transfer.CUT)
         case "accept_then_garble":

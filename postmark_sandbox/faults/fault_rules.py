@@ -71,9 +71,6 @@ FAULT_KINDS = {
     "accept_then_stall": _accept_then(
         "Accept, then stall and hang up", "reply stalled", seconds=30.0
     ),
-    "accept_then_drip": _accept_then(
-        "Accept, then answer byte by byte", "reply dripped", seconds=30.0
-    ),
     "accept_then_truncate": _accept_then("Accept, then cut the reply short", "reply cut short"),
     "accept_then_garble": _accept_then("Accept, then garble the reply", "reply garbled"),
     "accept_then_wrong_length": _accept_then(
@@ -101,7 +98,6 @@ FAULT_KINDS = {
     "suppression_delay": _late(
         FaultPoint.REPLY, "Suppressions take effect late", SUPPRESSION_PATHS
     ),
-    "webhook_before_reply": _reply("Post the webhooks before the reply", seconds=10.0),
     "webhook_duplicate": _event("Post an event again", k=1, seconds=0.0),
     "webhook_reorder": _event("Post events in another order", k=10, seconds=1.0),
     "webhook_delay": _event("Post an event late", seconds=5.0),

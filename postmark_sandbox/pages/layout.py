@@ -20,12 +20,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-NAVIGATION = {
-    "Messages": "/",
-    "Suppressions": "/suppressions",
-    "Faults": "/faults",
-    "Calls": "/calls",
-}
+NAVIGATION = {"Messages": "/", "Faults": "/faults", "Calls": "/calls"}
 register = Library()
 register.filter("clock", clock_text)
 register.filter("day", day_text)

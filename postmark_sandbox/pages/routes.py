@@ -5,7 +5,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from postmark_sandbox.http import Request, Response, plain, see_other
-from postmark_sandbox.pages import faults, messages, suppressions
+from postmark_sandbox.pages import faults, messages
 from postmark_sandbox.pages.layout import PAGE_FILES, REPOSITORY, page
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
@@ -79,12 +79,9 @@ def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Respon
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
     ("GET", "/"): messages.show,
-    ("GET", "/suppressions"): suppressions.show,
     ("GET", "/faults"): faults.show,
     ("GET", "/calls"): _show_calls,
     ("GET", "/empty"): _ask_to_empty,
-    ("POST", "/suppressions"): suppressions.add,
-    ("POST", "/suppressions/lift"): suppressions.lift,
     ("POST", "/faults"): faults.add,
     ("POST", "/faults/clear"): faults.clear,
     ("POST", "/faults/release"): faults.release,

@@ -25,8 +25,6 @@ def respond(call: ApiCall) -> Response:
         response = refused.response()
     if fault is None:
         return response
-    if fault.kind == "webhook_before_reply":
-        sandbox.webhooks.wait_until_posted(fault.settings["seconds"])
     if FAULT_KINDS[fault.kind].unreported and call.stored is not None:
         sandbox.outbox.mark_unreported(call.stored, fault.kind)
     return alter_response(response, fault)

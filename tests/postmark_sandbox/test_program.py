@@ -76,7 +76,7 @@ def test_options_set_faults_tokens_senders_and_streams() -> None:
         *("--token", "a token", "--verified", "example.org", "--stream", "letters=Broadcasts"),
         *("--unsubscribe-handling", "Postmark", "--latency-ms", "1", "--desk-url", desk),
     ) as (_, caller):
-        for page in ("/", "/suppressions", "/faults", "/calls"):
+        for page in ("/", "/faults", "/calls"):
             link = f'<a href="{escape(desk)}">Back to the desk</a>'
             assert link in caller.call("GET", page).text
         fault = caller.get("/__sandbox__/faults").json["faults"][0]

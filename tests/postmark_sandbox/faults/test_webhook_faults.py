@@ -1,4 +1,4 @@
-"""Events that are posted twice, late, reordered, about unknown messages, or before the response."""
+"""Events that are posted twice, late, reordered, or about unknown messages."""
 
 import pytest
 
@@ -81,12 +81,6 @@ def test_delivery_is_posted_after_the_bounce(posting: Caller, receiver: Receiver
     assert delivery["Recipient"] == "hardbounce@bounce.example"
     assert delivery["Metadata"] == bounce["Metadata"]
     assert delivery["DeliveredAt"] > bounce["BouncedAt"]
-
-
-def test_webhooks_are_posted_before_the_response(posting: Caller, receiver: Receiver) -> None:
-    posting.fault("webhook_before_reply")
-    posting.send(*messages(50))
-    assert len(receiver.got) == 50
 
 
 def test_rule_can_watch_one_event_type_and_one_reader(posting: Caller, receiver: Receiver) -> None:
