@@ -3,10 +3,10 @@ its first event: Prometheus would not see an increase from nothing to one. Pure.
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import attrgetter
+from typing import Any
 
 import django
 
@@ -31,18 +31,8 @@ class MetricType(StrEnum):
     HISTOGRAM = "histogram"
 
 
-@dataclass(frozen=True, slots=True)
-class Scrape:
-    """What gauges are read from."""
-
-    queue: QueueSnapshot
-    imports: OpenImports
-    database: DatabaseStats
-    pending_migrations: int
-    webhooks_configured: bool
-
-
-Reading = float | Mapping[str, float] | Mapping[tuple[str, ...], float] | None
+# One value, or values by label; by a tuple where there are several labels.
+Reading = float | Mapping[Any, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +46,14 @@ class Metric:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds_s: tuple[float, ...] = ()
     beside: tuple[str, str] | None = None
-    read: Callable[[Scrape], Reading] | None = None
 
 
 def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
     return Metric(name, MetricType.COUNTER, text, labels)
 
 
-def _gauge(
-    name: str, text: str, read: str | Callable[[Scrape], Reading], **labels: tuple[str, ...]
-) -> Metric:
-    """A gauge that is read by a function, or from this attribute of a `Scrape`."""
-    reads = attrgetter(read) if isinstance(read, str) else read
-    return Metric(name, MetricType.GAUGE, text, labels, read=reads)
-
-
-def _zero(attribute: str) -> Callable[[Scrape], Reading]:
-    read = attrgetter(attribute)
-    return lambda scrape: read(scrape) or 0
+def _gauge(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
+    return Metric(name, MetricType.GAUGE, text, labels)
 
 
 def _histogram(histogram: Histogram, text: str, **labels: tuple[str, ...]) -> Metric:
@@ -87,73 +67,41 @@ OPEN_EDITIONS = tuple(
     if state not in {EditionState.SUCCEEDED, EditionState.CLOSED}
 )
 
-
-def _editions_by_state(scrape: Scrape) -> Mapping[str, float]:
-    states = Counter(state_of(counts).value for counts in scrape.queue.editions)
-    return {state: states[state] for state in OPEN_EDITIONS}
-
-
-def _deliveries_of_newest(scrape: Scrape) -> Mapping[tuple[str, ...], float]:
-    return {
-        (str(counts.issue), str(counts.version), outcome): getattr(counts, outcome)
-        for counts in scrape.queue.newest
-        for outcome in Outcome.values
-    }
-
-
-def _build_info(scrape: Scrape) -> Mapping[tuple[str, ...], float]:
-    return {(platform.python_version(), django.get_version(), scrape.database.version): 1}
-
-
 CATALOGUE: tuple[Metric, ...] = (
     _gauge(
-        "homing_deliveries_waiting",
-        "Deliveries that wait to be sent, those in a call included.",
-        "queue.waiting",
+        "homing_deliveries_waiting", "Deliveries that wait to be sent, those in a call included."
     ),
-    _gauge("homing_batches", "Batches that are not done.", "queue.batches", state=OPEN_BATCHES),
+    _gauge("homing_batches", "Batches that are not done.", state=OPEN_BATCHES),
     _gauge(
         "homing_oldest_due_batch_age_seconds",
         "How long the oldest due batch has been due; 0 if none is.",
-        _zero("queue.due_age_s"),
     ),
     _gauge(
         "homing_editions",
         "Open editions by state: at most 50, paused and stopped ones first.",
-        _editions_by_state,
         state=OPEN_EDITIONS,
     ),
     _gauge(
         "homing_edition_deliveries",
         "Deliveries of the newest 10 open issues, by outcome.",
-        _deliveries_of_newest,
         issue=(),
         version=(),
         outcome=(),
     ),
     _gauge(
-        "homing_editions_due",
-        "Scheduled issues whose time has come and that have not started.",
-        "queue.editions_due",
+        "homing_editions_due", "Scheduled issues whose time has come and that have not started."
     ),
-    _gauge(
-        "homing_editions_unreconciled",
-        "Editions that wait for ./homing reconcile.",
-        "queue.unreconciled",
-    ),
+    _gauge("homing_editions_unreconciled", "Editions that wait for ./homing reconcile."),
     _counter(
         delivery_metrics.DELIVERIES,
         "How often a delivery got an outcome. An unknown one counts again when it is settled, as "
         "waiting if a look-up did not find it. What never left is not counted as waiting.",
         outcome=tuple(Outcome.values),
     ),
-    _gauge(
-        "homing_deliveries_unknown", "Deliveries whose outcome is unknown now.", "queue.unknown"
-    ),
+    _gauge("homing_deliveries_unknown", "Deliveries whose outcome is unknown now."),
     _gauge(
         "homing_oldest_unknown_age_seconds",
         "How long the oldest unknown attempt has been unknown; 0 if there is none.",
-        _zero("queue.unknown_age_s"),
     ),
     _counter(
         delivery_metrics.LOOKUPS,
@@ -168,7 +116,6 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge(
         "homing_alarms_unseen",
         "Alarms that no author or operator has seen yet, by kind.",
-        "queue.alarms",
         kind=tuple(Alarm.Kind.values),
     ),
     _counter(delivery_metrics.CALLS, "Calls to the provider.", result=tuple(Attempt.Result.values)),
@@ -184,23 +131,15 @@ CATALOGUE: tuple[Metric, ...] = (
         phase=tuple(Phase),
     ),
     _counter(delivery_metrics.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
-    _gauge(
-        "homing_rate_limited",
-        "1 while the workers are slowed down after a 429.",
-        lambda scrape: scrape.queue.slowed_to_per_s is not None,
-    ),
+    _gauge("homing_rate_limited", "1 while the workers are slowed down after a 429."),
     _gauge(
         "homing_rate_limit_deliveries_per_second",
         "The rate that is left after a 429; absent without one.",
-        "queue.slowed_to_per_s",
     ),
-    _gauge(
-        "homing_workers", "Workers with a heartbeat in the last 60 seconds.", "queue.workers.active"
-    ),
+    _gauge("homing_workers", "Workers with a heartbeat in the last 60 seconds."),
     _gauge(
         "homing_last_heartbeat_age_seconds",
         "How long ago the last heartbeat of any worker was; absent if none is known.",
-        "queue.workers.age_s",
     ),
     _counter(
         delivery_metrics.LEASES_RECOVERED,
@@ -208,51 +147,32 @@ CATALOGUE: tuple[Metric, ...] = (
         state=("claimed", "sending", "looking_up"),
     ),
     _gauge(
-        "homing_provider_events_pending",
-        "Provider events that are stored and not applied yet.",
-        "queue.events_pending",
+        "homing_provider_events_pending", "Provider events that are stored and not applied yet."
     ),
     _gauge(
         "homing_oldest_pending_provider_event_age_seconds",
         "How long ago the oldest of them came; 0 if there is none.",
-        _zero("queue.events_pending_age_s"),
     ),
     _gauge(
         "homing_provider_events_failed",
         "Provider events that could not be applied and wait for an operator.",
-        "queue.events_failed",
     ),
-    _gauge(
-        "homing_webhooks_configured",
-        "1 if webhooks have a user and a password.",
-        "webhooks_configured",
-    ),
+    _gauge("homing_webhooks_configured", "1 if webhooks have a user and a password."),
     _gauge(
         "homing_last_webhook_age_seconds",
         "How long ago the last webhook came; absent if none is among the last events.",
-        "queue.webhook_age_s",
     ),
     _gauge(
         "homing_task_failures",
         "Failures in a row of a periodic task; absent once no worker runs it.",
-        "queue.tasks",
         task=(),
     ),
     _gauge(
-        "homing_imports",
-        "Imports that have not ended.",
-        "imports.by_state",
-        state=("checking", "waiting", "running"),
+        "homing_imports", "Imports that have not ended.", state=("checking", "waiting", "running")
     ),
+    _gauge("homing_imports_refused", "Imports that were refused in the last 24 hours."),
     _gauge(
-        "homing_imports_refused",
-        "Imports that were refused in the last 24 hours.",
-        "imports.refused",
-    ),
-    _gauge(
-        "homing_import_stalled_seconds",
-        "How long an import has had no worker; 0 if all have one.",
-        _zero("imports.stalled_s"),
+        "homing_import_stalled_seconds", "How long an import has had no worker; 0 if all have one."
     ),
     _counter(
         site_metrics.FORM_POSTS,
@@ -276,48 +196,76 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _histogram(site_metrics.REQUEST_SECONDS, "How long requests took, by route.", route=()),
     _gauge(
-        "homing_database_identity_differs",
-        "1 if this is not the database that the workers knew.",
-        "queue.identity_differs",
+        "homing_database_identity_differs", "1 if this is not the database that the workers knew."
     ),
-    _gauge(
-        "homing_migrations_pending",
-        "Migrations that this version knows and are not applied.",
-        "pending_migrations",
-    ),
-    _gauge(
-        "homing_database_sessions",
-        "Sessions in this database, without the one that asks.",
-        "database.sessions",
-    ),
+    _gauge("homing_migrations_pending", "Migrations that this version knows and are not applied."),
+    _gauge("homing_database_sessions", "Sessions in this database, without the one that asks."),
     _gauge(
         "homing_database_oldest_transaction_seconds",
         "How long the oldest transaction has been open; 0 if none is.",
-        "database.oldest_transaction_s",
     ),
     _gauge(
         "homing_database_oldest_snapshot_seconds",
         "How long the oldest snapshot has been held, which keeps dead rows.",
-        "database.oldest_snapshot_s",
     ),
-    _gauge(
-        "homing_database_dead_rows",
-        "Dead rows in hot tables.",
-        "database.dead_rows",
-        table=HOT_TABLES,
-    ),
-    _gauge(
-        "homing_database_live_rows",
-        "Live rows in hot tables.",
-        "database.live_rows",
-        table=HOT_TABLES,
-    ),
+    _gauge("homing_database_dead_rows", "Dead rows in hot tables.", table=HOT_TABLES),
+    _gauge("homing_database_live_rows", "Live rows in hot tables.", table=HOT_TABLES),
     _gauge(
         "homing_build_info",
         "Always 1: the versions that this process runs on.",
-        _build_info,
         python=(),
         django=(),
         postgresql=(),
     ),
 )
+
+
+def read_gauges(
+    queue: QueueSnapshot,
+    imports: OpenImports,
+    database: DatabaseStats,
+    *,
+    pending_migrations: int,
+    webhooks_configured: bool,
+) -> dict[str, Reading]:
+    """The values of all gauges, by name. None is left out."""
+    states = Counter(state_of(counts).value for counts in queue.editions)
+    return {
+        "homing_deliveries_waiting": queue.waiting,
+        "homing_batches": queue.batches,
+        "homing_oldest_due_batch_age_seconds": queue.due_age_s or 0,
+        "homing_editions": {state: states[state] for state in OPEN_EDITIONS},
+        "homing_edition_deliveries": {
+            (str(counts.issue), str(counts.version), outcome): getattr(counts, outcome)
+            for counts in queue.newest
+            for outcome in Outcome.values
+        },
+        "homing_editions_due": queue.editions_due,
+        "homing_editions_unreconciled": queue.unreconciled,
+        "homing_deliveries_unknown": queue.unknown,
+        "homing_oldest_unknown_age_seconds": queue.unknown_age_s or 0,
+        "homing_alarms_unseen": queue.alarms,
+        "homing_rate_limited": queue.slowed_to_per_s is not None,
+        "homing_rate_limit_deliveries_per_second": queue.slowed_to_per_s,
+        "homing_workers": queue.workers.active,
+        "homing_last_heartbeat_age_seconds": queue.workers.age_s,
+        "homing_provider_events_pending": queue.events_pending,
+        "homing_oldest_pending_provider_event_age_seconds": queue.events_pending_age_s or 0,
+        "homing_provider_events_failed": queue.events_failed,
+        "homing_webhooks_configured": webhooks_configured,
+        "homing_last_webhook_age_seconds": queue.webhook_age_s,
+        "homing_task_failures": queue.tasks,
+        "homing_imports": imports.by_state,
+        "homing_imports_refused": imports.refused,
+        "homing_import_stalled_seconds": imports.stalled_s or 0,
+        "homing_database_identity_differs": queue.identity_differs,
+        "homing_migrations_pending": pending_migrations,
+        "homing_database_sessions": database.sessions,
+        "homing_database_oldest_transaction_seconds": database.oldest_transaction_s,
+        "homing_database_oldest_snapshot_seconds": database.oldest_snapshot_s,
+        "homing_database_dead_rows": database.dead_rows,
+        "homing_database_live_rows": database.live_rows,
+        "homing_build_info": {
+            (platform.python_version(), django.get_version(), database.version): 1
+        },
+    }

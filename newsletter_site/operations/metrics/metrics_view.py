@@ -18,7 +18,7 @@ from newsletter_site.operations.health.health_views import PROMETHEUS_TEXT
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from newsletter_site.operations.metrics.database_metrics import read_database_stats
 from newsletter_site.operations.metrics.metrics_access import MetricsAccess, check_access
-from newsletter_site.operations.metrics.metrics_catalogue import Scrape
+from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition
 from subscribers.importing.import_state import load_open_imports
 
@@ -31,16 +31,16 @@ def _read(cursor: CursorWrapper) -> bytes | CheckResult:
     try:
         with transaction.atomic():
             counters = metrics_table.load_metrics(cursor)
-            scrape = Scrape(
-                queue=read_snapshot(cursor),
-                imports=load_open_imports(cursor),
-                database=read_database_stats(cursor),
+            gauges = read_gauges(
+                read_snapshot(cursor),
+                load_open_imports(cursor),
+                read_database_stats(cursor),
                 pending_migrations=len(pending),
                 webhooks_configured=bool(
                     settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD
                 ),
             )
-            return exposition(counters, scrape, database=database_identity.short_name(cursor))
+            return exposition(counters, gauges, database=database_identity.short_name(cursor))
     except ProgrammingError:
         result = migrations_result(pending)
         if result.is_healthy:

@@ -14,7 +14,7 @@ from newsletter_site.operations.metrics.metrics_catalogue import (
     CATALOGUE,
     Metric,
     MetricType,
-    Scrape,
+    Reading,
 )
 
 # The values with their labels, by name, as `delivery.monitoring.metrics_table` loads them.
@@ -25,17 +25,19 @@ Labelled = Sequence[tuple[Mapping[str, str], float]]
 DATABASE = "database"
 
 
-def exposition(counters: Mapping[str, Labelled], scrape: Scrape | None, *, database: str) -> bytes:
+def exposition(
+    counters: Mapping[str, Labelled], gauges: Mapping[str, Reading], *, database: str
+) -> bytes:
     """Write the whole answer. `database` names the database that the counters are stored in."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(counters, scrape, database))
+    registry.register(_Collector(counters, gauges, database))
     return generate_latest(registry)
 
 
 @dataclass(eq=False)
 class _Collector(Collector):
     _counters: Mapping[str, Labelled]
-    _scrape: Scrape | None
+    _gauges: Mapping[str, Reading]
     _database: str
 
     def collect(self) -> Iterator[Family]:
@@ -51,7 +53,7 @@ class _Collector(Collector):
                         self._database,
                     )
                 case MetricType.GAUGE:
-                    yield _gauge(metric, self._scrape)
+                    yield _gauge(metric, self._gauges.get(metric.name))
 
 
 def _counter(metric: Metric, counted: Labelled, database: str) -> Family:
@@ -67,10 +69,9 @@ def _counter(metric: Metric, counted: Labelled, database: str) -> Family:
     return family
 
 
-def _gauge(metric: Metric, scrape: Scrape | None) -> Family:
+def _gauge(metric: Metric, found: Reading) -> Family:
     """Known label values of a gauge are 0 where nothing was read of them."""
     family = GaugeMetricFamily(metric.name, metric.help, labels=list(metric.labels))
-    found = metric.read(scrape) if scrape and metric.read else None
     if isinstance(found, Mapping):
         values: dict[tuple[str, ...], float] = dict.fromkeys(_known(metric), 0.0)
         values |= {(key,) if isinstance(key, str) else key: value for key, value in found.items()}

@@ -101,7 +101,7 @@ def test_buckets_are_told_as_prometheus_wants_them_with_their_sum_and_number() -
         "homing_call_duration_seconds_sum": [({}, 130.5)],
         "homing_of_another_version_total": [({}, 1)],
     }
-    text = exposition(counters, None, database="a").decode()
+    text = exposition(counters, {}, database="a").decode()
     assert "another_version" not in text
     (family,) = (
         family
