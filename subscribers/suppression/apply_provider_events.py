@@ -2,14 +2,17 @@
 gravest state and reason and the earliest time stay."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import Value
+from django.db.models.functions import Least
 
 from delivery.interface import AddressEvent, AddressSuppressed, Bounced, BounceMeaning, bounce_types
 from delivery.retention.anonymise import delete_provider_data
+from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
@@ -23,8 +26,7 @@ Reason = Suppression.Reason
 GRAVER = (State.PENDING, State.CONFIRMED, State.BOUNCED, State.UNSUBSCRIBED, State.COMPLAINED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
+class _Effect(NamedTuple):
     """The effect of an event: the reader's new state, if any, the suppression, the consent act."""
 
     state: str | None
@@ -39,16 +41,6 @@ _EFFECTS = {
 }
 # Somebody of our account, or Postmark itself, suppressed the address: not the reader's own wish.
 _BLOCKED = _Effect(None, Reason.MANUAL, Act.BLOCKED)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """A reader's row, locked. `opted_in_at`: when they last confirmed themselves, if ever."""
-
-    id: int
-    state: str
-    opt_in: int | None
-    opted_in_at: datetime | None
 
 
 def apply_events(events: Sequence[AddressEvent]) -> None:
@@ -74,7 +66,7 @@ def reported_reasons(reader: Subscriber) -> list[Reason]:
 def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     at = event.at
     assert at is not None  # noqa: S101 -- delivery gives every event a time before it tells it
-    reader = _lock_reader(cursor, event)
+    reader = _lock_reader(event)
     if reader is None and erased_among([event.address_key]):
         # It came late, and would bring back the address of an erased reader.
         delete_provider_data(event.address_key)
@@ -92,80 +84,39 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     if effect is None:
         return
     if reader is not None:
-        if reader.opted_in_at is not None and at <= reader.opted_in_at:
+        # Loaded after the lock, so an opt-in that was waited for is seen.
+        if reader.opt_in is not None and at <= reader.opt_in.at:
             return
-        _change_state(cursor, reader, effect, at)
-        _record_act(cursor, reader, effect, at, event)
+        _change_state(reader, effect, at)
+        _record_act(reader, effect.act, at, event)
     _suppress(cursor, event.address_key, effect.reason, at)
 
 
-def _lock_reader(cursor: CursorWrapper, event: AddressEvent) -> _Reader | None:
-    whom = event.delivery.recipient if event.delivery else None
-    cursor.execute(
-        """
-        SELECT id FROM subscriber
-        WHERE id = coalesce((SELECT id FROM subscriber WHERE id = %s),
-                            (SELECT id FROM subscriber WHERE email_key = %s))
-        FOR NO KEY UPDATE
-        """,
-        [whom, event.address_key],
-    )
-    row = cursor.fetchone()
-    if row is None:
-        return None
-    # A second statement: the one that waited for the lock would not see an opt-in committed since.
-    cursor.execute(
-        """
-        SELECT subscriber.id, state, opt_in_id, consent_record.at
-        FROM subscriber LEFT JOIN consent_record ON consent_record.id = opt_in_id
-        WHERE subscriber.id = %s
-        """,
-        row,
-    )
-    return _Reader(*cursor.fetchone())
+def _lock_reader(event: Bounced | AddressSuppressed) -> Subscriber | None:
+    readers = Subscriber.objects.select_for_update(no_key=True)
+    recipient = event.delivery and event.delivery.recipient
+    by_id = recipient and readers.filter(id=recipient).first()
+    return by_id or readers.filter(email_key=event.address_key).first()
 
 
-def _change_state(cursor: CursorWrapper, reader: _Reader, effect: _Effect, at: datetime) -> None:
-    is_graver = effect.state is not None and GRAVER.index(effect.state) > GRAVER.index(reader.state)
-    has_left = effect.act is Act.LEFT
-    if not (is_graver or has_left):
-        return
-    cursor.execute(
-        """
-        UPDATE subscriber
-        SET state = %s,
-            unsubscribed_at = CASE WHEN %s THEN least(unsubscribed_at, %s) ELSE unsubscribed_at END
-        WHERE id = %s
-        """,
-        [effect.state if is_graver else reader.state, has_left, at, reader.id],
-    )
+def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
+    changes: dict[str, Any] = {}
+    if effect.state is not None and GRAVER.index(effect.state) > GRAVER.index(reader.state):
+        changes["state"] = effect.state
+    if effect.act is Act.LEFT:
+        changes["unsubscribed_at"] = Least("unsubscribed_at", Value(at))
+    if changes:
+        Subscriber.objects.filter(id=reader.pk).update(**changes)
 
 
 def _record_act(
-    cursor: CursorWrapper,
-    reader: _Reader,
-    effect: _Effect,
-    at: datetime,
-    event: Bounced | AddressSuppressed,
+    reader: Subscriber, act: Act, at: datetime, event: Bounced | AddressSuppressed
 ) -> None:
     """Record each act once since the last opt-in: further bounces say nothing new."""
-    detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"
-    cursor.execute(
-        """
-        INSERT INTO consent_record (subscriber_id, act, how, at, detail)
-        SELECT %(reader)s, %(act)s, 'provider', %(at)s, %(detail)s
-        WHERE NOT EXISTS (
-            SELECT FROM consent_record
-            WHERE subscriber_id = %(reader)s AND act = %(act)s AND id > coalesce(%(opt_in)s, 0))
-        """,
-        {
-            "reader": reader.id,
-            "act": effect.act.value,
-            "at": at,
-            "detail": detail,
-            "opt_in": reader.opt_in,
-        },
-    )
+    since = ConsentRecord.objects.filter(subscriber=reader, id__gt=reader.opt_in_id or 0)
+    if not since.filter(act=act).exists():
+        detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"
+        record_consent(reader.pk, act, How.PROVIDER, at=at, detail=detail)
 
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
@@ -193,7 +144,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
     )
 
 
-def _keep_bounce(cursor: CursorWrapper, reader: _Reader, event: Bounced) -> None:
+def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
     """Keep the bounce once by the provider's id; a repeat may say more about its copy."""
     copy = event.delivery
     cursor.execute(
@@ -212,7 +163,7 @@ def _keep_bounce(cursor: CursorWrapper, reader: _Reader, event: Bounced) -> None
         """,
         {
             "bounce": event.bounce,
-            "reader": reader.id,
+            "reader": reader.pk,
             "type": event.kind,
             "inactive": event.inactive,
             "at": event.at,
@@ -223,7 +174,7 @@ def _keep_bounce(cursor: CursorWrapper, reader: _Reader, event: Bounced) -> None
     )
 
 
-def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datetime | None:
+def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
     """When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or
     None."""
     cursor.execute(
@@ -239,9 +190,9 @@ def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datet
                  AND soft.at >= latest.at - make_interval(days => %(days)s)) >= %(enough)s
         """,
         {
-            "reader": reader.id,
+            "reader": reader.pk,
             "types": bounce_types(BounceMeaning.COUNTED),
-            "since": reader.opted_in_at,
+            "since": reader.opt_in.at if reader.opt_in else None,
             "days": WITHIN_DAYS,
             "enough": SOFT_BOUNCES,
         },

@@ -62,7 +62,7 @@ another try of the same event is known by its trace
     _store_and_apply: event_inbox.store(body, «trace → None»)
     test_another_try_of_the_same_event_is_known_by_its_trace
 what is older than an opt-in changes nothing
-    _take_in: if «reader.opted_in_at is not None and at <= reader.opted_in_at → False»:
+    _take_in: if «reader.opt_in is not None and at <= reader.opt_in.at → False»:
     test_what_is_older_than_their_own_opt_in_is_over
 several bounces of one copy are one
     _soft_bounces_are_enough_at: count(«DISTINCT (issue_id, version) → *»)
@@ -78,13 +78,13 @@ a bounce of another kind does not count
     _soft_bounces_are_enough_at: «type = ANY(%(types)s) → (true OR type = ANY(%(types)s))»
     test_a_bounce_of_another_kind_does_not_count
 an opt-in that is just being made is waited for
-    _lock_reader: )) «FOR NO KEY UPDATE»
+    _lock_reader: Subscriber.objects«.select_for_update(no_key=True)»
     test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too
 what is told again does not write the reader's row again
-    _change_state: if «not (is_graver or has_left) → False»:
+    _change_state: if «changes → True»:
     test_what_is_told_again_does_not_write_the_readers_row_again
 of two times of leaving the earlier stays
-    _change_state: THEN «least → coalesce»(unsubscribed_at, %s)
+    _change_state: «Least → Coalesce»("unsubscribed_at", Value(at))
     test_of_two_times_of_leaving_the_earlier_stays
 an old word of somebody of the account does not undo what an operator let in
     _suppress: held.lifted_by_id IS NULL «AND excluded.reason <> → OR excluded.reason =» %s
@@ -114,7 +114,7 @@ bounces far apart are not added up
     _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s«) → > 0»)
     test_bounces_far_apart_are_not_added_up
 an act is put on record once
-    _put_on_record: «→ AND false» AND act = %(act)s AND id > coalesce
+    _record_act: «since.filter(act=act).exists() → False»
     test_an_act_is_put_on_record_once
 an echo of our own wish is known as such
     _fact: fact.origin == "«Customer → Nobody»":
