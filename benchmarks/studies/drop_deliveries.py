@@ -75,7 +75,7 @@ def measure(site: Site, readers: int, before_s: float) -> float:
             time.sleep(before_s)
             site.manage("prune", "--copies-of", old)
             ended = one("SELECT clock_timestamp()")
-            dropping = one("SELECT copies_dropped_at FROM edition WHERE issue_id = %s", old)
+            dropping = one("SELECT deliveries_dropped_at FROM edition WHERE issue_id = %s", old)
             printed, _ = worker.communicate()
         assert json.loads(printed.splitlines()[-1])["sent"] == readers, printed
         last = one("SELECT max(finished_at) FROM attempt")

@@ -17,7 +17,7 @@ from delivery.rules.delivery_key import DeliveryKey
 _DELIVERY = "issue_id = %(issue)s AND version = %(version)s AND recipient_id = %(recipient)s"
 
 _IS_DROPPED = """EXISTS (SELECT FROM edition WHERE issue_id = %(issue)s AND version = %(version)s
-                                              AND copies_dropped_at IS NOT NULL)"""
+                                              AND deliveries_dropped_at IS NOT NULL)"""
 
 
 def _params(key: DeliveryKey, at: datetime | None = None) -> dict[str, Any]:

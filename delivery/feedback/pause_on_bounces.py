@@ -7,7 +7,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.control import pause_automatically
-from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
+from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
 
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
@@ -36,7 +36,7 @@ def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
         complaints_percent=settings.DELIVERY_SURGE_COMPLAINTS_PERCENT,
         complaints_least=settings.DELIVERY_SURGE_COMPLAINTS_LEAST,
     )
-    reason = find_exceeded_rate(Counts(left, bounced, complained, waiting), limits)
+    reason = find_exceeded_rate(SendsSinceResume(left, bounced, complained, waiting), limits)
     if reason is None:
         return False
     pause_automatically(cursor, edition, reason)

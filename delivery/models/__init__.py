@@ -13,4 +13,4 @@ from delivery.models.periodic_task import PeriodicTask
 from delivery.models.provider_event import ProviderEvent
 from delivery.models.provider_suppression import ProviderSuppression, SuppressionChange
 from delivery.models.send_rate import SendRate
-from delivery.models.worker import Worker
+from delivery.models.worker import WorkerHeartbeat

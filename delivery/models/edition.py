@@ -99,7 +99,7 @@ class Edition(models.Model):
         null=True, help_text="The database was found restored: not resumed before it is reconciled."
     )
 
-    copies_dropped_at = models.DateTimeField(
+    deliveries_dropped_at = models.DateTimeField(
         null=True,
         help_text="Its copies are not kept any more, though some rows may still be there.",
     )
@@ -169,8 +169,8 @@ class Edition(models.Model):
                 condition=Q(approved_by__isnull=True) | ~Q(approved_by=F("author")),
             ),
             models.CheckConstraint(
-                name="copies_are_dropped_only_of_what_is_over",
-                condition=Q(copies_dropped_at__isnull=True)
+                name="deliveries_are_dropped_only_of_ended_editions",
+                condition=Q(deliveries_dropped_at__isnull=True)
                 | Q(
                     kind="newsletter",
                     control__in=["running", "cancelled", "closed"],

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 
-class Worker(models.Model):
+class WorkerHeartbeat(models.Model):
     """Lets a page say whether anybody is at work. Nothing depends on it for correctness."""
 
     id = models.UUIDField(primary_key=True)

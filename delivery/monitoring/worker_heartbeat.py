@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
-from delivery.models import Worker
+from delivery.models import WorkerHeartbeat
 
 # A killed worker leaves its row behind.
 EXPIRES_AFTER = "1 day"
@@ -63,7 +63,7 @@ def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
 
 def load_warnings() -> list[str]:
     """Return what active workers found wrong when they started, each thing once."""
-    active = Worker.objects.filter(heard_at__gt=Now() - timedelta(seconds=ACTIVE_WITHIN_S))
+    active = WorkerHeartbeat.objects.filter(heard_at__gt=Now() - timedelta(seconds=ACTIVE_WITHIN_S))
     warnings = active.exclude(warning="").order_by("warning").values_list("warning", flat=True)
     return list(warnings.distinct())
 

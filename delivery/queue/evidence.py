@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 # Once an edition's copies are dropped it has none, whatever rows are still there.
 _OF_EDITION = """
     delivery.issue_id = (SELECT issue_id FROM edition
-                         WHERE edition.id = %(edition)s AND copies_dropped_at IS NULL)
+                         WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL)
     AND delivery.version = (SELECT version FROM edition WHERE edition.id = %(edition)s)
 """
 _THEIR_COPIES = f"{_OF_EDITION} AND delivery.recipient_id = ANY(%(recipients)s)"
@@ -112,7 +112,7 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
             WHERE provider_message_id = message_id
             OFFSET 0
         ) AS kept
-        WHERE edition.id = %(edition)s AND copies_dropped_at IS NULL
+        WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL
           AND (kept.issue_id, kept.version, kept.recipient_id)
               <> (edition.issue_id, edition.version, recipient)
         """,  # noqa: S608 -- a constant
@@ -129,7 +129,7 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
     cursor.execute(
         f"""
         SELECT recipient FROM edition, {_FACTS}
-        WHERE edition.id = %(edition)s AND copies_dropped_at IS NULL
+        WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL
           AND NOT EXISTS (SELECT FROM {_ITS_COPY})
         """,  # noqa: S608 -- constants
         facts,

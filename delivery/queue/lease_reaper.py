@@ -45,7 +45,7 @@ class _EditionLockedError(Exception): ...
 def recover_expired_leases(*, first_lookup_after_s: float) -> int:
     """Recover up to `MAX_BATCHES` batches whose lease has expired; return how many. Claimed ones
     wait again. Those in a call become unknown and are looked up `first_lookup_after_s` after the
-    call's deadline. The batches of a locked edition are left to the next sweep."""
+    call's deadline. The batches of a locked edition are left to the next run."""
     recovered = 0
     tried: list[int] = []
     locked: list[int] = []
@@ -101,7 +101,7 @@ def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
 
 def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
-        # An edition that is locked for long must not keep the sweep from all other editions.
+        # An edition that is locked for long must not keep this from all other editions.
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         try:
             control = lock_edition(cursor, lease.edition)

@@ -32,8 +32,10 @@ class StartedEdition:
     scheduled_for: datetime
 
 
-def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> StartedEdition | None:
-    """Run a scheduled edition that is due, or `at_once`; its audience is enqueued in this
+def begin(
+    cursor: CursorWrapper, edition: int, *, immediately: bool = False
+) -> StartedEdition | None:
+    """Run a scheduled edition that is due, or `immediately`; its audience is enqueued in this
     transaction. None if it is not scheduled any more, not due, or the database was restored and
     does not know whether it went out already."""
     return _begin(
@@ -41,8 +43,8 @@ def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Star
         edition,
         "running",
         f"""unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}
-            AND (%(at_once)s OR scheduled_for <= clock_timestamp())""",
-        at_once=at_once,
+            AND (%(immediately)s OR scheduled_for <= clock_timestamp())""",
+        immediately=immediately,
     )
 
 
@@ -53,7 +55,7 @@ def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> StartedEdi
 
 
 def _begin(
-    cursor: CursorWrapper, edition: int, control: str, guard: str, *, at_once: bool = False
+    cursor: CursorWrapper, edition: int, control: str, guard: str, *, immediately: bool = False
 ) -> StartedEdition | None:
     cursor.execute(
         f"""
@@ -63,7 +65,7 @@ def _begin(
         WHERE id = %(edition)s AND control = 'scheduled' AND {guard}
         RETURNING published_at, scheduled_for
         """,  # noqa: S608 -- constants
-        {"edition": edition, "control": control, "at_once": at_once},
+        {"edition": edition, "control": control, "immediately": immediately},
     )
     row = cursor.fetchone()
     return StartedEdition(*row) if row else None

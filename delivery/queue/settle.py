@@ -149,7 +149,7 @@ def _change_batch(
         "lookup_after": settlement.lookup_after_s,
         "looks_up": looks_up,
         "newly_unknown": looks_up and not looked_up,
-        "said_absent": int(settlement.said_absent),
+        "confirmed_absent": int(settlement.confirmed_absent),
         "tries": int(settlement.counts_as_try),
         "deferrals": settlement.new_deferrals,
         "blocked": settlement.new_blocked,
@@ -177,7 +177,8 @@ _CHANGE_BATCH = f"""
                           {_SINCE} + make_interval(secs => %(lookup_after)s)),
         unknown_since = {_SINCE},
         attempt = CASE WHEN %(newly_unknown)s OR {_SINCE} IS NOT NULL THEN attempt END,
-        lookups = CASE WHEN %(looks_up)s AND NOT %(newly_unknown)s THEN lookups + %(said_absent)s
+        lookups = CASE WHEN %(looks_up)s AND NOT %(newly_unknown)s
+                       THEN lookups + %(confirmed_absent)s
                        ELSE 0 END,
         tries = tries + %(tries)s,
         deferrals = %(deferrals)s,

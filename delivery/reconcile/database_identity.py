@@ -173,7 +173,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     cursor.execute(
         f"""
         SELECT id, issue_id FROM edition
-        WHERE copies_dropped_at IS NULL
+        WHERE deliveries_dropped_at IS NULL
               AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND {IS_OPEN})
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
            OR control = 'scheduled'

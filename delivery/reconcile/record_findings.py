@@ -57,7 +57,7 @@ def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[Editi
             FROM edition, LATERAL (
                 SELECT CASE control WHEN 'scheduled' THEN control_at ELSE published_at END
             ) AS since (begun)
-            WHERE copies_dropped_at IS NULL
+            WHERE deliveries_dropped_at IS NULL
               AND (issue_id = %(issue)s
                OR %(issue)s::uuid IS NULL
                   AND (unreconciled_since IS NOT NULL

@@ -42,7 +42,7 @@ _COUNTED, _FOUND = (
 )
 
 # Editions whose deliveries are dropped have counts and no rows.
-_HAS_ROWS = """(SELECT copies_dropped_at IS NULL FROM edition
+_HAS_ROWS = """(SELECT deliveries_dropped_at IS NULL FROM edition
                 WHERE edition.id = batch.edition_id)"""
 
 _QUERIES: Mapping[AuditRule, str] = {
@@ -78,7 +78,7 @@ _QUERIES: Mapping[AuditRule, str] = {
             FROM delivery
             WHERE delivery.issue_id = edition.issue_id AND delivery.version = edition.version
             ) AS held
-        WHERE edition.id = ANY(%s) AND copies_dropped_at IS NULL
+        WHERE edition.id = ANY(%s) AND deliveries_dropped_at IS NULL
           AND (counted.bounced, counted.complained) <> (held.bounced, held.complained)
         """,
     AuditRule.DELIVERY_IS_IN_A_BATCH: """
@@ -144,9 +144,9 @@ _QUERIES: Mapping[AuditRule, str] = {
            AND (NOT probing OR bool_and(state IN ('paused', 'parked', 'done')))
         """,
     AuditRule.DROPPED_IS_SETTLED: f"""
-        SELECT batch.id AS batch, edition.id AS edition, copies_dropped_at, state
+        SELECT batch.id AS batch, edition.id AS edition, deliveries_dropped_at, state
         FROM batch JOIN edition ON edition.id = edition_id
-        WHERE edition.id = ANY(%s) AND copies_dropped_at IS NOT NULL
+        WHERE edition.id = ANY(%s) AND deliveries_dropped_at IS NOT NULL
           AND (state NOT IN ('done', 'parked')
                OR control = 'running' AND {IS_OPEN})
         """,  # noqa: S608 -- a constant

@@ -48,7 +48,7 @@ _WORDS: Mapping[AuditRule, tuple[str, str]] = {
     ),
     AuditRule.DROPPED_IS_SETTLED: (
         "editions whose deliveries were dropped are settled",
-        "batch {batch} of edition {edition}, dropped at {copies_dropped_at}, is {state}",
+        "batch {batch} of edition {edition}, dropped at {deliveries_dropped_at}, is {state}",
     ),
     AuditRule.CANCELLED_WAITS_FOR_NOTHING: (
         "no delivery of a cancelled edition waits outside a call or a look-up",

@@ -34,7 +34,7 @@ def _select(of_batches: str = "") -> str:
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
            control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
            published_at, held_until, scheduled_for, scheduled_local, scheduled_zone,
-           copies_dropped_at,
+           deliveries_dropped_at,
            CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END AS audience,
            {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in (*_SUMMED, *_FROM_STATE))},
            coalesce(count.reason, '') AS reason,

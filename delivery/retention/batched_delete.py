@@ -53,20 +53,20 @@ class OldRows:
             )
             return int(cursor.fetchone()[0])
 
-    def delete(self, *, at_once: int = ROWS_AT_ONCE) -> Iterator[int]:
-        """Delete them, reading `at_once` rows at a time; yield how many were deleted each time."""
+    def delete(self, *, batch_size: int = ROWS_AT_ONCE) -> Iterator[int]:
+        """Delete them, reading `batch_size` rows at a time; yield how many each time."""
         after: Sequence[Any] | None = None
         while True:
             with short_delete() as cursor:
-                last, goes_on = self._end_of_range(cursor, after, at_once)
-                gone = self._delete(cursor, after, last, at_once)
+                last, goes_on = self._end_of_range(cursor, after, batch_size)
+                gone = self._delete(cursor, after, last, batch_size)
             yield gone
             if not goes_on:
                 return
             after = last
 
     def _end_of_range(
-        self, cursor: CursorWrapper, after: Sequence[Any] | None, at_once: int
+        self, cursor: CursorWrapper, after: Sequence[Any] | None, batch_size: int
     ) -> tuple[Sequence[Any] | None, bool]:
         """The last row of the next range, None at the table's end; and whether old rows follow."""
         where, values = self._between(after, None)
@@ -75,7 +75,7 @@ class OldRows:
             SELECT {self._is_old}, {", ".join(self.along)} FROM {self.table} WHERE {where}
             ORDER BY {", ".join(self.along)} OFFSET %s LIMIT 1
             """,  # noqa: S608 -- our own words
-            [self.days * 86400, *values, at_once - 1],
+            [self.days * 86400, *values, batch_size - 1],
         )
         row = cursor.fetchone()
         return (None, False) if row is None else (row[1:], bool(row[0]) or not self.in_order)
@@ -85,7 +85,7 @@ class OldRows:
         cursor: CursorWrapper,
         after: Sequence[Any] | None,
         last: Sequence[Any] | None,
-        at_once: int,
+        batch_size: int,
     ) -> int:
         where, values = self._between(after, last)
         # By `ctid` and with a limit, so that the rest of the table is not read whatever the
@@ -97,7 +97,7 @@ class OldRows:
                 WHERE {where} AND {self._is_old} AND {self.may_go}
                 ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE SKIP LOCKED))
             """,  # noqa: S608 -- our own words
-            [*values, self.days * 86400, at_once],
+            [*values, self.days * 86400, batch_size],
         )
         return int(cursor.rowcount)
 

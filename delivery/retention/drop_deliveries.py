@@ -65,7 +65,7 @@ _STATUS = f"""
                                   IN body) > 0),
            last.moved_at, last.moved_at + make_interval(secs => %(age)s),
            last.moved_at + make_interval(secs => %(age)s) <= clock_timestamp(),
-           copies_dropped_at
+           deliveries_dropped_at
     FROM edition
     LEFT JOIN LATERAL (
         SELECT coalesce(bool_or(state <> 'done'), false) AS any,
@@ -113,7 +113,7 @@ def load_due(*, days: float) -> list[int]:
         cursor.execute(
             f"""
             {_STATUS}
-            WHERE kind = 'newsletter' AND copies_dropped_at IS NULL AND audience > 0
+            WHERE kind = 'newsletter' AND deliveries_dropped_at IS NULL AND audience > 0
               AND published_at < clock_timestamp() - make_interval(secs => %(age)s)
             ORDER BY edition.id
             """,
@@ -142,7 +142,7 @@ def mark_dropped(edition: int, *, days: float) -> MarkResult:
             return MarkResult.MARKED_BEFORE
         if not may_be_dropped(status):
             return MarkResult.REFUSED
-        Edition.objects.filter(pk=edition).update(copies_dropped_at=Now())
+        Edition.objects.filter(pk=edition).update(deliveries_dropped_at=Now())
     return MarkResult.MARKED
 
 
@@ -154,8 +154,8 @@ def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]
             cursor.execute(LOCK_ENQUEUE)
         cursor.execute(
             """
-            SELECT version, copies_dropped_at FROM edition
-            WHERE issue_id = %s AND version < %s AND copies_dropped_at IS NOT NULL
+            SELECT version, deliveries_dropped_at FROM edition
+            WHERE issue_id = %s AND version < %s AND deliveries_dropped_at IS NOT NULL
               AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND sent > 0)
             ORDER BY version
             """,
@@ -177,7 +177,7 @@ def load_unfinished() -> list[int]:
         cursor.execute(
             f"""
             SELECT id FROM edition
-            WHERE copies_dropped_at IS NOT NULL
+            WHERE deliveries_dropped_at IS NOT NULL
               AND coalesce(
                   (SELECT true FROM delivery WHERE {_COPIES_OF} ORDER BY batch_id LIMIT 1),
                   (SELECT true FROM evidence
@@ -203,7 +203,7 @@ def count_deliveries(editions: Sequence[int]) -> int:
         return int(cursor.fetchone()[0])
 
 
-def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
+def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
     """Delete the dropped deliveries of an edition batch by batch; yield how many each time."""
     after = edition * BATCHES_PER_EDITION - 1
     while True:
@@ -212,15 +212,15 @@ def delete_deliveries(edition: int, *, at_once: int = DELIVERIES_AT_ONCE) -> Ite
                 """
                 SELECT id, size FROM batch WHERE edition_id = %s AND id > %s ORDER BY id LIMIT %s
                 """,
-                [edition, after, at_once],
+                [edition, after, batch_size],
             )
             batches: list[int] = []
-            copies = 0
+            total = 0
             for batch, size in cursor.fetchall():
-                if batches and copies + size > at_once:
+                if batches and total + size > batch_size:
                     break
                 batches.append(batch)
-                copies += size
+                total += size
             gone = _delete(cursor, edition, batches) if batches else 0
         if not batches:
             break
@@ -237,7 +237,7 @@ def _delete(cursor: CursorWrapper, edition: int, batches: Sequence[int]) -> int:
         DELETE FROM delivery WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM delivery
             WHERE batch_id = ANY(%(batches)s)
-              AND (SELECT copies_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)
+              AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)
             FOR UPDATE SKIP LOCKED))
         """,
         {"edition": edition, "batches": list(batches)},
@@ -253,7 +253,7 @@ def _delete_evidence(edition: int) -> Iterator[int]:
                 """
                 DELETE FROM evidence WHERE ctid = ANY (ARRAY(
                     SELECT evidence.ctid FROM evidence JOIN edition USING (issue_id, version)
-                    WHERE edition.id = %s AND copies_dropped_at IS NOT NULL
+                    WHERE edition.id = %s AND deliveries_dropped_at IS NOT NULL
                     LIMIT %s FOR UPDATE OF evidence SKIP LOCKED))
                 """,
                 [edition, DELIVERIES_AT_ONCE],

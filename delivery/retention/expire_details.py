@@ -57,7 +57,7 @@ def count_test_letters(days: float) -> int:
         return int(cursor.fetchone()[0])
 
 
-def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
+def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
     """Delete test letters older than `days`; yield how many each time."""
     while True:
         with short_delete() as cursor:
@@ -66,7 +66,7 @@ def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
                 SELECT id, version FROM edition WHERE {_TEST_MAY_GO}
                 ORDER BY version LIMIT %s FOR UPDATE SKIP LOCKED
                 """,  # noqa: S608 -- a constant
-                [TEST_ISSUE, days * 86400, at_once],
+                [TEST_ISSUE, days * 86400, batch_size],
             )
             found = cursor.fetchall()
             editions, versions = [row[0] for row in found], [row[1] for row in found]
@@ -86,7 +86,7 @@ def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
                     )
                 cursor.execute("DELETE FROM edition WHERE id = ANY(%s)", [editions])
         yield len(editions)
-        if len(editions) < at_once:
+        if len(editions) < batch_size:
             return
 
 

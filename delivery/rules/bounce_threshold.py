@@ -17,7 +17,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class SendsSinceResume:
     """An edition's copies since it was last resumed; `waiting` are those that a pause holds
     back."""
 
@@ -27,7 +27,7 @@ class Counts:
     waiting: int
 
 
-def find_exceeded_rate(counts: Counts, limits: Limits) -> Reason | None:
+def find_exceeded_rate(counts: SendsSinceResume, limits: Limits) -> Reason | None:
     """The rate that pauses the edition, or None. Complaints come first."""
     if not counts.waiting or not counts.left:
         return None

@@ -31,7 +31,7 @@ class EditionCounts:
     database was restored, and the provider is still to be asked what it has. `slowed_to_per_s` is
     the rate of all workers after a 429. The `audience` of transactional mail is everyone who has
     asked so far. `scheduled` stays after publication. `goes_to` is a key of `AUDIENCE_WORDS`. After
-    `copies_dropped_at` only these counts are kept."""
+    `deliveries_dropped_at` only these counts are kept."""
 
     edition: int
     issue: UUID
@@ -69,7 +69,7 @@ class EditionCounts:
     complained: int = 0
     scheduled: Moment | None = None
     goes_to: str = "everyone"
-    copies_dropped_at: datetime | None = None
+    deliveries_dropped_at: datetime | None = None
     being_sent: int = 0
     awaiting_decision: int = 0
 

@@ -223,10 +223,10 @@ def after_lookup(
             # asking three times in a second is asking once.
             delay_s=PUNCTUAL * (after - before),
             reason=Reason.of(ReasonCode.NOT_FOUND_YET),
-            said_absent=True,
+            confirmed_absent=True,
         )
     elif not policy.resend_when_absent:
-        decided = replace(_wait_for_decision(ReasonCode.NOT_FOUND_HELD), said_absent=True)
+        decided = replace(_wait_for_decision(ReasonCode.NOT_FOUND_HELD), confirmed_absent=True)
     else:
         decided = _after_absence(absent, len(unknown) == 1, history, policy)
     return replace(decided, outcomes={**outcomes, **decided.outcomes}, duplicates=duplicates)
@@ -276,9 +276,9 @@ def _after_absence(
             next=Next.HALVE if suspected and len(absent) > 1 else Next.TRY_AGAIN,
             counts_as_try=True,
             reason=Reason.of(ReasonCode.NOT_FOUND_RESENT),
-            said_absent=True,
+            confirmed_absent=True,
         )
-    return Settlement(outcomes=dict.fromkeys(absent, failed), next=Next.DONE, said_absent=True)
+    return Settlement(outcomes=dict.fromkeys(absent, failed), next=Next.DONE, confirmed_absent=True)
 
 
 def parked(crashes: int) -> Failed:

@@ -69,7 +69,7 @@ class Settlement:
     `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due
     `delay_s` from now and, for a scheduled look-up, not before `lookup_after_s` from when the
     attempt became unknown. `counts_as_try`: the waiting deliveries have used up one try.
-    `said_absent`: a look-up answered “not there”. `new_deferrals` counts put-offs in a row,
+    `confirmed_absent`: a look-up answered “not there”. `new_deferrals` counts put-offs in a row,
     `new_blocked` refusals before the provider. `duplicates` holds further acceptances of deliveries
     in `outcomes`."""
 
@@ -80,7 +80,7 @@ class Settlement:
     counts_as_try: bool = False
     reason: Reason | None = None
     stop_edition: Reason | None = None
-    said_absent: bool = False
+    confirmed_absent: bool = False
     new_deferrals: int = 0
     new_blocked: int = 0
     duplicates: Mapping[int, Sequence[Sent]] = field(default_factory=dict)

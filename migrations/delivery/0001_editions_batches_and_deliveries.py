@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="Worker",
+            name="WorkerHeartbeat",
             fields=[
                 ("id", models.UUIDField(primary_key=True, serialize=False)),
                 (
@@ -201,7 +201,7 @@ class Migration(migrations.Migration):
                 ("scheduled_local", models.CharField(db_default="", default="", max_length=16)),
                 ("scheduled_zone", models.CharField(db_default="", default="", max_length=64)),
                 (
-                    "copies_dropped_at",
+                    "deliveries_dropped_at",
                     models.DateTimeField(
                         help_text="Its copies are not kept any more, though some rows may still be there.",
                         null=True,
@@ -315,7 +315,7 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("copies_dropped_at__isnull", True),
+                            ("deliveries_dropped_at__isnull", True),
                             models.Q(
                                 ("control__in", ["running", "cancelled", "closed"]),
                                 ("kind", "newsletter"),
@@ -324,7 +324,7 @@ class Migration(migrations.Migration):
                             ),
                             _connector="OR",
                         ),
-                        name="copies_are_dropped_only_of_what_is_over",
+                        name="deliveries_are_dropped_only_of_ended_editions",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

@@ -53,19 +53,19 @@ CREATE TRIGGER a_cancelled_edition_stays_cancelled
 """
 
 DROPPED = """
-CREATE FUNCTION copies_once_dropped_stay_dropped() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION deliveries_once_dropped_stay_dropped() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the copies of edition % were dropped at %, and stay so',
-                    OLD.id, OLD.copies_dropped_at
+                    OLD.id, OLD.deliveries_dropped_at
         USING ERRCODE = 'integrity_constraint_violation',
-              CONSTRAINT = 'copies_once_dropped_stay_dropped',
+              CONSTRAINT = 'deliveries_once_dropped_stay_dropped',
               HINT = 'Their rows are gone; nothing brings them back but a backup.';
 END $$;
-CREATE TRIGGER copies_once_dropped_stay_dropped
-    BEFORE UPDATE OF copies_dropped_at ON edition FOR EACH ROW
-    WHEN (OLD.copies_dropped_at IS DISTINCT FROM NEW.copies_dropped_at
-          AND OLD.copies_dropped_at IS NOT NULL)
-    EXECUTE FUNCTION copies_once_dropped_stay_dropped();
+CREATE TRIGGER deliveries_once_dropped_stay_dropped
+    BEFORE UPDATE OF deliveries_dropped_at ON edition FOR EACH ROW
+    WHEN (OLD.deliveries_dropped_at IS DISTINCT FROM NEW.deliveries_dropped_at
+          AND OLD.deliveries_dropped_at IS NOT NULL)
+    EXECUTE FUNCTION deliveries_once_dropped_stay_dropped();
 """
 
 # Nobody can record that copies are dropped while this lock is shared, so the readers who were found
@@ -86,13 +86,13 @@ BEGIN
                   CONSTRAINT = 'who_was_reached_is_known',
                   HINT = 'Run ./homing reconcile first.';
     END IF;
-    SELECT version, copies_dropped_at INTO earlier FROM edition
-     WHERE issue_id = NEW.issue_id AND version < NEW.version AND copies_dropped_at IS NOT NULL
+    SELECT version, deliveries_dropped_at INTO earlier FROM edition
+     WHERE issue_id = NEW.issue_id AND version < NEW.version AND deliveries_dropped_at IS NOT NULL
        AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND sent > 0)
      ORDER BY version LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'who was sent version % is not kept any more: its copies were dropped at %',
-                        earlier.version, earlier.copies_dropped_at
+                        earlier.version, earlier.deliveries_dropped_at
             USING ERRCODE = 'integrity_constraint_violation',
                   CONSTRAINT = 'who_was_reached_is_known',
                   HINT = 'Publish it to everyone.';

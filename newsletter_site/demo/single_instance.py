@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.db.models.functions import Now
 
-from delivery.models import Worker
+from delivery.models import WorkerHeartbeat
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
 from newsletter_site.embedded_postgres.locks import lock_exclusively
@@ -40,7 +40,7 @@ def locked_folder(folder: Path, stop: StopSignals) -> Iterator[int]:
 
 def refuse_other_workers() -> None:
     """Raise `DemoError` if another worker uses this database."""
-    for worker in Worker.objects.filter(heard_at__gt=Now() - HEARD_FROM_WITHIN):
+    for worker in WorkerHeartbeat.objects.filter(heard_at__gt=Now() - HEARD_FROM_WITHIN):
         if worker.host != socket.gethostname() or _is_running(worker.pid):
             raise DemoError(
                 f"A worker is already running on {worker.host} (process {worker.pid}); it would "

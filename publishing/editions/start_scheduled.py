@@ -46,7 +46,7 @@ START_TASK = BackgroundTask(
 def start_now(edition: int) -> int | None:
     """Start a scheduled edition before its time; return its readers, None if it may not start."""
     with short_transaction() as cursor:
-        begun = scheduled_editions.begin(cursor, edition, at_once=True)
+        begun = scheduled_editions.begin(cursor, edition, immediately=True)
         return _fill(edition).audience if begun else None
 
 

@@ -33,7 +33,7 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     if outcome not in LISTS:
         raise Http404(f"There is no such list of readers; one of {', '.join(LISTS)} is expected.")
     edition = edition_from_url(request, issue)
-    dropped = dropped_sentence(edition.copies_dropped_at)
+    dropped = dropped_sentence(edition.deliveries_dropped_at)
     if dropped:
         return HttpResponse(f"{dropped}\n", status=410, content_type="text/plain; charset=utf-8")
     record_activity.record_download(author_of(request), edition, outcome)

@@ -132,7 +132,7 @@ def found_readers(
 
 def _require_kept(edition: QuerySet[Edition]) -> None:
     """Raise `CopiesDroppedError`. Called after reading: the mark precedes the first deletion."""
-    for dropped_at in edition.values_list("copies_dropped_at", flat=True):
+    for dropped_at in edition.values_list("deliveries_dropped_at", flat=True):
         if dropped_at is not None:
             raise CopiesDroppedError(dropped_sentence(dropped_at))
 

@@ -93,7 +93,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                 if outcomes[name] != today[name]
             ],
             "counts": status.counts,
-            "dropped": dropped_sentence(edition.copies_dropped_at),
+            "dropped": dropped_sentence(edition.deliveries_dropped_at),
         },
     )
 
@@ -134,10 +134,10 @@ def _check(signed: SignedReceipt) -> dict[str, Any]:
     today = facts_today(edition)
     if today is None:
         # The copies may have been dropped since the edition was read.
-        edition.refresh_from_db(fields=["copies_dropped_at"])
+        edition.refresh_from_db(fields=["deliveries_dropped_at"])
     return result | {
         "title": plain_title(edition),
-        "dropped": dropped_sentence(edition.copies_dropped_at),
+        "dropped": dropped_sentence(edition.deliveries_dropped_at),
         "differs": [] if today is None else diff_receipts(signed.facts, today),
     }
 

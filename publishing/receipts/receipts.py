@@ -71,7 +71,7 @@ def facts_today(edition: Edition) -> dict[str, Any] | None:
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
-        if status.counts.copies_dropped_at is not None:
+        if status.counts.deliveries_dropped_at is not None:
             return None
         return _facts(edition, status, _recount(edition))
 
@@ -83,7 +83,7 @@ def _make_receipt(edition: Edition) -> Receipt:
         refusal = receipt_refusal(edition, status)
         if refusal:
             raise NoReceiptError(refusal)
-        if status.counts.copies_dropped_at is not None:
+        if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError("There is no receipt, and its copies were dropped.")
         signed = sign_receipt(_facts(edition, status, _recount_and_compare(edition, status)))
     # Outside the snapshot, where the receipt of a concurrent caller would be an error.
@@ -99,7 +99,7 @@ def recount_before_dropping(edition: Edition) -> None:
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
-        if status.counts.copies_dropped_at is None:
+        if status.counts.deliveries_dropped_at is None:
             _recount_and_compare(edition, status)
 
 

@@ -54,11 +54,11 @@ def has_waiting_requests() -> bool:
     return DataRequest.objects.filter(failures__lt=MAX_FAILURES).exists()
 
 
-def answer_requests(at_once: int = AT_ONCE) -> int:
-    """Answer up to `at_once` requests, the oldest first; return how many. A request that fails, or
+def answer_requests(batch_size: int = AT_ONCE) -> int:
+    """Answer up to `batch_size` requests, oldest first; return how many. A request that fails, or
     whose reader's row somebody holds, is passed over until the next call."""
     answered = last = 0
-    while answered < at_once:
+    while answered < batch_size:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
             request = (

@@ -85,7 +85,7 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
     suppressions = Suppression.objects.filter(address_key=reader.email_key)
     bounces = Bounce.objects.filter(subscriber=reader).order_by("at", "id")
     dropped = Edition.objects.filter(
-        copies_dropped_at__isnull=False, published_at__gte=reader.created_at
+        deliveries_dropped_at__isnull=False, published_at__gte=reader.created_at
     )
     return PersonalData(
         id=reader.pk,

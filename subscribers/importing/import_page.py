@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from delivery.humanise import counted
-from delivery.models import Worker
+from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
 from subscribers.importing.report import ADDED_PENDING, ImportProgress
@@ -115,7 +115,7 @@ def _waiting(record: SubscriberImport) -> str:
     """The sentence while no worker has begun."""
     if record.owner is not None:
         return ""
-    if not Worker.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
+    if not WorkerHeartbeat.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
         return (
             "It waits for a worker, and none is running. An operator starts one: ./homing deliver"
         )

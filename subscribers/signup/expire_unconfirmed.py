@@ -29,12 +29,12 @@ FORGET = """
 """
 
 
-def expire_pending(at_once: int = AT_ONCE) -> int:
-    """Delete up to `at_once` readers whose last request is older than `PENDING_EXPIRES_DAYS`."""
+def expire_pending(batch_size: int = AT_ONCE) -> int:
+    """Delete up to `batch_size` readers whose last request is older than `PENDING_EXPIRES_DAYS`."""
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-        cursor.execute(TOO_OLD, [days, days, at_once])
+        cursor.execute(TOO_OLD, [days, days, batch_size])
         found = [reader for (reader,) in cursor]
         if not found:
             return 0

@@ -414,11 +414,11 @@ def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: New
 
 def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: Newsroom) -> None:
     old = Edition.objects.filter(title="Before").order_by("pk")[0]
-    Edition.objects.filter(pk=old.pk).update(copies_dropped_at=Now())
+    Edition.objects.filter(pk=old.pk).update(deliveries_dropped_at=Now())
     pieces: list[Callable[[], Any]] = [
-        lambda: next(expire_details.old_attempts(90).delete(at_once=100)),
-        lambda: next(provider_event_details.applied_events(30).delete(at_once=100)),
-        lambda: next(drop_deliveries.delete_deliveries(old.pk, at_once=200)),
+        lambda: next(expire_details.old_attempts(90).delete(batch_size=100)),
+        lambda: next(provider_event_details.applied_events(30).delete(batch_size=100)),
+        lambda: next(drop_deliveries.delete_deliveries(old.pk, batch_size=200)),
         lambda: drop_deliveries.load_unfinished(),
     ]
     for piece in pieces:

@@ -76,15 +76,15 @@ REFUSED = [
     ("UPDATE edition SET control = 'asleep'", "edition_control_is_known"),
     ("UPDATE edition SET goes_to = 'some'", "edition_goes_to_is_known"),
     (
-        "UPDATE edition SET copies_dropped_at = clock_timestamp(), control = 'paused'",
-        "copies_are_dropped_only_of_what_is_over",
+        "UPDATE edition SET deliveries_dropped_at = clock_timestamp(), control = 'paused'",
+        "deliveries_are_dropped_only_of_ended_editions",
     ),
     (
         (
-            "UPDATE edition SET copies_dropped_at = clock_timestamp(); "
-            "UPDATE edition SET copies_dropped_at = NULL"
+            "UPDATE edition SET deliveries_dropped_at = clock_timestamp(); "
+            "UPDATE edition SET deliveries_dropped_at = NULL"
         ),
-        "copies_once_dropped_stay_dropped",
+        "deliveries_once_dropped_stay_dropped",
     ),
     (
         "UPDATE edition SET unreconciled_since = clock_timestamp()",

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from delivery.models import Alarm, Batch, Delivery, Evidence, Worker
+from delivery.models import Alarm, Batch, Delivery, Evidence, WorkerHeartbeat
 from tests.delivery.edition_factory import THE_LAST_LOOK
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
@@ -227,7 +227,7 @@ def lines(worker: WatchedWorker) -> list[dict[str, Any]]:
 
 def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Stage) -> None:
     worker = stage.worker("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
-    eventually(lambda: Worker.objects.exists(), "it arrived")
+    eventually(lambda: WorkerHeartbeat.objects.exists(), "it arrived")
 
     failures = {"a step failed": 4, "a duty of the worker failed": 2}
     for outage in (1, 2):
@@ -247,7 +247,7 @@ def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Sta
 
 def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(stage: Stage) -> None:
     worker = stage.worker("--concurrency", "2")
-    eventually(lambda: Worker.objects.exists(), "it arrived")
+    eventually(lambda: WorkerHeartbeat.objects.exists(), "it arrived")
 
     with connection.cursor() as cursor:
         cursor.execute(

@@ -7,7 +7,7 @@ import signal
 import pytest
 from django.db import connection
 
-from delivery.models import Attempt, Batch, Worker
+from delivery.models import Attempt, Batch, WorkerHeartbeat
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.random_sigterms import blow, workers_to_stop
 from tests.faults.servers.stalling_proxy import StallingLine
@@ -39,7 +39,7 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage:
 
     assert statuses == [0] * SIGTERMS
     assert nothing_held()
-    assert not Worker.objects.exists()
+    assert not WorkerHeartbeat.objects.exists()
     stage.the_rest_goes_out()
     for edition in editions:
         assert stage.newsroom.counts(edition).sent == READERS
@@ -53,7 +53,7 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage:
 @pytest.mark.parametrize("database_is_away", [False, True], ids=["there", "away"])
 def test_an_idle_worker_ends_with_0(stage: Stage, database_is_away: bool) -> None:
     worker = stage.worker()
-    eventually(lambda: Worker.objects.exists(), "it arrived")
+    eventually(lambda: WorkerHeartbeat.objects.exists(), "it arrived")
 
     if database_is_away:
         with stage.server.away("immediate"):
@@ -61,7 +61,7 @@ def test_an_idle_worker_ends_with_0(stage: Stage, database_is_away: bool) -> Non
             assert worker.stop() == 0, worker.said
     else:
         assert worker.stop() == 0, worker.said
-        assert not Worker.objects.exists()
+        assert not WorkerHeartbeat.objects.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
@@ -78,7 +78,7 @@ def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
     assert stage.newsroom.outcomes(edition).count("sent") == 20
     assert len(stage.newsroom.attempts(edition)) == 1
     assert nothing_held()
-    assert not Worker.objects.exists()
+    assert not WorkerHeartbeat.objects.exists()
     assert "no call is left unfinished" in worker.said
     assert "Traceback" not in worker.said
 
@@ -139,6 +139,6 @@ def test_a_signal_during_the_start_leaves_nothing_behind(stage: Stage) -> None:
         assert nothing_held()
         connection.close()
 
-    assert not Worker.objects.exists()
+    assert not WorkerHeartbeat.objects.exists()
     stage.the_rest_goes_out()
     stage.all_got_one(edition, 5)

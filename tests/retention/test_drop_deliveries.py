@@ -92,7 +92,7 @@ def begin_to_drop(edition: Edition) -> None:
     """Two of its five copies are gone, and nobody deletes more."""
     receipt_of(edition)
     assert drop_deliveries.mark_dropped(edition.pk, days=52) is MarkResult.MARKED
-    pieces = drop_deliveries.delete_deliveries(edition.pk, at_once=2)
+    pieces = drop_deliveries.delete_deliveries(edition.pk, batch_size=2)
     assert next(pieces) == 2
     pieces.close()
 
@@ -111,7 +111,7 @@ def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
     assert json.loads(receipt_of(old).text)["message_ids"] == 5
     assert not rows_of(old).exists()
     after = load_counts(old.pk)
-    assert after.copies_dropped_at is not None
+    assert after.deliveries_dropped_at is not None
     assert after.balanced
     names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
     assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
@@ -399,7 +399,7 @@ class TestCorrections:
     ) -> None:
         drop(old)
         correction = Edition.objects.get(pk=old.pk)
-        correction.pk = correction.copies_dropped_at = None
+        correction.pk = correction.deliveries_dropped_at = None
         correction.version = 2
         correction.goes_to, correction.idempotency_key = REACHED, "another"
 
@@ -502,7 +502,9 @@ class TestWhatIsToldWhileTheyGo:
         copy = rows_of(old)[0]
         event_inbox.store(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
         with onlooker.transaction():
-            onlooker.execute("UPDATE edition SET copies_dropped_at = now() WHERE id = %s", [old.pk])
+            onlooker.execute(
+                "UPDATE edition SET deliveries_dropped_at = now() WHERE id = %s", [old.pk]
+            )
             applied = beside(apply_all)
             newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="FOR NO KEY UPDATE")
         applied.result(PATIENCE_S)
@@ -514,7 +516,7 @@ class TestWhatIsToldWhileTheyGo:
         event_inbox.store(told_of(rows_of(old)[0], "Delivery"))
         with CaptureQueriesContext(connection) as asked:
             apply_all()
-        assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
+        assert not [query["sql"] for query in asked if "deliveries_dropped_at" in query["sql"]]
 
     def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(
         self, half_dropped: Edition
@@ -549,7 +551,7 @@ class TestWhatIsShown:
         drop(old)
 
         old.refresh_from_db()
-        says = dropped_sentence(old.copies_dropped_at)
+        says = dropped_sentence(old.deliveries_dropped_at)
         assert says.startswith("Who its copies went to is not kept any more: they were dropped on")
         for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
             words = window.get(address).words
@@ -577,7 +579,7 @@ class TestWhatIsShown:
     def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(
         self, old: Edition
     ) -> None:
-        readers = every_copy(old.pk, ALL, at_once=2)
+        readers = every_copy(old.pk, ALL, batch_size=2)
         next(readers)
         drop(old)
         with pytest.raises(CopiesDroppedError, match="not kept any more: they were dropped on"):

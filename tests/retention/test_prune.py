@@ -16,7 +16,15 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.models import Attempt, Batch, Delivery, Edition, PeriodicTask, ProviderEvent, Worker
+from delivery.models import (
+    Attempt,
+    Batch,
+    Delivery,
+    Edition,
+    PeriodicTask,
+    ProviderEvent,
+    WorkerHeartbeat,
+)
 from delivery.monitoring.worker_heartbeat import register_worker
 from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, short_delete
@@ -111,7 +119,7 @@ class TestWhatGoes:
             ProviderEvent,
             ExternalCheck,
             Session,
-            Worker,
+            WorkerHeartbeat,
             AccessAttempt,
         )
         assert not any(table.objects.exists() for table in others)
@@ -196,7 +204,7 @@ class TestCalls:
             call.save(force_insert=True)
         old = next(rule for rule in retention_rules() if rule.name == "calls")
         assert old.count() == 10
-        assert sum(old_attempts(90).delete(at_once=3)) == 10
+        assert sum(old_attempts(90).delete(batch_size=3)) == 10
 
 
 class TestBesideOthers:

@@ -78,7 +78,7 @@ def test_killed_after_it_said_that_copies_are_dropped_another_run_takes_all_of_t
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="DELETE FROM delivery")
         kill(process)
 
-    assert load_counts(old.pk).copies_dropped_at is not None
+    assert load_counts(old.pk).deliveries_dropped_at is not None
     assert Delivery.objects.filter(issue=old.issue_id).count() == 5
     assert find_violations([old.pk]) == []
     assert gone()["copies"] == 5

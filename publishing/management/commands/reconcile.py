@@ -100,9 +100,9 @@ class Command(BaseCommand):
     def _report_dropped(self, issue: uuid.UUID | None) -> None:
         if issue is None:
             return
-        dropped = Edition.objects.filter(issue_id=issue, copies_dropped_at__isnull=False)
+        dropped = Edition.objects.filter(issue_id=issue, deliveries_dropped_at__isnull=False)
         for edition in dropped.order_by("version"):
-            sentence = dropped_sentence(edition.copies_dropped_at)
+            sentence = dropped_sentence(edition.deliveries_dropped_at)
             self.stderr.write(f"Version {edition.version} is left out. {sentence}")
 
     def _report_differences(self, outcome: ReconcileResult) -> None:

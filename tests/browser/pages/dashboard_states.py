@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.models import Alarm, Batch, Edition, Newsletter, Worker
+from delivery.models import Alarm, Batch, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
 from publishing.activity.record_activity import record_action
 from publishing.models import Draft
@@ -37,7 +37,7 @@ def _went_out(author: Any, days_ago: int, **counts: int) -> None:
 def _a_worker_is_there(warning: str = "") -> None:
     """Add a worker that still counts as heard from at the end of a long test."""
     worker_heartbeat.register_worker(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
-    Worker.objects.update(heard_at=Now() + timedelta(hours=1))
+    WorkerHeartbeat.objects.update(heard_at=Now() + timedelta(hours=1))
 
 
 def first_issue(author: Any) -> None:

@@ -10,7 +10,7 @@ from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.retention import provider_event_details
-from delivery.rules.bounce_threshold import Counts, Limits, find_exceeded_rate
+from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
 from delivery.rules.edition_reason import reason_of
 from delivery.rules.edition_state import EditionState
 from tests.delivery.edition_factory import Newsroom
@@ -192,7 +192,7 @@ def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) ->
     old_events = provider_event_details.applied_events(30)
 
     assert old_events.count() == 1
-    assert sum(old_events.delete(at_once=1)) == 1
+    assert sum(old_events.delete(batch_size=1)) == 1
     assert old_events.count() == 0
     assert [event.pk for event in ProviderEvent.objects.order_by("id")] == [second.pk, third.pk]
 
@@ -247,16 +247,16 @@ LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, com
 def test_both_the_rate_and_the_number_must_be_reached(
     left: int, bounced: int, complained: int, code: str | None
 ) -> None:
-    reason = find_exceeded_rate(Counts(left, bounced, complained, waiting=1), LIMITS)
+    reason = find_exceeded_rate(SendsSinceResume(left, bounced, complained, waiting=1), LIMITS)
     assert (reason.code if reason else None) == code
 
 
 def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
-    assert find_exceeded_rate(Counts(1000, 500, 500, waiting=0), LIMITS) is None
+    assert find_exceeded_rate(SendsSinceResume(1000, 500, 500, waiting=0), LIMITS) is None
 
 
 def test_the_sentence_says_the_numbers_and_the_limit() -> None:
-    reason = find_exceeded_rate(Counts(1250, 60, 0, waiting=9), LIMITS)
+    reason = find_exceeded_rate(SendsSinceResume(1250, 60, 0, waiting=9), LIMITS)
     assert reason_sentence(reason) == (
         "Homing paused this automatically: 60 of 1,250 copies were sent back (4.8 %; the limit is "
         "4 %). Look at where these readers came from, then resume or cancel."

@@ -265,9 +265,9 @@ def test_evidence_counts_more_than_a_look_ups_silence(newsroom: Newsroom, last: 
     (recipient,) = newsroom.recipients(edition)
     seen(edition, (recipient, "m-1"))
     absent = (
-        Settlement(outcomes={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
+        Settlement(outcomes={recipient: Waiting()}, next=Next.TRY_AGAIN, confirmed_absent=True)
         if last
-        else Settlement(outcomes={}, next=Next.LOOK_UP, lookup_after_s=300, said_absent=True)
+        else Settlement(outcomes={}, next=Next.LOOK_UP, lookup_after_s=300, confirmed_absent=True)
     )
 
     assert settle_lookup(claimed, absent)

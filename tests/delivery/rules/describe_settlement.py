@@ -33,7 +33,7 @@ def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
         words.append("a try is used up")
     if settlement.new_deferrals:
         words.append(f"deferral {settlement.new_deferrals}")
-    if settlement.said_absent:
+    if settlement.confirmed_absent:
         words.append("said absent")
     if settlement.duplicates:
         words.append(f"{sum(map(len, settlement.duplicates.values()))} on top")

@@ -234,7 +234,7 @@ def test_a_look_up_that_lost_its_claim_changes_nothing(newsroom: Newsroom) -> No
     assert stale is not None
     assert current is not None
 
-    silence = Settlement(outcomes={}, next=Next.LOOK_UP, said_absent=True)
+    silence = Settlement(outcomes={}, next=Next.LOOK_UP, confirmed_absent=True)
     assert not settle_lookup(stale, silence)
 
     assert newsroom.batch(edition).state == "looking_up"

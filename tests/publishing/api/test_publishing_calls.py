@@ -274,7 +274,7 @@ def test_copies_that_were_dropped_are_said_to_be_gone_and_not_shown_as_none(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    Edition.objects.filter(pk=edition.pk).update(control="cancelled", copies_dropped_at=Now())
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled", deliveries_dropped_at=Now())
 
     answer = program.get(f"/issues/{edition.issue_id}/copies/")
 

@@ -13,7 +13,7 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Cast, Concat, Now
 from django.utils import timezone
 
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, Worker
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
 from publishing.activity.activity_sentences import sentence_of
 from publishing.publish.publish import publish
@@ -342,7 +342,7 @@ def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window
         assert page.words.count(found) == 1
 
     worker_heartbeat.remove_worker(workers[1])
-    Worker.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
+    WorkerHeartbeat.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
     assert found not in window.get().words
 
 

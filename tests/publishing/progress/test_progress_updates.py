@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from delivery.models import Batch, Worker
+from delivery.models import Batch, WorkerHeartbeat
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
@@ -62,7 +62,7 @@ def shown(text):
 
 def test_heartbeats_and_a_running_hold_are_no_news(window, author, three_readers):
     held = publish(author.pk, "k", letter(), hold_s=600).edition
-    worker = Worker.objects.create(id=held.issue_id, host="h", pid=1)
+    worker = WorkerHeartbeat.objects.create(id=held.issue_id, host="h", pid=1)
     before = Answer(window, held)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = clock_timestamp() + interval '1 s'")
@@ -87,7 +87,7 @@ def test_heartbeats_and_a_running_hold_are_no_news(window, author, three_readers
     ids=["a copy went out", "paused", "put off", "a copy came back"],
 )
 def test_whatever_the_page_shows_is_news(window, edition, news):
-    Worker.objects.create(id=edition.issue_id, host="h", pid=1)
+    WorkerHeartbeat.objects.create(id=edition.issue_id, host="h", pid=1)
     before = Answer(window, edition)
     news(edition)
 

@@ -83,7 +83,7 @@ def test_it_is_done_in_pieces() -> None:
     for _ in range(5):
         SubscriberFactory(state="pending")
     days_pass(31)
-    assert [expire_pending(at_once=2) for _ in range(4)] == [2, 2, 1, 0]
+    assert [expire_pending(batch_size=2) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_every_worker_does_it(settings: LazySettings) -> None:

@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a look-up that failed is no information
-    after_lookup: reason=result.reason«→ , said_absent=True»,
+    after_lookup: reason=result.reason«→ , confirmed_absent=True»,
     test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule
     test_a_look_up_that_fails_says_nothing_and_does_not_count
 silence is believed only at the end of the schedule

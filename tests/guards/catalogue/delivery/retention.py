@@ -45,13 +45,13 @@ a picture that is just being uploaded again is left and not waited for
 
 # --- Copies ---
 no copy is deleted of an edition that does not say so
-    _delete: «AND (SELECT copies_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)»
+    _delete: «AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)»
     test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted
 evidence stays of an edition whose copies are kept
-    _delete_evidence: WHERE edition.id = %s «AND copies_dropped_at IS NOT NULL»
+    _delete_evidence: WHERE edition.id = %s «AND deliveries_dropped_at IS NOT NULL»
     test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted
 evidence of another issue stays when copies are dropped
-    _delete_evidence: WHERE «edition.id = %s AND copies_dropped_at IS NOT NULL →
+    _delete_evidence: WHERE «edition.id = %s AND deliveries_dropped_at IS NOT NULL →
         %s::bigint IS NOT NULL»
     test_evidence_that_came_between_goes_with_the_next_run
 nothing is dropped while somebody publishes
@@ -73,7 +73,7 @@ who was a moment slower goes on
     mark_dropped: return MarkResult.«MARKED_BEFORE → REFUSED»
     test_of_two_at_once_both_go_on_and_one_is_on_record
 rows that another run deletes are not said to differ
-    recount_before_dropping: if «status.counts.copies_dropped_at is None → True»:
+    recount_before_dropping: if «status.counts.deliveries_dropped_at is None → True»:
     test_what_another_run_has_begun_to_delete_is_not_said_to_differ
 who drops copies by hand is on record
     _mark_dropped: «record_action_from_the_command_line(edition, "drop_copies") → pass»
@@ -83,7 +83,7 @@ by a copy that is dropped and still there nothing is counted
     test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused
     test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them
 an acceptance of a copy that is dropped and still there raises no alarm
-    _OF_EDITION: WHERE edition.id = %(edition)s «AND copies_dropped_at IS NULL»)
+    _OF_EDITION: WHERE edition.id = %(edition)s «AND deliveries_dropped_at IS NULL»)
     test_another_acceptance_raises_no_alarm_and_leaves_no_evidence
 whether copies are dropped is not asked at every delivery
     _drop_if_forgotten: if «not is_here and» is_dropped(
@@ -113,14 +113,14 @@ what is told of a dropped copy brings nobody back who was erased
     _drop_if_forgotten: if «readers.registered().reader_at(address) is None → False»:
     test_what_is_told_of_somebody_who_was_erased_is_not_kept
 a restored backup does not open what was dropped
-    _stop_open_editions: WHERE «copies_dropped_at IS NULL → true» AND EXISTS (SELECT FROM batch
+    _stop_open_editions: WHERE «deliveries_dropped_at IS NULL → true» AND EXISTS (SELECT FROM batch
     test_a_restored_backup_does_not_open_it_again
 the database itself holds: copies are dropped only of what is over
-    sql: ALTER TABLE edition DROP CONSTRAINT copies_are_dropped_only_of_what_is_over
-    test_the_row_cannot_lie[copies_are_dropped_only_of_what_is_over]
+    sql: ALTER TABLE edition DROP CONSTRAINT deliveries_are_dropped_only_of_ended_editions
+    test_the_row_cannot_lie[deliveries_are_dropped_only_of_ended_editions]
 the database itself holds: copies once dropped stay dropped
-    sql: DROP TRIGGER copies_once_dropped_stay_dropped ON edition
-    test_the_row_cannot_lie[copies_once_dropped_stay_dropped]
+    sql: DROP TRIGGER deliveries_once_dropped_stay_dropped ON edition
+    test_the_row_cannot_lie[deliveries_once_dropped_stay_dropped]
 prune counts nothing where nothing goes
     Command._show_progress: : if «number → True»: self._progress
     test_where_nothing_goes_nothing_is_counted

@@ -16,10 +16,10 @@ the start and its audience are one transaction
 nothing starts by itself before its time
     why: what is due is looked for by the same rule as its start is guarded by
     IS_DUE: «AND scheduled_for <= clock_timestamp()»
-    begin: AND (%(at_once)s OR «scheduled_for <= clock_timestamp() → true»)
+    begin: AND (%(immediately)s OR «scheduled_for <= clock_timestamp() → true»)
     test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience
 a database that is another starts nothing
-    begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(at_once)s
+    begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(immediately)s
     test_in_a_database_that_is_another_it_does_not_start
 a database that is another calls nothing off
     cancel: «AND {IS_THE_KNOWN_DATABASE}» ",
