@@ -99,11 +99,11 @@ def outcome_page(
     return OutcomePage(outcome, shown, ListCursor(ids[-1], _BATCH_END) if were_enough else None)
 
 
-def every_copy(edition: int, outcome: str, *, at_once: int = CHUNK) -> Iterator[Delivery]:
+def every_copy(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterator[Delivery]:
     """All copies of a list in constant memory. Raises `CopiesDroppedError`, also midway."""
     after: ListCursor | None = None
     while True:
-        page = outcome_page(edition, outcome, after, most=at_once)
+        page = outcome_page(edition, outcome, after, most=batch_size)
         yield from page.copies
         after = page.after
         if after is None:
