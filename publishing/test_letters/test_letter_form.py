@@ -8,8 +8,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build
 from publishing.content.edition_content import Content, find_problems
 from publishing.drafts.draft_form import is_html_form
 from subscribers.address import read_address
-from subscribers.refusal import InputRefusal
-from subscribers.refusal_sentences import sentence_of
+from subscribers.refusal import InputRefusal, sentence_of
 
 EMAIL = "test_email"
 # These make two test letters the same.

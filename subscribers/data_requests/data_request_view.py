@@ -27,8 +27,7 @@ from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
 from subscribers.links.token_page import protect_token_page
 from subscribers.models.consent_record import How
-from subscribers.refusal import InputRefusal
-from subscribers.refusal_sentences import sentence_of
+from subscribers.refusal import InputRefusal, sentence_of
 
 LONGEST_SHOWN = 1000
 

@@ -11,8 +11,7 @@ from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
 from subscribers.importing.report import ADDED_PENDING, ImportProgress
 from subscribers.models import SubscriberImport
-from subscribers.refusal import InputRefusal
-from subscribers.refusal_sentences import sentence_of
+from subscribers.refusal import InputRefusal, sentence_of
 
 State = SubscriberImport.State
 WORKER_SILENCE = timedelta(seconds=60)
@@ -25,7 +24,7 @@ SYMBOLS: dict[str, tuple[str, str]] = {
     State.CHECKED: ("waiting", ""),
     State.WAITING: ("waiting", ""),
 }
-# The codes of refusal_sentences.py in short.
+# The codes of refusal.py in short.
 SKIPPED_IN_SHORT = {
     "reader_unsubscribed": "had unsubscribed",
     "reader_bounced": "had bounced",

@@ -8,8 +8,7 @@ from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.importing.report import ADDED_PENDING
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.refusal import InputRefusal
-from subscribers.refusal_sentences import sentence_of
+from subscribers.refusal import InputRefusal, sentence_of
 
 ENCODING_WARNINGS = {
     "windows_1252": "It is not UTF-8, so its letters are taken for Windows-1252, as Western Europe "

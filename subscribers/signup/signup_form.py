@@ -11,8 +11,7 @@ from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.address import read_address
 from subscribers.models.consent_record import How
 from subscribers.reader_values import read_value
-from subscribers.refusal import InputRefusal
-from subscribers.refusal_sentences import sentence_of
+from subscribers.refusal import InputRefusal, sentence_of
 
 LONGEST_SHOWN = 1000  # characters of a control that are given back
 TRAP = "reply"  # only a program fills it in

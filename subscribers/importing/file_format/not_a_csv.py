@@ -1,9 +1,8 @@
 """Files that are no list of readers: other formats, known by their first bytes, and empty ones."""
 
-from subscribers.refusal import refuse
-from subscribers.refusal_sentences import sentence_of
+from subscribers.refusal import refuse, sentence_of
 
-# The formats' names are in refusal_sentences.py. Text is compared in lower case.
+# The formats' names are in refusal.py. Text is compared in lower case.
 _BY_FIRST_BYTES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "empty_zip"),
