@@ -109,7 +109,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         # By number and without the address: erasing does not reach a saved response.
         return json_response(
             ReaderAdded(
-                result=added.result.value,
+                result=added.result,
                 reader=known.pk if known else None,
                 state=cast("State", known.state) if known else None,
                 reason=sentence_of(added.reason) if added.reason else "",

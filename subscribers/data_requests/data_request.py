@@ -1,9 +1,8 @@
 """Requests for the data of an address, answered by mail. All addresses cost the same to store."""
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum
+from typing import NamedTuple
 
 from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -26,18 +25,11 @@ MAX_FAILURES = 5  # a request that failed this often is set aside
 UNKNOWN_READER = 0  # of a record that only counts for its network
 
 
-class LinkState(Enum):
-    OPEN = "open"
-    STALE = "stale"
-    ERASED = "erased"
-
-
-@dataclass(frozen=True, slots=True)
-class DataLink:
-    """A link that we gave out."""
+class DataLink(NamedTuple):
+    """A link that we gave out; it opens the data for some days."""
 
     subscriber_id: int
-    state: LinkState
+    is_fresh: bool
 
 
 def store_request(address: str, network: str) -> int:
@@ -123,15 +115,13 @@ def load_data_link(token: str) -> DataLink | None:
     request = request_token.read(Edition.Kind.RECORD, token)
     if request is None:
         return None
-    if not Subscriber.objects.filter(id=request.recipient).exists():
-        return DataLink(request.recipient, LinkState.ERASED)
-    fresh = ConsentRecord.objects.filter(
+    is_fresh = ConsentRecord.objects.filter(
         subscriber=request.recipient,
         act=Act.RECORD_ASKED,
         request=request.number,
         at__gt=Now() - timedelta(days=LINK_DAYS),
     ).exists()
-    return DataLink(request.recipient, LinkState.OPEN if fresh else LinkState.STALE)
+    return DataLink(request.recipient, is_fresh)
 
 
 def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: datetime) -> None:

@@ -13,15 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from delivery.models.newsletter import Newsletter
 from subscribers.address import read_address
 from subscribers.client_network import network_of
-from subscribers.data_requests.data_request import (
-    LINK_DAYS,
-    DataLink,
-    LinkState,
-    load_data_link,
-    store_request,
-)
+from subscribers.data_requests.data_request import LINK_DAYS, load_data_link, store_request
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data import PersonalData, load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
@@ -50,59 +44,53 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     return _page(request, "data_request_received", {"days": LINK_DAYS, "leaves": leaves})
 
 
-def _with_link(view: Callable[[HttpRequest, str, DataLink], HttpResponse]) -> Any:
+def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -> Any:
     """Only for a link that leads somewhere now; the others get a page that says why not."""
 
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
         link = load_data_link(token)
         if link is None:
             return _page(request, "unknown_link", status=404)
-        if link.state is LinkState.ERASED:
+        data = load_personal_data(link.subscriber_id)
+        if data is None:
             return _page(request, "erased", status=410)
-        if link.state is LinkState.STALE:
+        if not link.is_fresh:
             return _page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
-        return view(request, token, link)
+        return view(request, token, data)
 
     return guarded
 
 
 @require_safe
 @_with_link
-def show_data(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def show_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """What is held, as a page."""
-    data = load_personal_data(link.subscriber_id)
-    if data is None:
-        return _page(request, "erased", status=410)
     words = describe(data, to_reader=True)
     return _page(request, "personal_data", {"data": data, "words": words, "token": token})
 
 
 @require_safe
 @_with_link
-def download_data(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def download_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """The same as a file."""
-    data = load_personal_data(link.subscriber_id)
-    if data is None:
-        return _page(request, "erased", status=410)
     return data.as_file()
 
 
 @require_POST
 @_with_link
-def leave_here(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def leave_here(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """Leave, and look at the record again, which says so."""
-    leave(link.subscriber_id, How.LINK, network=network_of(request))
+    leave(data.id, How.LINK, network=network_of(request))
     return protect_token_page(see_other(reverse("subscribers:data", args=[token])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
-def erase_data(request: HttpRequest, token: str, link: DataLink) -> HttpResponse:
+def erase_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """GET says what it means; POST erases."""
     if request.method != "POST":
-        data = load_personal_data(link.subscriber_id)
         return _page(request, "erase", {"data": data, "token": token})
-    erase(link.subscriber_id)
+    erase(data.id)
     return _page(request, "erased")
 
 

@@ -1,7 +1,7 @@
 """Personal data in the words of the pages that show it. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data import Entry, PersonalData
@@ -10,8 +10,7 @@ from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import why_suppressed
 
 
-@dataclass(frozen=True, slots=True)
-class StateLabel:
+class StateLabel(NamedTuple):
     """A state in words, with the symbol and the CSS class by which the desk draws it."""
 
     words: str
@@ -40,20 +39,6 @@ WAYS: dict[str, str] = {how.value: str(how.label) for how in How}
 MAILS_SHOWN = 50  # the latest; the file has them all
 
 
-@dataclass(frozen=True, slots=True)
-class PersonalDataText:
-    """What a page shows of personal data. The latest mail comes first."""
-
-    fields: Sequence[tuple[str, str]]
-    state: str
-    source: str
-    suppression: str
-    provider: Sequence[str]
-    consent: Sequence[Entry]
-    mails: Sequence[Entry]
-    events: Sequence[Entry]
-
-
 # On a reader's own page.
 _TO_THE_READER: Mapping[str, str] = {
     Act.CONFIRMED: "confirmed by you",
@@ -62,25 +47,23 @@ _TO_THE_READER: Mapping[str, str] = {
 }
 
 
-def describe(data: PersonalData, *, to_reader: bool = False) -> PersonalDataText:
-    """Personal data in words; `to_reader` if its owner reads them."""
+def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
+    """What a page shows of personal data, the latest mail first; `to_reader`: to its owner."""
     suppression = ""
     if (held := data.suppression) and not held["lifted_at"]:
         why = why_suppressed(held["reason"], held["origin"])
         suppression = f"The address may not be mailed: {why}."
-    return PersonalDataText(
-        fields=[
-            ("Address", data.address),
-            *((field.label, data.values.get(field.name, "")) for field in READER_FIELDS),
-        ],
-        state=STATES[data.state].words,
-        source=_source(data),
-        suppression=suppression,
-        provider=_provider(data),
-        consent=[_consent(entry, _TO_THE_READER if to_reader else {}) for entry in data.consent],
-        mails=[_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
-        events=list(reversed(data.provider_events))[:MAILS_SHOWN],
-    )
+    fields = [(field.label, data.values.get(field.name, "")) for field in READER_FIELDS]
+    return {
+        "fields": [("Address", data.address), *fields],
+        "state": STATES[data.state].words,
+        "source": _source(data),
+        "suppression": suppression,
+        "provider": _provider(data),
+        "consent": [_consent(entry, _TO_THE_READER if to_reader else {}) for entry in data.consent],
+        "mails": [_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
+        "events": list(reversed(data.provider_events))[:MAILS_SHOWN],
+    }
 
 
 def _source(data: PersonalData) -> str:

@@ -1,8 +1,7 @@
 """Add one reader, as the API does. Like an import it only ever adds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from typing import Literal, NamedTuple
 
 from django.db import connection, transaction
 
@@ -28,17 +27,10 @@ INSERT = f"""
 """
 
 
-class Result(StrEnum):
-    ADDED = "added"
-    KNOWN = "known"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class AddResult:
+class AddResult(NamedTuple):
     """The result, the reader if there is one, and why they were skipped."""
 
-    result: Result
+    result: Literal["added", "known", "skipped"]
     reader: Subscriber | None
     reason: InputRefusal | None = None
 
@@ -54,18 +46,18 @@ def add_reader(
             cursor.execute(LOCK_ENQUEUE)
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
-            return AddResult(Result.SKIPPED, known, reason)
+            return AddResult("skipped", known, reason)
         if known is not None:
-            return AddResult(Result.KNOWN, known)
+            return AddResult("known", known)
         reader = _insert(address, values, is_confirmed=bool(consent))
         if reader is None:
-            return AddResult(Result.KNOWN, Subscriber.objects.filter(email_key=key).first())
+            return AddResult("known", Subscriber.objects.filter(email_key=key).first())
         if consent:
             detail = f"Consent was given elsewhere, says {stated_by}: {consent}"
             record_consent(reader.pk, Act.STATED, How.API, values=values, detail=detail)
         else:
             _ask_to_confirm(reader, values, stated_by)
-        return AddResult(Result.ADDED, reader)
+        return AddResult("added", reader)
 
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:

@@ -1,10 +1,9 @@
 """The sentence at the head of a reader's page on the desk: do letters go there? Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from subscribers.data_requests.personal_data import PersonalData
-from subscribers.data_requests.personal_data_sentences import STATES
+from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import Suppression, why_suppressed
 
@@ -21,16 +20,7 @@ _SENTENCES: Mapping[str, str] = {
 BLOCKED = "The address is blocked at the desk: nothing is mailed to it."
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderHeadline:
-    """The sentence, and the symbol and CSS class by which it is drawn."""
-
-    sentence: str
-    glyph: str
-    tone: str
-
-
-def reader_headline(data: PersonalData) -> ReaderHeadline:
+def reader_headline(data: PersonalData) -> StateLabel:
     """A confirmed reader who is suppressed here or by the provider gets nothing: say that first."""
     suppression = data.suppression
     if suppression and suppression["lifted_at"]:
@@ -48,9 +38,8 @@ def reader_headline(data: PersonalData) -> ReaderHeadline:
                     "Confirmed, and yet the mail provider refuses the address on the stream "
                     f"“{entry['stream']}”."
                 )
-    label = STATES[data.state]
-    return ReaderHeadline(_SENTENCES[data.state], label.glyph, label.tone)
+    return STATES[data.state]._replace(words=_SENTENCES[data.state])
 
 
-def _refused(sentence: str) -> ReaderHeadline:
-    return ReaderHeadline(sentence, "suppressed", "fault")
+def _refused(sentence: str) -> StateLabel:
+    return StateLabel(sentence, "suppressed", "fault")
