@@ -1,6 +1,6 @@
 // Joins the parts of the composer. The server keeps a save from replacing another.
 import { Device } from "./composer/device.js";
-import { Pictures } from "./composer/pictures.js";
+import { Images } from "./composer/images.js";
 import { Preview } from "./composer/preview.js";
 import { csrfToken, post, refusalSentence } from "./composer/request.js";
 import { Saving } from "./composer/saving.js";
@@ -11,9 +11,9 @@ import { put, wordsOf } from "./composer/words.js";
 
 const form = document.getElementById("composer");
 const state = document.querySelector("[data-state]");
-const told = document.querySelector("[data-told]");
-const note = told.appendChild(document.createElement("div"));
-const found = told.appendChild(document.createElement("div"));
+const notices = document.querySelector("[data-notices]");
+const note = notices.appendChild(document.createElement("div"));
+const found = notices.appendChild(document.createElement("div"));
 
 const preview = new Preview(form);
 const textPart = new TextPart(form);
@@ -49,7 +49,7 @@ function showState(kind, facts) {
   const isSaved = kind === "saved";
   setText(document.querySelector("[data-clock]"), isSaved ? facts.saved_at : "");
   setText(document.querySelector("[data-more]"),
-    isSaved ? `by itself${isKept ? "; also kept on this device" : ""}` : "");
+    isSaved ? `automatically${isKept ? "; also kept on this device" : ""}` : "");
   showNote(kind, facts);
   if (isSaved) saved(facts);
   else conflict = facts;
@@ -110,7 +110,7 @@ function showNote(kind, facts) {
   if (sentence) setText(sentence, facts.sentence);
   const signIn = note.querySelector("[data-sign-in]");
   if (signIn) signIn.href = form.dataset.signIn;
-  showTold();
+  showNotices();
 }
 
 function notCopied(answer, facts) {
@@ -122,8 +122,8 @@ function notCopied(answer, facts) {
   note.querySelector(".note > div").append(place);
 }
 
-function showTold() {
-  told.hidden = !told.querySelector(".note");
+function showNotices() {
+  notices.hidden = !notices.querySelector(".note");
 }
 
 function keep() {
@@ -157,13 +157,13 @@ const DO = {
     form.elements.revision.value = left.revision;
     form.elements.idempotency_key.value = left.key;
     put(form, left.words);
-    textPart.stand();
+    textPart.show();
     DO.forget(left);
   },
   forget: (left) => {
     device.forget(left);
     found.replaceChildren();
-    showTold();
+    showNotices();
     form.elements.letter.focus();
   },
 };
@@ -205,7 +205,7 @@ addEventListener("pageshow", () => (leaving = false));
 
 tools(form);
 testLetter(form, saving);
-new Pictures(form, (sentence) => showNote("refused", { sentence }));
+new Images(form, (sentence) => showNote("refused", { sentence }));
 if (saving.isDirty) {
   keep();
   saving.edited();
@@ -221,7 +221,7 @@ if (left && JSON.stringify(left.words) !== JSON.stringify(wordsOf(form))) {
   found.querySelector("[data-beginning]").textContent =
     `${left.words.title || "Untitled"}: ${left.words.letter.slice(0, 120)}`;
   found.addEventListener("click", (event) => DO[event.target.dataset.do]?.(left));
-  showTold();
+  showNotices();
 } else if (left) {
   device.forget(left);
 }

@@ -63,7 +63,7 @@ page.addEventListener("htmx:beforeSwap", ({ detail }) => {
   failures = 0;
   if (new URL(detail.xhr.responseURL).pathname === location.pathname) return;
   detail.shouldSwap = false;
-  explain("You are signed out, so this stands still");
+  explain("You are signed out, so this page no longer updates");
 });
 page.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   focused = document.activeElement;
@@ -72,7 +72,7 @@ page.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   document.getElementById("older").hidden = false;
 });
 page.addEventListener("htmx:oobAfterSwap", () => {
-  // Whoever stood on something that has gone is led to the heading, not to the top of the document.
+  // If the focused element is gone, focus the heading, not the top of the document.
   if (focused && !focused.isConnected) document.querySelector("h1").focus();
   focused = document.activeElement;
 });

@@ -37,7 +37,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
       const words = Object.fromEntries(written.map((name) => [name, said(form.elements[name])]));
       sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
     } catch {
-      // The letter is longer than this browser keeps. It still stands in the form.
+      // The letter is longer than this browser keeps. The form still has it.
     }
   }
 

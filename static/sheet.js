@@ -78,7 +78,7 @@ document.addEventListener("click", (event) => {
   ask(link.href, link);
 });
 
-// A form that asks by GET: what is chosen in it stands in the address.
+// A GET form: the URL holds what is chosen.
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-sheet]");
   if (!form) return;

@@ -14,7 +14,7 @@ export class Device {
     if (this.key) localStorage.removeItem(this.key);
     this.prefix = `${PREFIX}:${this.user}:${id || "new"}:`;
     this.key = this.prefix + this.opening;
-    // Whoever looks for copies can see that this one's page is still open.
+    // Other pages can see that this copy's page is still open.
     navigator.locks?.request(this.key, () => new Promise(() => {}));
   }
 

@@ -13,18 +13,18 @@ export class TextPart {
       this.put("");
     });
     this.back.addEventListener("click", () => this.put(this.aside));
-    this.own.addEventListener("blur", () => this.stand());
-    this.stand();
+    this.own.addEventListener("blur", () => this.show());
+    this.show();
   }
 
   put(words) {
     this.own.value = words;
     this.own.dispatchEvent(new Event("input", { bubbles: true }));
-    this.stand();
+    this.show();
     (words ? this.own : this.automatic).focus();
   }
 
-  stand() {
+  show() {
     const own = this.own.value !== "";
     this.panel.classList.toggle("own", own);
     this.is.textContent = own ? "in your own words" : "made from the letter";

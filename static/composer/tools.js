@@ -83,7 +83,7 @@ function panels(form) {
     const panel = led?.closest("[data-panel]");
     if (!panel) return;
     form.querySelector(`[data-panel-of=${panel.dataset.panel}]`).click();
-    // The field itself, or the one that stands in its place.
+    // The field itself, or its replacement.
     [led, ...panel.querySelectorAll("textarea")].find((field) => field.offsetParent)?.focus();
   };
   addEventListener("hashchange", open);

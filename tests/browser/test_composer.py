@@ -84,7 +84,7 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
 
     is_saved(composer)
     expect(composer.locator(".saved")).to_have_text(
-        re.compile(r"Saved\s+\d\d:\d\d:\d\d\s+by itself; also kept on this device")
+        re.compile(r"Saved\s+\d\d:\d\d:\d\d\s+automatically; also kept on this device")
     )
     expect(shown(composer).get_by_text("they have gone.")).to_be_visible()
     expect(composer.locator("[data-stat=subject]")).to_have_text(TITLE)
@@ -427,7 +427,7 @@ def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
     picture = shown(writing).get_by_alt_text("Swifts over a hedge")
     assert picture.evaluate("picture => picture.naturalWidth") > 0
     writing.get_by_role("button", name="Pictures 1").click()
-    writing.locator("[data-picture-list]").get_by_label("Words in place").fill("Nine swifts")
+    writing.locator("[data-image-list]").get_by_label("Words in place").fill("Nine swifts")
     expect(letter(writing)).to_have_value(re.compile(r"!\[Nine swifts\]\(/pictures/"))
     assert faults_found_by_axe(writing) == []
 
@@ -435,7 +435,7 @@ def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
 def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writing):
     letter(writing).fill("Two ![](/one.png), [of](/a) ![!](/two.png) them.")
     writing.get_by_role("button", name="Pictures 2").click()
-    first, second = writing.locator("[data-picture-list]").get_by_label("Words in place").all()
+    first, second = writing.locator("[data-image-list]").get_by_label("Words in place").all()
 
     first.press_sequentially("cat")
     second.fill("! [hi]")

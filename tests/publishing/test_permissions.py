@@ -39,7 +39,7 @@ OPEN_TO = {
     **_each(
         "desk",
         "write drafts draft draft_delete draft_to_markdown draft_preview preview "
-        "next_version_preview pictures check looks test test_letter",
+        "next_version_preview images check looks test test_letter",
         WRITING,
     ),
     **_each("desk", "issues", {W, P, M, O}),

@@ -1,4 +1,4 @@
-// Uploads pictures that are chosen, pasted or dropped, and lists those in the letter with their words.
+// Uploads images that are chosen, pasted or dropped, and lists those in the letter with their alt texts.
 import { post } from "./request.js";
 import { insert } from "./tools.js";
 
@@ -13,8 +13,8 @@ function attribute(tag, name) {
   return document.querySelector("img")?.getAttribute(name) ?? "";
 }
 
-// Where each picture stands in the letter, its address and its words.
-export function picturesIn(letter, format) {
+// Find each image in the letter: its place, its URL and its alt text.
+export function imagesIn(letter, format) {
   if (format !== "html") {
     return [...letter.matchAll(IN_MARKDOWN)].map((match) => ({
       at: match.index,
@@ -36,15 +36,15 @@ export function picturesIn(letter, format) {
   }));
 }
 
-export class Pictures {
+export class Images {
   constructor(form, refused) {
     this.form = form;
     this.letter = form.elements.letter;
     this.refused = refused;
-    this.file = document.querySelector("[data-picture-file]");
+    this.file = document.querySelector("[data-image-file]");
     this.dialog = document.querySelector("[data-dialog=alt]");
-    this.list = form.querySelector("[data-picture-list]");
-    for (const button of form.querySelectorAll("[data-tool=picture]")) {
+    this.list = form.querySelector("[data-image-list]");
+    for (const button of form.querySelectorAll("[data-tool=image]")) {
       button.addEventListener("click", () => this.file.click());
     }
     this.file.addEventListener("change", () => {
@@ -68,7 +68,7 @@ export class Pictures {
   async upload(file) {
     const fields = new FormData();
     fields.append("image", file, file.name || "picture");
-    const answer = await post(this.form.dataset.pictures, fields).catch(() => null);
+    const answer = await post(this.form.dataset.images, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     if (!answer?.ok || !facts) {
       const sentence = "The picture could not be uploaded just now. The letter is as it was; choose it again.";
@@ -76,20 +76,20 @@ export class Pictures {
     }
     const alt = await this.askForWords(facts);
     if (alt === null) return this.letter.focus();
-    const picture =
+    const markup =
       this.form.elements.format.value === "html"
         ? facts.html.replace('alt=""', () => `alt="${escaped(alt)}"`)
         : facts.markdown.replace("![]", () => `![${alt.replace(/[[\]\\]/g, "\\$&")}]`);
     this.form.querySelector("[data-panel-of=letter]").click();
-    insert(this.letter, picture);
+    insert(this.letter, markup);
   }
 
-  // Resolves to the words in place of the picture; null if it is not to be put into the letter.
+  // Resolves to the alt text; null if the author does not insert the image.
   askForWords(facts) {
     const field = this.dialog.querySelector("#alt_words");
     field.value = "";
     this.dialog.returnValue = "";
-    this.dialog.querySelector("[data-alt-picture]").src = facts.address;
+    this.dialog.querySelector("[data-alt-image]").src = facts.address;
     this.dialog.showModal();
     field.focus();
     return new Promise((resolve) => {
@@ -99,38 +99,38 @@ export class Pictures {
   }
 
   show() {
-    const found = picturesIn(this.letter.value, this.form.elements.format.value);
-    this.form.querySelector("[data-picture-count]").textContent = found.length || "";
-    this.form.querySelector("[data-no-pictures]").hidden = found.length > 0;
+    const found = imagesIn(this.letter.value, this.form.elements.format.value);
+    this.form.querySelector("[data-image-count]").textContent = found.length || "";
+    this.form.querySelector("[data-no-images]").hidden = found.length > 0;
     this.list.hidden = found.length === 0;
     const before = [...this.list.children];
     if (before.length !== found.length || before.some((row, n) => row.dataset.address !== found[n].address)) {
-      this.list.replaceChildren(...found.map((picture, number) => this.row(picture, number)));
+      this.list.replaceChildren(...found.map((image, number) => this.row(image, number)));
     }
-    found.forEach((picture, number) => {
+    found.forEach((image, number) => {
       const field = this.list.children[number].querySelector("input");
-      if (field !== document.activeElement) field.value = picture.alt;
+      if (field !== document.activeElement) field.value = image.alt;
     });
   }
 
-  row(picture, number) {
+  row(image, number) {
     const row = document.createElement("li");
-    row.dataset.address = picture.address;
-    const image = Object.assign(document.createElement("img"), { src: picture.address, alt: "", className: "thumb" });
+    row.dataset.address = image.address;
+    const thumb = Object.assign(document.createElement("img"), { src: image.address, alt: "", className: "thumb" });
     const field = document.createElement("div");
     field.className = "field";
-    const id = `picture_${number}`;
+    const id = `image_${number}`;
     const label = Object.assign(document.createElement("label"),
       { htmlFor: id, textContent: "Words in place of the picture" });
     const input = Object.assign(document.createElement("input"), { id, autocomplete: "off" });
     input.addEventListener("input", (event) => {
       event.stopPropagation();
-      const now = picturesIn(this.letter.value, this.form.elements.format.value)[number];
+      const now = imagesIn(this.letter.value, this.form.elements.format.value)[number];
       this.letter.setRangeText(now.with(input.value), now.at, now.at + now.source.length);
       this.letter.dispatchEvent(new Event("input", { bubbles: true }));
     });
     field.append(label, input);
-    row.append(image, field);
+    row.append(thumb, field);
     return row;
   }
 }
