@@ -2,10 +2,9 @@
 
 import secrets
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.contrib.admin.models import ADDITION
 from django.db import transaction
@@ -38,8 +37,7 @@ class TokenRefusedError(ValueError):
         self.field = field
 
 
-@dataclass(frozen=True, slots=True)
-class NewToken:
+class NewToken(NamedTuple):
     """The row of a new token, and the token itself, which is shown only now."""
 
     row: ApiToken
@@ -63,7 +61,8 @@ def create_token(
     """Make a token. Raises `TokenRefusedError`, also for a second post with the same `form_key`."""
     name = " ".join(name.split())
     chosen = set(scopes)
-    _check(user, name, chosen, expires_days)
+    for field, sentence in _errors(user, name, chosen, expires_days):
+        raise TokenRefusedError(field, sentence)
     token = build_token(secrets.token_urlsafe(RANDOM_BYTES))
     new = ApiToken(
         user=user,
@@ -140,34 +139,27 @@ def _day(at: datetime) -> str:
     return f"{at.day} {at:%b %Y}"
 
 
-def _check(user: Any, name: str, scopes: set[str], expires_days: int | None) -> None:
+def _errors(
+    user: Any, name: str, scopes: set[str], expires_days: int | None
+) -> Iterator[tuple[str, str]]:
+    who = user.get_username()
     if not name:
-        raise TokenRefusedError("name", "Give it a name, such as the program that will use it.")
+        yield "name", "Give it a name, such as the program that will use it."
     if len(name) > LONGEST_NAME:
-        sentence = f"The name has {len(name)} characters; at most {LONGEST_NAME} are possible."
-        raise TokenRefusedError("name", sentence)
+        yield "name", f"The name has {len(name)} characters; at most {LONGEST_NAME} are possible."
     if not name.isprintable():
-        sentence = "The name holds a character that cannot be printed; take it out."
-        raise TokenRefusedError("name", sentence)
+        yield "name", "The name holds a character that cannot be printed; take it out."
     if not scopes:
-        raise TokenRefusedError("scopes", "Choose what the token is for, one thing at least.")
+        yield "scopes", "Choose what the token is for, one thing at least."
     if unknown := scopes - set(NAMES):
-        raise TokenRefusedError(
-            "scopes",
-            f"“{min(unknown)[:40]}” is nothing that a token is for; known are {', '.join(NAMES)}.",
-        )
+        known = ", ".join(NAMES)
+        yield "scopes", f"“{min(unknown)[:40]}” is nothing that a token is for; known are {known}."
     if not (user.is_active and user.is_staff):
-        raise TokenRefusedError(
-            "person", f"{user.get_username()} may not sign in, so no token would be accepted."
-        )
+        yield "person", f"{who} may not sign in, so no token would be accepted."
     if too_much := scopes - {scope.name for scope in scopes_allowed_for(user)}:
-        raise TokenRefusedError(
-            "scopes", f"“{min(too_much)}” takes a permission that {user.get_username()} lacks."
-        )
+        yield "scopes", f"“{min(too_much)}” takes a permission that {who} lacks."
     if expires_days is not None and not 1 <= expires_days <= LONGEST_DAYS:
-        raise TokenRefusedError(
-            "expires", f"A token is good for 1 to {LONGEST_DAYS} days, or without an end."
-        )
+        yield "expires", f"A token is good for 1 to {LONGEST_DAYS} days, or without an end."
 
 
 def _record(code: str, by: uuid.UUID, row: ApiToken, **params: Any) -> None:

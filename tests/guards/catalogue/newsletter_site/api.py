@@ -28,7 +28,7 @@ revoking refuses a token outside the given ones
     revoke: row = «among → ApiToken.objects».select_for_update(
     test_nobody_revokes_a_token_of_another_person
 nobody makes a token for more than they may
-    _check: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
+    _errors: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
     test_nobody_makes_a_token_for_more_than_they_may
 the answer that shows a token is stored by nobody
     _page: : «page.headers["Cache-Control"] = "no-store" → pass»
