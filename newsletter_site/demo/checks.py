@@ -3,17 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from delivery.rules.edition_counts import EditionCounts
+from delivery.models import Delivery
+from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import Post
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryRow:
-    """What our database has of one delivery."""
-
-    address: str
-    outcome: str
-    reason: str
+from publishing.editions.status import EditionStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +18,9 @@ class Observed:
     posts: tuple[Post, Post]
     mailable: int
     editions: int
-    counts: EditionCounts
-    state: str
-    reason: str
+    status: EditionStatus
     violations: Sequence[str]
-    deliveries: Mapping[str, DeliveryRow]
+    deliveries: Mapping[str, Delivery]
     copies: Mapping[str, int]
     readers_with_two: int
     links: Mapping[str, int]
@@ -39,11 +30,6 @@ class Observed:
         """How many deliveries are sent and have one copy in the sandbox."""
         rows = self.deliveries.items()
         return sum(row.outcome == "sent" and self.copies.get(key) == 1 for key, row in rows)
-
-    @property
-    def not_sent(self) -> list[DeliveryRow]:
-        rows = (row for row in self.deliveries.values() if row.outcome != "sent")
-        return sorted(rows, key=lambda row: row.address)
 
 
 def broken_promises(observed: Observed) -> list[str]:
@@ -60,7 +46,7 @@ def _about_the_form(observed: Observed) -> Iterator[str]:
         yield f"The two posts lead to {first.location} and {second.location}, not to one page."
     if observed.editions != 1:
         yield f"The two posts made {observed.editions} editions instead of one."
-    audience, mailable = observed.counts.audience, observed.mailable
+    audience, mailable = observed.status.counts.audience, observed.mailable
     if audience != mailable:
         yield f"The audience is {audience:,}, but {mailable:,} readers were confirmed."
     for link, status in observed.links.items():
@@ -69,8 +55,8 @@ def _about_the_form(observed: Observed) -> Iterator[str]:
 
 
 def _about_deliveries(observed: Observed) -> Iterator[str]:
-    if observed.state != "succeeded":
-        yield f"The edition ended as “{observed.state}”. {observed.reason}".rstrip()
+    if observed.status.state is not EditionState.SUCCEEDED:
+        yield f"The edition ended as “{observed.status.words}”. {observed.status.reason}".rstrip()
     yield from observed.violations
     deliveries, copies = observed.deliveries.keys(), observed.copies
     sent = {key for key, row in observed.deliveries.items() if row.outcome == "sent"}

@@ -7,14 +7,14 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from delivery.interface import control, reason_sentence
+from delivery.interface import control
 from delivery.models import Delivery, Edition
 from delivery.reports.audit import find_violations
 from delivery.reports.audit_sentences import violation_sentence
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import FORM, Post, post_twice
-from newsletter_site.demo.checks import DeliveryRow, Observed, broken_promises
+from newsletter_site.demo.checks import Observed, broken_promises
 from newsletter_site.demo.child_processes import Children, DemoError
 from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import import_readers
@@ -65,8 +65,28 @@ def _run_steps(
     mail, unsubscribe_url = sandbox.newest_mail(A_READER)
     if not mail:
         mail, unsubscribe_url = sandbox.newest_mail("")
-    observed = _observe(
-        services, edition, posts, [edition.archive_url, unsubscribe_url], readers.mailable, editions
+    rows = Delivery.objects.filter(issue_id=edition.issue_id, version=edition.version)
+    observed = Observed(
+        posts=posts,
+        mailable=readers.mailable,
+        editions=editions,
+        status=load_status(edition.pk),
+        violations=[violation_sentence(violation) for violation in find_violations([edition.pk])],
+        deliveries={
+            str(DeliveryKey(edition.issue_id, edition.version, row.recipient_id)): row
+            for row in rows
+        },
+        copies={
+            key: number
+            for key, number in sandbox.copies().items()
+            if key.startswith(f"{edition.issue_id.hex}.")
+        },
+        readers_with_two=sandbox.readers_with_two(),
+        links={
+            link: services.browser.open(link.removeprefix(site)).status_code
+            for link in (edition.archive_url, unsubscribe_url)
+            if link
+        },
     )
     broken = broken_promises(observed)
     console.show("\n" + summary(readers, observed, broken, console.seconds))
@@ -124,42 +144,3 @@ def _deliver(console: Console, stop: StopSignals, children: Children, edition: E
         children.check()
         stop.pause()
     console.step(f"{status.counts.sent:,} copies sent")
-
-
-def _observe(
-    services: Services,
-    edition: Edition,
-    posts: tuple[Post, Post],
-    links: list[str],
-    mailable: int,
-    editions: int,
-) -> Observed:
-    status = load_status(edition.pk)
-    rows = Delivery.objects.filter(issue_id=edition.issue_id, version=edition.version)
-    of_this_issue = f"{edition.issue_id.hex}."
-    return Observed(
-        posts=posts,
-        mailable=mailable,
-        editions=editions,
-        counts=status.counts,
-        state=status.words,
-        reason=status.reason,
-        violations=[violation_sentence(violation) for violation in find_violations([edition.pk])],
-        deliveries={
-            str(DeliveryKey(edition.issue_id, edition.version, row.recipient_id)): DeliveryRow(
-                row.address, row.outcome, reason_sentence(row.reason)
-            )
-            for row in rows
-        },
-        copies={
-            key: number
-            for key, number in services.sandbox.copies().items()
-            if key.startswith(of_this_issue)
-        },
-        readers_with_two=services.sandbox.readers_with_two(),
-        links={
-            link: services.browser.open(link.removeprefix(services.site_url)).status_code
-            for link in links
-            if link
-        },
-    )

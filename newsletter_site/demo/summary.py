@@ -2,10 +2,12 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 
+from delivery.interface import reason_sentence
 from newsletter_site.demo.checks import Observed
 from newsletter_site.demo.readers import ImportedReaders
-from subscribers.importing.import_sentences import reason_sentence
+from subscribers.importing import import_sentences
 
 WIDTH = 100
 REJECTED_SHOWN = 3
@@ -49,7 +51,7 @@ def _about_readers(readers: ImportedReaders) -> Iterator[str]:
         if number:
             yield f"{INDENT}{number:>10,}  {words}"
     for row in readers.rejected[:REJECTED_SHOWN]:
-        yield f"{INDENT * 4}line {row.line}: {row.email} ({reason_sentence(row)})"
+        yield f"{INDENT * 4}line {row.line}: {row.email} ({import_sentences.reason_sentence(row)})"
     if readers.mailable != readers.total:
         yield f"{INDENT}{readers.mailable:>10,}  to mail now, of {readers.total:,} on the list"
 
@@ -64,7 +66,7 @@ def _about_the_form(observed: Observed) -> Iterator[str]:
 
 
 def _counts(observed: Observed) -> Iterator[str]:
-    counts = observed.counts
+    counts = observed.status.counts
     yield f"The counts of “{counts.title}”"
     for outcome in OUTCOMES:
         yield f"{INDENT}{outcome:<16}{getattr(counts, outcome):>10,}"
@@ -72,12 +74,13 @@ def _counts(observed: Observed) -> Iterator[str]:
 
 
 def _not_sent(observed: Observed) -> Iterator[str]:
-    rows = observed.not_sent
+    rows = [row for row in observed.deliveries.values() if row.outcome != "sent"]
+    rows.sort(key=attrgetter("address"))
     if rows:
         yield "Not sent, and why"
     for row in rows[:NOT_SENT_SHOWN]:
         yield f"{INDENT}{row.outcome:<12}{row.address}"
-        yield from _wrapped(row.reason, INDENT * 4)
+        yield from _wrapped(reason_sentence(row.reason), INDENT * 4)
     if len(rows) > NOT_SENT_SHOWN:
         yield f"{INDENT}and {len(rows) - NOT_SENT_SHOWN:,} more"
 
@@ -87,7 +90,8 @@ def _result(observed: Observed, broken: Sequence[str], seconds: float) -> Iterat
         yield "Not as promised:"
         for sentence in broken:
             yield from _wrapped(sentence, INDENT)
-        yield f"{observed.exactly_once:,} of {observed.counts.audience:,} readers exactly once."
+        audience = observed.status.counts.audience
+        yield f"{observed.exactly_once:,} of {audience:,} readers exactly once."
     else:
         yield f"Counted by the copies that the sandbox has, after {seconds:.0f} s in all:"
         yield f"{observed.exactly_once:,} readers, each exactly once."

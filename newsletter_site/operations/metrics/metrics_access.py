@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 from collections.abc import Mapping
-from enum import Enum, auto
+from http import HTTPStatus
 from ipaddress import ip_address
 
 # Headers that proxies add: a request with one of them came from elsewhere.
@@ -17,15 +17,7 @@ ADDED_BY_PROXIES = (
 )
 
 
-class MetricsAccess(Enum):
-    """Whether a request may read them, and why not."""
-
-    YES = auto()
-    WRONG_TOKEN = auto()
-    NOT_FROM_HERE = auto()
-
-
-def check_access(meta: Mapping[str, object], token: str) -> MetricsAccess:
+def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:
     """Check a request by its WSGI variables. Without a token the client must be on this machine and
     ask for a loopback name: a proxy passes strangers on, and a web page's name may resolve here."""
     if token:
@@ -33,13 +25,13 @@ def check_access(meta: Mapping[str, object], token: str) -> MetricsAccess:
         # Hashed, because `compare_digest` tells different lengths apart.
         hashes = (hashlib.sha256(each.encode()).digest() for each in (given, f"Bearer {token}"))
         is_right = hmac.compare_digest(*hashes)
-        return MetricsAccess.YES if is_right else MetricsAccess.WRONG_TOKEN
+        return HTTPStatus.OK if is_right else HTTPStatus.UNAUTHORIZED
     is_local = (
         _is_loopback(str(meta.get("REMOTE_ADDR", "")))
         and not any(name in meta for name in ADDED_BY_PROXIES)
         and _names_loopback(str(meta.get("HTTP_HOST", "")))
     )
-    return MetricsAccess.YES if is_local else MetricsAccess.NOT_FROM_HERE
+    return HTTPStatus.OK if is_local else HTTPStatus.FORBIDDEN
 
 
 def _names_loopback(host: str) -> bool:

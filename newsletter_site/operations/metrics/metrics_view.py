@@ -1,5 +1,7 @@
 """`/metrics` for Prometheus, read in one query with a time limit."""
 
+from http import HTTPStatus
+
 from django.conf import settings
 from django.db import ProgrammingError, transaction
 from django.db.backends.utils import CursorWrapper
@@ -17,7 +19,7 @@ from newsletter_site.operations.health.checks import (
 from newsletter_site.operations.health.health_views import PROMETHEUS_TEXT
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from newsletter_site.operations.metrics.database_metrics import read_database_stats
-from newsletter_site.operations.metrics.metrics_access import MetricsAccess, check_access
+from newsletter_site.operations.metrics.metrics_access import check_access
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition
 from subscribers.importing.import_state import load_open_imports
@@ -53,13 +55,10 @@ _query = BoundedQuery(_read, timeout_s=TIMEOUT_S)
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer with all metrics, or refuse with an empty body."""
-    match check_access(request.META, settings.METRICS_TOKEN):
-        case MetricsAccess.YES:
-            response = _measure()
-        case MetricsAccess.WRONG_TOKEN:
-            response = HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
-        case MetricsAccess.NOT_FROM_HERE:
-            response = HttpResponse(status=403)
+    status = check_access(request.META, settings.METRICS_TOKEN)
+    response = _measure() if status == HTTPStatus.OK else HttpResponse(status=status)
+    if status == HTTPStatus.UNAUTHORIZED:
+        response["WWW-Authenticate"] = "Bearer"
     response["Cache-Control"] = "no-store"
     return response
 
