@@ -10,6 +10,9 @@ from zoneinfo import ZoneInfo
 EASTERN = ZoneInfo("America/New_York")
 MIN_WINDOW = timedelta(seconds=1)
 
+# The time that windows split, from and until, on the Eastern wall clock.
+Span = tuple[datetime, datetime]
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -29,25 +32,16 @@ def to_eastern(at: datetime) -> datetime:
     return at.astimezone(EASTERN).replace(tzinfo=None, microsecond=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The time that windows split, on the Eastern wall clock."""
-
-    since: datetime
-    until: datetime
-
-
 def span_around(first: datetime, last: datetime) -> Span:
     """From a day before `first` to a day after `last`."""
     day = timedelta(days=1)
-    return Span(to_eastern(first.astimezone(UTC) - day), to_eastern(last.astimezone(UTC) + day))
+    return to_eastern(first.astimezone(UTC) - day), to_eastern(last.astimezone(UTC) + day)
 
 
 def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
     """The earlier and the later half of a window; None if it is as short as it can be. `span`
     bounds an open window. Halves that meet in the hour that happens twice share that whole hour."""
-    since = window.since or span.since
-    until = window.until or span.until
+    since, until = window.since or span[0], window.until or span[1]
     if until - since <= MIN_WINDOW:
         return None
     middle = (since + (until - since) / 2).replace(microsecond=0)

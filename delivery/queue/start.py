@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import readers
-from delivery.mail.message import Recipient
+from delivery.mail.render_messages import Recipient
 from delivery.models import Edition
 from delivery.queue.batches.edition_lock import EditionLockNeededError, with_edition_lock_if_needed
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes

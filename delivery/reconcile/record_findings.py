@@ -114,12 +114,8 @@ def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:
 def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
     """Load the deliveries of these recipients, where they have one."""
     rows = _deliveries(record).filter(recipient_id__in=recipients)
-    return {
-        recipient: RecordedDelivery(outcome, message_id)
-        for recipient, outcome, message_id in rows.values_list(
-            "recipient_id", "outcome", "provider_message_id"
-        )
-    }
+    columns = rows.values_list("recipient_id", "outcome", "provider_message_id")
+    return {recipient: (outcome, message_id) for recipient, outcome, message_id in columns}
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, FoundMessage]]) -> int:

@@ -17,11 +17,10 @@ from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
     Obstacle,
-    ObstacleCode,
+    SearchCoverage,
     compare,
     find_obstacle,
     reconcilable_at,
-    search_coverage,
 )
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.walk import PatientSearch, iter_pages
@@ -108,7 +107,7 @@ class ReconcileRound:
         # Asked for after the walk: a version may be published meanwhile.
         for version in record_findings.load_versions(self._issue):
             del self.report.unknown[version]
-        self._coverage = search_coverage(
+        self._coverage = SearchCoverage(
             self._walked_at,
             last_lookup_after_s=self._last_lookup_after_s,
             retention_days=settings.POSTMARK_RETENTION_DAYS,
@@ -143,10 +142,8 @@ class ReconcileRound:
                 walked.edition,
                 type(error).__name__,
             )
-            self.report.obstacles[walked.edition] = (
-                Obstacle(ObstacleCode.COUNTS_DO_NOT_BALANCE, {"issue": walked.issue}),
-                self._walked_at,
-            )
+            obstacle = Obstacle.COUNTS_DO_NOT_BALANCE
+            self.report.obstacles[walked.edition] = obstacle, self._walked_at
             return False
         return True
 
@@ -265,12 +262,10 @@ class ReconcileRound:
         was_all_shown = self._shown >= self._total or self._look_up_open(walked)
         # What has ended sends nothing more: what nobody can tell any longer stays as it is.
         obstacle = find_obstacle(
+            coverage,
             was_all_shown=was_all_shown or walked.has_ended,
-            shows_later_mail=coverage.shows_later_mail,
-            walked_at=self._walked_at,
             reconcilable_at=at,
             backup_not_before=coverage.since if walked.has_ended else walked.backup_not_before,
-            coverage=coverage,
         )
         if obstacle is not None:
             self.report.obstacles[walked.edition] = (obstacle, at)

@@ -39,7 +39,7 @@ class ReconcileResult:
     reports: Sequence[RoundReport]
     recorded: int
     reconciled: int
-    obstacles: Sequence[tuple[EditionRecord, Obstacle]]
+    obstacles: Sequence[tuple[EditionRecord, Obstacle, datetime]]
     unknown: Sequence[tuple[EditionRecord, int, int]]
     again_at: datetime | None
 
@@ -83,7 +83,6 @@ def reconcile(
         if not pause_s:
             deferrals += 1
         if not worth_it or not waits or deferrals > MAX_ROUNDS_WITHOUT_PROGRESS:
-            left = [(one, obstacle) for one, obstacle, _ in in_the_way.values()]
             unknown = [
                 (first_of[group], version, count)
                 for group, report in reports.items()
@@ -98,11 +97,12 @@ def reconcile(
                 list(reports.values()),
                 recorded,
                 reconciled,
-                left,
+                list(in_the_way.values()),
                 unknown,
                 again_at=max(filter(None, later), default=None),
             )
-        tell(obstacle_sentence(worth_it[0][1]))
+        first, obstacle, at = worth_it[0]
+        tell(obstacle_sentence(obstacle, first.issue, at))
         policy = policy_from_settings()
         _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), tell)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)

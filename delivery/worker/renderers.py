@@ -6,8 +6,7 @@ from collections import OrderedDict
 from django.conf import settings
 
 from delivery.hooks import readers
-from delivery.mail.edition_renderer import Links, renderer_for
-from delivery.mail.message import Renderer, TransactionalRenderer
+from delivery.mail.render_messages import Links, Renderer
 from delivery.models import Edition, Newsletter
 from delivery.queue.claim import Claim
 from delivery.queue.start import load_recipients
@@ -37,7 +36,7 @@ class Renderers:
             self._kept.move_to_end(edition)
             return self._kept[edition]
         renderer = renderer_of(Edition.objects.get(pk=edition))
-        if isinstance(renderer, TransactionalRenderer):
+        if renderer.is_transactional:
             # Not kept: its edition is open for years, and the newsletter's settings may change.
             return renderer
         self._kept[edition] = renderer
@@ -53,6 +52,4 @@ def renderer_of(edition: Edition) -> Renderer:
         readers.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
-    return renderer_for(
-        edition, Newsletter.objects.get_current(), links, sender=settings.FROM_EMAIL
-    )
+    return Renderer(edition, Newsletter.objects.get_current(), links, sender=settings.FROM_EMAIL)

@@ -8,9 +8,8 @@ import orjson
 from django.conf import settings
 from django.urls import reverse
 
-from delivery.mail.edition_renderer import Links, renderer_for
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.message import Recipient
+from delivery.mail.render_messages import Links, Recipient, Renderer
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS
 from publishing.content.compose_content import compose_content
@@ -59,7 +58,7 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
     )
     link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[INVALID_TOKEN])
     links = Links(lambda ids: [link] * len(ids), lambda *_: "", handles_unsubscribes=True)
-    renderer = renderer_for(edition, newsletter, links, sender=settings.FROM_EMAIL)
+    renderer = Renderer(edition, newsletter, links, sender=settings.FROM_EMAIL)
     message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
     return Preview(
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,

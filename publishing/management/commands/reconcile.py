@@ -129,10 +129,10 @@ class Command(BaseCommand):
                 f"./homing reconcile {walked.issue} before the hold is over: who has a copy is "
                 "recorded then and gets no second one."
             )
-        for walked, obstacle in outcome.obstacles:
+        for walked, obstacle, at in outcome.obstacles:
             self.stderr.write(
                 f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
-                f"{obstacle_sentence(obstacle)}"
+                f"{obstacle_sentence(obstacle, walked.issue, at)}"
             )
 
     def _report_running(self, were_unreconciled: Sequence[int]) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.yardsticks.plain_message import plain_message
-from delivery.mail.message import Envelope, NewsletterRenderer, Recipient
+from delivery.mail.render_messages import Links, Recipient, Renderer
+from delivery.models import Edition, Newsletter
 
 READER = Recipient(4711, "reader4711@example.net", ("Ada Marlow",))
 
@@ -29,10 +30,9 @@ def test_a_yardstick_sends_a_message_of_2_kb_like_the_workers() -> None:
     plain = plain_message(issue.hex, attempt.hex, *READER[:2], *READER.fields)
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
     link = headers["List-Unsubscribe"].strip("<>")
-    envelope = Envelope(
-        issue, 1, SENDER, "", "broadcast", "The Homing Letter", "", True, TITLE, LETTER, ""
-    )
-    renderer = NewsletterRenderer(envelope, lambda _: [link])
+    edition = Edition(issue_id=issue, version=1, stream="broadcast", title=TITLE, html_mail=LETTER)
+    links = Links(lambda _: [link], lambda *_: "", handles_unsubscribes=True)
+    renderer = Renderer(edition, Newsletter(name="The Homing Letter"), links, sender=SENDER)
     [written] = renderer.messages([READER], attempt)
     message = orjson.loads(written)
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from delivery.postmark.search_windows import (
     MIN_WINDOW,
-    Span,
     Window,
     span_around,
     split_window,
@@ -22,7 +22,6 @@ from delivery.reconcile.compare import (
     compare,
     find_obstacle,
     reconcilable_at,
-    search_coverage,
 )
 from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.round import RecipientSet
@@ -38,11 +37,11 @@ def listed(message_id: str) -> FoundMessage:
 
 def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id() -> None:
     found = [(number, listed(f"id-{number}")) for number in range(1, 6)]
-    recorded = {
-        1: RecordedDelivery("sent", "id-1"),
-        2: RecordedDelivery("sent", "another id"),
-        3: RecordedDelivery("waiting", None),
-        4: RecordedDelivery("unknown", "id-4"),
+    recorded: dict[int, RecordedDelivery] = {
+        1: ("sent", "id-1"),
+        2: ("sent", "another id"),
+        3: ("waiting", None),
+        4: ("unknown", "id-4"),
     }
     comparison = compare(found, recorded)
     assert comparison.same == [1]
@@ -51,14 +50,15 @@ def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its
 
 
 def silence(**changes: Any) -> SearchCoverage:
-    facts: dict[str, Any] = {
+    values: dict[str, Any] = {
+        "walked_at": NOW,
         "last_lookup_after_s": 900.0,
         "retention_days": 45,
         "shows_later_mail": True,
         "last_accepted_at": NOW - 20 * MINUTE,
         "newest_shown_at": None,
     }
-    return search_coverage(NOW, **facts | changes)
+    return SearchCoverage(**values | changes)
 
 
 def test_silence_counts_between_the_last_look_up_and_the_providers_memory() -> None:
@@ -103,18 +103,15 @@ def test_without_any_later_mail_time_alone_makes_silence_count() -> None:
 UNRECONCILED_SINCE = NOW - 30 * MINUTE
 
 
-def obstacle(**changes: Any) -> Obstacle | None:
-    facts: dict[str, Any] = {
+def obstacle(coverage: dict[str, Any] | None = None, **changes: Any) -> Obstacle | None:
+    values: dict[str, Any] = {
         "was_all_shown": True,
-        "shows_later_mail": True,
-        "walked_at": NOW,
         "reconcilable_at": reconcilable_at(
             UNRECONCILED_SINCE, deadline_s=120, last_lookup_after_s=900
         ),
         "backup_not_before": NOW - timedelta(days=2),
-        "coverage": silence(),
     }
-    return find_obstacle(**facts | changes)
+    return find_obstacle(silence(**coverage or {}), **values | changes)
 
 
 def test_an_edition_is_reconciled_when_all_was_shown_and_silence_counts() -> None:
@@ -125,8 +122,8 @@ def test_an_edition_is_reconciled_when_all_was_shown_and_silence_counts() -> Non
     ("change", "words", "is_worth_waiting_for"),
     [
         ({"was_all_shown": False}, "did not show all", True),
-        ({"shows_later_mail": False}, "lags", True),
-        ({"walked_at": NOW - 14 * MINUTE}, "11:47:00 UTC", True),
+        ({"coverage": {"shows_later_mail": False}}, "lags", True),
+        ({"coverage": {"walked_at": NOW - 14 * MINUTE}}, "11:47:00 UTC", True),
         ({"backup_not_before": NOW - timedelta(days=45)}, "forgotten", False),
     ],
 )
@@ -135,7 +132,7 @@ def test_what_stands_in_the_way_is_named(
 ) -> None:
     found = obstacle(**change)
     assert found is not None
-    assert words in obstacle_sentence(found)
+    assert words in obstacle_sentence(found, UUID(int=1), NOW - 13 * MINUTE)
     assert found.is_worth_waiting_for is is_worth_waiting_for
 
 
@@ -162,7 +159,7 @@ def test_a_million_recipients_are_remembered_in_little_room() -> None:
 
 # The Eastern wall clock: a time of day without a zone.
 wall = datetime.fromisoformat
-SPAN = Span(wall("2026-05-01"), wall("2026-05-09"))
+SPAN = (wall("2026-05-01"), wall("2026-05-09"))
 MOMENTS = st.datetimes(wall("2024-01-01"), wall("2028-01-01")).map(
     lambda at: at.replace(microsecond=0)
 )

@@ -6,10 +6,10 @@ GUARDS = guards(r"""
 
 # --- The message ---
 a reader's own value is escaped for the HTML around it
-    MessageTemplate.fill: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
+    JsonTemplate.fill: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
     test_a_value_is_escaped_for_where_it_stands
 a reader's own value cannot end the JSON text it stands in
-    MessageTemplate.fill: «orjson.dumps»(escape(values[name]) if in_html else
+    JsonTemplate.fill: «orjson.dumps»(escape(values[name]) if in_html else
         values[name])«[1:-1] →
         .encode()»
     test_a_value_is_escaped_for_where_it_stands

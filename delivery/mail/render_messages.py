@@ -1,6 +1,6 @@
 """Renders each reader's message for Postmark, always the same except for the attempt's id."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import parseaddr
@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from delivery.control_characters import CONTROL_CHARACTERS
-from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.message_template import MessageTemplate, ValueMarkers
-from delivery.mail.transactional_mail import provider_tag
+from delivery.mail.json_template import JsonTemplate, ValueMarkers
+from delivery.mail.merge_fields import TITLE_FIELDS, FieldTemplate
+from delivery.mail.test_letter import mark_subject
+from delivery.mail.transactional_mail import KIND_BY_ISSUE, newsletter_values, provider_tag
+from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix
 
@@ -25,20 +27,13 @@ LACKS_NOTHING = (False,) * (len(FIELD_NAMES) + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
-    """What all messages of an edition have in common: its letter, and what their headers need."""
+class Links:
+    """Where a reader's links lead. `unsubscribe_urls` takes recipients; `transactional_url` a kind
+    of mail, a recipient and the version. `handles_unsubscribes` is false where Postmark does."""
 
-    issue: UUID
-    version: int
-    sender: str
-    reply_to: str
-    stream: str
-    newsletter: str
-    archive_url: str
+    unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
+    transactional_url: Callable[[str, int, int], str]
     handles_unsubscribes: bool
-    title: str
-    html_mail: str
-    text_mail: str
 
 
 class Recipient(NamedTuple):
@@ -55,35 +50,42 @@ class Recipient(NamedTuple):
 
 
 class Renderer:
-    """Renders the messages of one edition. `values` are the merge fields that are the same for all;
-    `own` maps the other fields to a reader's value (such as `name`, `link`)."""
+    """Renders the messages of one edition, with the newsletter's settings of now: the same for what
+    is sent and for previews. Transactional mail belongs to no list (RFC 2369, RFC 2919)."""
 
     def __init__(
-        self,
-        envelope: Envelope,
-        *,
-        values: Mapping[str, str],
-        own: Mapping[str, str],
+        self, edition: Edition, newsletter: Newsletter, links: Links, *, sender: str
     ) -> None:
-        html, text = envelope.html_mail, envelope.text_mail
-        self._title = FieldTemplate(envelope.title, html=False)
+        self.is_transactional = edition.issue_id in KIND_BY_ISSUE
+        self._edition = edition
+        self._urls = links
+        # The merge fields that are the same for all, and a reader's own: field → value's name.
+        if self.is_transactional:
+            self._values = newsletter_values(newsletter)
+            self._own = {"email": "email", "link": "link"}
+        else:
+            self._values = {"archive_url": edition.archive_url}
+            self._own = {name: name for name in TITLE_FIELDS} | {"unsubscribe_url": "link"}
+        is_test = edition.kind == Edition.Kind.TEST
+        title, html, text = edition.title, edition.html_mail, edition.text_mail
+        self._title = FieldTemplate(mark_subject(title) if is_test else title, html=False)
         self._html = FieldTemplate(html, html=True) if html else None
         self._text = FieldTemplate(text, html=False) if text else None
-        self._values = values
-        self._own = own
-        self._key_prefix = key_prefix(envelope.issue, envelope.version)
-        self._domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
+        self._key_prefix = key_prefix(edition.issue_id, edition.version)
+        self._domain = parseaddr(sender)[1].rpartition("@")[2] or "localhost"
+        self._list_id = _list_id(newsletter.name, self._domain)
         self._common: dict[str, Any] = {
-            "From": envelope.sender,
-            "Tag": provider_tag(envelope.issue),
+            "From": sender,
+            "Tag": provider_tag(edition.issue_id),
             "TrackOpens": False,
             "TrackLinks": "None",
-            "MessageStream": envelope.stream,
+            "MessageStream": edition.stream,
         }
-        if envelope.reply_to:
-            self._common["ReplyTo"] = envelope.reply_to
-        self._texts = (repr(envelope), repr(sorted(values.items())))
-        self._templates: dict[tuple[bool, ...], MessageTemplate] = {}
+        if newsletter.reply_to:
+            self._common["ReplyTo"] = newsletter.reply_to
+        fixed = (title, html, text, self._list_id, self._key_prefix)
+        self._texts = (repr(fixed), repr(self._common), repr(sorted(self._values.items())))
+        self._templates: dict[tuple[bool, ...], JsonTemplate] = {}
 
     def messages(self, recipients: Sequence[Recipient], attempt: UUID) -> list[bytes]:
         """Render the messages of `recipients` under `attempt`, as JSON and in their order."""
@@ -101,12 +103,23 @@ class Renderer:
         return messages
 
     def _links(self, recipients: Sequence[int]) -> Sequence[str]:
-        raise NotImplementedError
+        if self.is_transactional:
+            kind, version = self._edition.kind, self._edition.version
+            return [self._urls.transactional_url(kind, each, version) for each in recipients]
+        if self._urls.handles_unsubscribes:
+            return self._urls.unsubscribe_urls(recipients)
+        return [POSTMARK_UNSUBSCRIBE] * len(recipients)
 
-    def _headers(self, link: str) -> list[dict[str, str]]:
-        return []
+    def _list_headers(self, link: str) -> list[dict[str, str]]:
+        if self.is_transactional:
+            return []
+        list_id = {"Name": "List-Id", "Value": self._list_id}
+        if not self._urls.handles_unsubscribes:
+            return [list_id]
+        # RFC 8058: exactly one of each, and one https address.
+        return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 
-    def _template_for(self, recipient: Recipient) -> MessageTemplate:
+    def _template_for(self, recipient: Recipient) -> JsonTemplate:
         """The template for readers who lack the same values: there the author's fallbacks stay."""
         _, address, fields = recipient
         is_complete = address and all(fields)
@@ -115,10 +128,10 @@ class Renderer:
             template = self._templates[lacks] = self._template(lacks)
         return template
 
-    def _template(self, lacks: tuple[bool, ...]) -> MessageTemplate:
+    def _template(self, lacks: tuple[bool, ...]) -> JsonTemplate:
         markers = ValueMarkers(*self._texts)
         key = self._key_prefix + markers.of("recipient")
-        lacking = dict(zip((*FIELD_NAMES, "email"), lacks, strict=True))
+        lacking = dict(zip(TITLE_FIELDS, lacks, strict=True))
 
         def values(*, in_html: bool) -> dict[str, str]:
             own = {
@@ -137,7 +150,7 @@ class Renderer:
             "Headers": [
                 {"Name": "Message-ID", "Value": f"<{key}@{self._domain}>"},
                 KEEP_ID,
-                *self._headers(markers.of("link")),
+                *self._list_headers(markers.of("link")),
             ],
         }
         if self._html:
@@ -145,53 +158,6 @@ class Renderer:
         if self._text:
             message["TextBody"] = self._text.fill(values(in_html=False))
         return markers.split(message)
-
-
-class NewsletterRenderer(Renderer):
-    """Renders an edition of the newsletter, with the headers of a list."""
-
-    def __init__(
-        self,
-        envelope: Envelope,
-        unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]],
-    ) -> None:
-        super().__init__(
-            envelope,
-            values={"archive_url": envelope.archive_url},
-            own={name: name for name in (*FIELD_NAMES, "email")} | {"unsubscribe_url": "link"},
-        )
-        self._unsubscribe_urls = unsubscribe_urls
-        self._handles_unsubscribes = envelope.handles_unsubscribes
-        list_id = _list_id(envelope.newsletter, self._domain)
-        self._list_headers = [{"Name": "List-Id", "Value": list_id}]
-
-    def _links(self, recipients: Sequence[int]) -> Sequence[str]:
-        if self._handles_unsubscribes:
-            return self._unsubscribe_urls(recipients)
-        return [POSTMARK_UNSUBSCRIBE] * len(recipients)
-
-    def _headers(self, link: str) -> list[dict[str, str]]:
-        if not self._handles_unsubscribes:
-            return self._list_headers
-        # RFC 8058: exactly one of each, and one https address.
-        return [*self._list_headers, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
-
-
-class TransactionalRenderer(Renderer):
-    """Renders an edition of transactional mail, which belongs to no list (RFC 2369, RFC 2919)."""
-
-    def __init__(
-        self,
-        envelope: Envelope,
-        *,
-        values: Mapping[str, str],
-        link: Callable[[int], str],
-    ) -> None:
-        super().__init__(envelope, values=values, own={"email": "email", "link": "link"})
-        self._link = link
-
-    def _links(self, recipients: Sequence[int]) -> Sequence[str]:
-        return [self._link(recipient) for recipient in recipients]
 
 
 def _as_subject(title: str) -> str:

@@ -30,13 +30,13 @@ class ValueMarkers:
         # A letter ends it, or marker 1 would be the beginning of marker 10.
         return f"{self._word}{self._slots.index(slot)}q"
 
-    def split(self, message: Mapping[str, Any]) -> MessageTemplate:
+    def split(self, message: Mapping[str, Any]) -> JsonTemplate:
         """The message as JSON, split at its markers."""
         parts = re.split(rb"%b([0-9]+)q" % self._word.encode(), orjson.dumps(message))
-        return MessageTemplate(parts[0::2], [self._slots[int(number)] for number in parts[1::2]])
+        return JsonTemplate(parts[0::2], [self._slots[int(number)] for number in parts[1::2]])
 
 
-class MessageTemplate:
+class JsonTemplate:
     """What all messages of an edition share, and which values go between which parts."""
 
     def __init__(self, shared: list[bytes], slots: list[tuple[str, bool]]) -> None:

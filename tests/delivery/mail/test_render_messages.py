@@ -2,7 +2,6 @@
 
 import email.header
 import uuid
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -11,32 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.mail.json_template import ValueMarkers
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.message import (
+from delivery.mail.render_messages import (
     MAX_SUBJECT_LENGTH,
     POSTMARK_UNSUBSCRIBE,
-    Envelope,
-    NewsletterRenderer,
+    Links,
     Recipient,
+    Renderer,
 )
-from delivery.mail.message_template import ValueMarkers
+from delivery.models import Edition, Newsletter
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 ATTEMPT = uuid.UUID("11111111-2222-4333-8444-555555555555")
 KEY = "0d9c8b7a6f5e4d3c8b1a09f8e7d6c5b4.1.7"
-ENVELOPE = Envelope(
-    issue=ISSUE,
-    version=1,
-    sender="Ada's Letter <letter@news.example.org>",
-    reply_to="ada@example.org",
-    stream="broadcast",
-    newsletter="Ada's Letter",
-    archive_url="https://letter.example.org/archive/tides/",
-    handles_unsubscribes=True,
-    title="",
-    html_mail="",
-    text_mail="",
-)
 READER = Recipient(7, "Reader+x@example.net", ("Rita",))
 
 
@@ -47,14 +34,30 @@ def message(
     title: str = "Tides for {{ name|you }}",
     html: str = '<p>Dear {{ name|reader }}</p><a href="{{ unsubscribe_url }}">Leave</a>',
     text: str = "Dear {{ name|reader }}\n{{ unsubscribe_url }}\n",
-    **envelope: Any,
+    version: int = 1,
+    sender: str = "Ada's Letter <letter@news.example.org>",
+    reply_to: str = "ada@example.org",
+    newsletter: str = "Ada's Letter",
+    handles_unsubscribes: bool = True,
 ) -> dict[str, Any]:
-    renderer = NewsletterRenderer(
-        replace(ENVELOPE, title=title, html_mail=html, text_mail=text, **envelope),
-        unsubscribe_urls=lambda recipients: [
-            f"https://letter.example.org/unsubscribe/t{recipient}/" for recipient in recipients
-        ],
+    edition = Edition(
+        issue_id=ISSUE,
+        version=version,
+        stream="broadcast",
+        archive_url="https://letter.example.org/archive/tides/",
+        title=title,
+        html_mail=html,
+        text_mail=text,
     )
+    links = Links(
+        lambda recipients: [
+            f"https://letter.example.org/unsubscribe/t{one}/" for one in recipients
+        ],
+        lambda *_: "",
+        handles_unsubscribes=handles_unsubscribes,
+    )
+    settings = Newsletter(name=newsletter, reply_to=reply_to)
+    renderer = Renderer(edition, settings, links, sender=sender)
     made: dict[str, Any] = orjson.loads(renderer.messages([copy], attempt)[0])
     return made
 
@@ -244,23 +247,23 @@ def one_line(text: str) -> str:
     return line.replace("\0", " ")
 
 
-def renderer(title: str, html: str, text: str) -> NewsletterRenderer:
-    return NewsletterRenderer(
-        Envelope(
-            issue=ISSUE,
-            version=3,
-            sender="Ada <letter@news.example.org>",
-            reply_to="ada@example.org",
-            stream="broadcast",
-            newsletter="100 % Ada",
-            archive_url="https://letter.example.org/archive/?a=1&b=2",
-            handles_unsubscribes=True,
-            title=title,
-            html_mail=html,
-            text_mail=text,
-        ),
-        unsubscribe_urls=lambda recipients: [url_of(recipient) for recipient in recipients],
+def renderer(title: str, html: str, text: str) -> Renderer:
+    edition = Edition(
+        issue_id=ISSUE,
+        version=3,
+        stream="broadcast",
+        archive_url="https://letter.example.org/archive/?a=1&b=2",
+        title=title,
+        html_mail=html,
+        text_mail=text,
     )
+    newsletter = Newsletter(name="100 % Ada", reply_to="ada@example.org")
+    links = Links(
+        lambda recipients: [url_of(recipient) for recipient in recipients],
+        lambda *_: "",
+        handles_unsubscribes=True,
+    )
+    return Renderer(edition, newsletter, links, sender="Ada <letter@news.example.org>")
 
 
 @given(
