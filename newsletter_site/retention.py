@@ -11,7 +11,7 @@ from django.db import OperationalError, transaction
 
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
-from delivery.retention import expire_details, provider_event_details
+from delivery.retention import expire_details
 from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
 from idempotency import expire
@@ -101,7 +101,7 @@ def retention_rules() -> list[RetentionRule]:
             "events",
             "applied events of Postmark's webhooks",
             provider_details,
-            provider_event_details.applied_events(provider_days),
+            expire_details.applied_events(provider_days),
         ),
         RetentionRule(
             "test_letters",
@@ -136,12 +136,11 @@ def retention_rules() -> list[RetentionRule]:
             details,
             OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False),
         ),
-        RetentionRule(
+        old_rows(
             "workers",
             "workers that were killed",
             worker_heartbeat.EXPIRES_AFTER,
-            expire_details.count_workers,
-            expire_details.delete_workers,
+            OldRows("worker", ["id"], "heard_at", 1, in_order=False),
         ),
         RetentionRule(
             "copies",

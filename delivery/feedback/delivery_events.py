@@ -2,7 +2,7 @@
 about."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
@@ -31,17 +31,10 @@ def record_delivered(key: DeliveryKey, at: datetime) -> None:
     deliveries.filter(is_news, recipient_id=key.recipient).update(delivered_at=at)
 
 
-def record_bounced(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
-    """Record that the mail bounced. Many bounces pause the edition."""
-    _record_counted(cursor, key, at, "bounced")
-
-
-def record_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> None:
-    """Record a spam complaint. Some complaints pause the edition."""
-    _record_counted(cursor, key, at, "complained")
-
-
-def _record_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: str) -> None:
+def record_feedback(
+    cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: Literal["bounced", "complained"]
+) -> None:
+    """Record that the mail bounced, or was called spam. Too much of either pauses the edition."""
     params = _params(key, at)
     cursor.execute(
         f"""

@@ -18,9 +18,8 @@ from delivery.feedback.delivery_events import (
     exists_or_dropped,
     find_delivery_by_message,
     is_dropped,
-    record_bounced,
-    record_complained,
     record_delivered,
+    record_feedback,
 )
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
@@ -77,14 +76,10 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
                 [event.kind for event in parsed],
                 list(bodies),
                 list(traces or [None] * len(bodies)),
-                [_address_key(event) for event in parsed],
+                [event.address_key for event in parsed],
             ],
         )
         return sorted(row[0] for row in cursor.fetchall())
-
-
-def _address_key(event: WebhookEvent) -> str:
-    return event.address_event.address_key if event.address_event else event.address_key
 
 
 def _failed_events() -> QuerySet[ProviderEvent]:
@@ -186,7 +181,7 @@ def _apply(event_id: int, wait_s: float) -> bool:
             _mark_applied(event_id)
             if parsed.delivery is not None:
                 _delete_if_erased(
-                    cursor, event_id, parsed.delivery, _address_key(parsed), exists=exists
+                    cursor, event_id, parsed.delivery, parsed.address_key, exists=exists
                 )
             return True
     with short_transaction() as cursor:
@@ -272,9 +267,9 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
         case Bounced() | AddressSuppressed() if key is not None:
             match event.meaning:
                 case BounceMeaning.BOUNCED | BounceMeaning.COUNTED:
-                    record_bounced(cursor, key, at)
+                    record_feedback(cursor, key, at, "bounced")
                 case BounceMeaning.COMPLAINED:
-                    record_complained(cursor, key, at)
+                    record_feedback(cursor, key, at, "complained")
     if isinstance(event, AddressSuppressed | AddressReactivated):
         save_latest(cursor, event)
 

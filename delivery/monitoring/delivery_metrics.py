@@ -33,18 +33,3 @@ def observe_phase(name: str, seconds: float, cpu_seconds: float) -> None:
     """A phase of a step ended, which took CPU time of this thread."""
     metrics_buffer.add(PHASE_SECONDS, seconds, phase=name)
     metrics_buffer.add(PHASE_CPU_SECONDS, cpu_seconds, phase=name)
-
-
-def count_rate_limited() -> None:
-    """The provider refused a call because it came too fast."""
-    metrics_buffer.add(RATE_LIMITED)
-
-
-def count_lookup(result: str) -> None:
-    """An unknown attempt was looked up."""
-    metrics_buffer.add(LOOKUPS, result=result)
-
-
-def count_recovered_lease(state: str) -> None:
-    """A batch in this state was recovered from a crashed worker."""
-    metrics_buffer.add(LEASES_RECOVERED, state=state)

@@ -79,17 +79,18 @@ def parse_webhook(body: bytes) -> WebhookEvent:
         event = None
     if not isinstance(event, dict):
         return WebhookEvent("", None)
-    address_key = parse_event_address(event).lower()
+    address_event = parse_event(event)
+    address = address_event.address if address_event else parse_event_address(event)
     record_type = event.get("RecordType")
     if not isinstance(record_type, str) or not record_type.isprintable():
-        return WebhookEvent("", None, address_key=address_key)
+        return WebhookEvent("", None, address_key=address.lower())
     tag = str(event.get("Tag"))
     return WebhookEvent(
         record_type[:MAX_KIND_LENGTH],
         _acceptance(event, record_type),
-        parse_event(event),
+        address_event,
         _uuid(tag.removeprefix(ISSUE_TAG)) if tag.startswith(ISSUE_TAG) else None,
-        address_key,
+        address.lower(),
     )
 
 

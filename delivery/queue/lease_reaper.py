@@ -12,6 +12,7 @@ from psycopg.errors import LockNotAvailable
 
 from delivery import log_context
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.metrics_buffer import metrics_buffer
 from delivery.queue.batches.batch_state import end_settled_batch
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.batches.split import halve, waiting_recipients
@@ -94,7 +95,7 @@ def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
         logger.exception("batch %d could not be recovered; it is tried again", lease.batch)
         return False
     if recovered:
-        delivery_metrics.count_recovered_lease(lease.state)
+        metrics_buffer.add(delivery_metrics.LEASES_RECOVERED, state=lease.state)
         logger.warning("batch %d is recovered; its lease expired %s", lease.batch, lease.state)
     return recovered
 

@@ -2,7 +2,7 @@
 reconciled no batch can be claimed (docs/decisions/0012-a-restored-backup.md)."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -29,13 +29,14 @@ EPOCH_GAP = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IdentityCheck:
-    """`is_new`: none was stored. `is_another`: another database's was stored; `stopped` are the
-    editions to reconcile. `unavailable_fields` names what this server does not show."""
+    """`is_another`: another database's identity was stored; `stopped` are the editions to
+    reconcile. `unavailable_fields` names what this server does not show."""
 
-    is_new: bool = False
-    is_another: bool = False
+    is_another: bool
+    has_more_to_store: bool
+    difference: str
+    unavailable_fields: tuple[str, ...]
     stopped: tuple[int, ...] = ()
-    unavailable_fields: tuple[str, ...] = ()
 
 
 def check_identity() -> IdentityCheck:
@@ -44,21 +45,20 @@ def check_identity() -> IdentityCheck:
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
         if stored is not None and not stored.is_another and not stored.has_more_to_store:
-            return IdentityCheck(unavailable_fields=stored.unavailable_fields)
-        is_new, found = _lock_identity(cursor)
-        stopped: tuple[int, ...] = ()
+            return stored
+        found = _lock_identity(cursor)
         if found.is_another:
-            stopped = _prepare_restored_database(cursor)
+            found = replace(found, stopped=_prepare_restored_database(cursor))
             logger.critical(
                 "this database is not the one that was known (%s): %d open editions stop until "
                 "they are reconciled; run ./homing reconcile",
                 found.difference,
-                len(stopped),
+                len(found.stopped),
             )
         _store(cursor)
     if found.is_another:
         _analyse()
-    return IdentityCheck(is_new, found.is_another, stopped, found.unavailable_fields)
+    return found
 
 
 def declare_restored() -> tuple[int, ...]:
@@ -85,17 +85,9 @@ def short_name(cursor: CursorWrapper) -> str:
     return str(cursor.fetchone()[0])
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredIdentity:
-    is_another: bool
-    has_more_to_store: bool
-    difference: str
-    unavailable_fields: tuple[str, ...]
-
-
-def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
-    """Lock the identity's row and compare; return whether it is new, and the comparison. Always
-    before any edition, so that a check and a declared restore cannot deadlock."""
+def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
+    """Lock the identity's row and compare. Always before any edition, so that a check and a
+    declared restore cannot deadlock."""
     # Insert a row to lock: two workers may start at once.
     cursor.execute(
         """
@@ -104,13 +96,12 @@ def _lock_identity(cursor: CursorWrapper) -> tuple[bool, _StoredIdentity]:
         ON CONFLICT DO NOTHING
         """
     )
-    is_new = cursor.rowcount == 1
     found = _compare_identity(cursor, lock=True)
     assert found is not None  # noqa: S101 -- it was just stored
-    return is_new, found
+    return found
 
 
-def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> _StoredIdentity | None:
+def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> IdentityCheck | None:
     cursor.execute(
         f"""
         SELECT {DIFFERS},
@@ -129,7 +120,7 @@ def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> _StoredIdentity |
     is_another, has_more_to_store, difference, no_system_identifier, no_timeline = row
     missing = (("system identifier", no_system_identifier), ("timeline", no_timeline))
     unavailable_fields = tuple(name for name, is_missing in missing if is_missing)
-    return _StoredIdentity(is_another, has_more_to_store, difference, unavailable_fields)
+    return IdentityCheck(is_another, has_more_to_store, difference, unavailable_fields)
 
 
 def _store(cursor: CursorWrapper) -> None:

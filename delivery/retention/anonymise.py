@@ -2,6 +2,7 @@
 they are counted; one that still waits is withdrawn when its call starts."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -9,9 +10,8 @@ from django.db import connection
 from delivery.feedback import provider_suppressions, suppression_changes
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
-from delivery.models import Edition
+from delivery.models import Edition, ProviderEvent
 from delivery.reader_fields import FIELD_NAMES
-from delivery.retention import provider_event_details
 from delivery.rules.reason import Reason, ReasonCode
 
 ERASED = Reason.of(ReasonCode.ERASED).dumps()
@@ -41,7 +41,7 @@ def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
     """Blank the transactional mail of readers (id → case-folded address) who were sent nothing
     else, and delete their provider events, in the caller's transaction."""
     _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
-    provider_event_details.delete_events_about(gone.values())
+    _delete_events_about(gone.values())
 
 
 def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
@@ -51,6 +51,27 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
 
 def delete_provider_data(address: str) -> None:
     """Delete all provider data about this address, in the caller's transaction."""
-    provider_event_details.delete_events_about([address])
+    _delete_events_about([address])
     provider_suppressions.delete_entries(address)
     suppression_changes.delete_changes(address)
+
+
+def _delete_events_about(addresses: Iterable[str]) -> None:
+    # One that is being applied deletes itself.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM provider_event WHERE id IN (
+                SELECT id FROM provider_event WHERE address_key = ANY(%s) FOR UPDATE SKIP LOCKED)
+            """,
+            [[address.lower() for address in addresses]],
+        )
+
+
+def load_events_about(address: str) -> list[dict[str, Any]]:
+    """Load the events about an address as they came, oldest first."""
+    rows = ProviderEvent.objects.filter(address_key=address.lower()).order_by("id")
+    return [
+        row | {"body": bytes(row["body"]).decode(errors="replace")}
+        for row in rows.values("received_at", "kind", "body")
+    ]

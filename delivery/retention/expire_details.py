@@ -1,13 +1,12 @@
-"""Deletes old attempts, test letters and workers, except what is unknown or open."""
+"""Deletes old attempts, applied events and test letters, except what is unknown or open."""
 
 from collections.abc import Iterator
 
 from django.db import connection
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
-from delivery.monitoring.worker_heartbeat import EXPIRES_AFTER
 from delivery.queue.batches.batch_state import IS_OPEN
-from delivery.retention.batched_delete import ROWS_AT_ONCE, OldRows, short_delete
+from delivery.retention.batched_delete import OldRows, short_delete
 
 # The newest newsletters keep all attempts: the check sheet estimates the time of sending from them.
 NEWEST_KEPT = 5
@@ -35,6 +34,11 @@ _CALL_MAY_GO = f"""
 def old_attempts(days: float) -> OldRows:
     """The attempts older than `days` that nothing needs."""
     return OldRows("attempt", ["started_at", "id"], "started_at", days, _CALL_MAY_GO)
+
+
+def applied_events(days: float) -> OldRows:
+    """The applied provider events that are older than `days`. Failed ones stay."""
+    return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
 # An unknown one, or one with an alarm, stays.
@@ -88,27 +92,3 @@ def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
         yield len(editions)
         if len(editions) < batch_size:
             return
-
-
-_IS_GONE = "heard_at < statement_timestamp() - %s::interval"
-
-
-def count_workers() -> int:
-    """Count the rows of workers that were killed long ago."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM worker WHERE {_IS_GONE}", [EXPIRES_AFTER])  # noqa: S608
-        return int(cursor.fetchone()[0])
-
-
-def delete_workers() -> Iterator[int]:
-    """Delete them; yield how many."""
-    with short_delete() as cursor:
-        cursor.execute(
-            f"""
-            DELETE FROM worker WHERE id IN (
-                SELECT id FROM worker WHERE {_IS_GONE} LIMIT %s FOR UPDATE SKIP LOCKED)
-            """,  # noqa: S608 -- a constant
-            [EXPIRES_AFTER, ROWS_AT_ONCE],
-        )
-        gone = int(cursor.rowcount)
-    yield gone

@@ -9,7 +9,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from delivery.monitoring import delivery_metrics
+from delivery.monitoring.delivery_metrics import LOOKUPS
+from delivery.monitoring.metrics_buffer import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup
@@ -119,7 +120,9 @@ def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitte
     witness = search("attempt", context.witness.hex) if context.witness else None
     convincing = witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found))
     result = _search(claim.attempt, context, search)
-    delivery_metrics.count_lookup(_metric_name(result))
+    shown = result.found if isinstance(result, SearchAnswered) else None
+    metric = "no_information" if shown is None else "found" if shown else "absent"
+    metrics_buffer.add(LOOKUPS, result=metric)
     settlement = next_step.after_lookup(
         result,
         context.unknown,
@@ -161,14 +164,6 @@ def _search(attempt: UUID | None, context: LookupContext, search: Search) -> Loo
             return one
         found.extend(one.found)
     return _merge(found, context.kept)
-
-
-def _metric_name(result: LookupResult) -> str:
-    match result:
-        case SearchAnswered(found):
-            return "found" if found else "absent"
-        case _:
-            return "no_information"
 
 
 def _merge(found: Sequence[FoundMessage], kept: Sequence[FoundMessage]) -> SearchAnswered:

@@ -16,6 +16,7 @@ from delivery import log_context
 from delivery.configuration import Timing
 from delivery.models import Edition
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.metrics_buffer import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
@@ -199,7 +200,7 @@ class Dispatcher:
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(result):
-            delivery_metrics.count_rate_limited()
+            metrics_buffer.add(delivery_metrics.RATE_LIMITED)
             slow_down(
                 call.attempt,
                 ceiling_per_s=self._timing.rate_per_s,

@@ -18,7 +18,7 @@ from delivery.interface import (
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
-from delivery.retention.provider_event_details import load_events_about
+from delivery.retention.anonymise import load_events_about
 from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 

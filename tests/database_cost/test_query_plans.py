@@ -33,7 +33,7 @@ from delivery.reports.edition_counts import (
 )
 from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import QueueSnapshot, read_snapshot
-from delivery.retention import drop_deliveries, expire_details, provider_event_details
+from delivery.retention import drop_deliveries, expire_details
 from delivery.rules.outcomes import Sent
 from idempotency.expire import expire
 from newsletter_site.wiring import register_hooks
@@ -417,7 +417,7 @@ def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: News
     Edition.objects.filter(pk=old.pk).update(deliveries_dropped_at=Now())
     pieces: list[Callable[[], Any]] = [
         lambda: next(expire_details.old_attempts(90).delete(batch_size=100)),
-        lambda: next(provider_event_details.applied_events(30).delete(batch_size=100)),
+        lambda: next(expire_details.applied_events(30).delete(batch_size=100)),
         lambda: next(drop_deliveries.delete_deliveries(old.pk, batch_size=200)),
         lambda: drop_deliveries.load_unfinished(),
     ]

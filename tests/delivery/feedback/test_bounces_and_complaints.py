@@ -9,7 +9,7 @@ from django.db import connection
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.retention import provider_event_details
+from delivery.retention import anonymise, expire_details
 from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
 from delivery.rules.edition_reason import reason_of
 from delivery.rules.edition_state import EditionState
@@ -189,7 +189,7 @@ def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) ->
     ProviderEvent.objects.filter(pk__in=[first.pk, second.pk]).update(received_at=old)
     ProviderEvent.objects.filter(pk=second.pk).update(applied_at=None)
 
-    old_events = provider_event_details.applied_events(30)
+    old_events = expire_details.applied_events(30)
 
     assert old_events.count() == 1
     assert sum(old_events.delete(batch_size=1)) == 1
@@ -201,11 +201,11 @@ def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -
     mine, other = copies(sent)[:2]
     tell(mine, "Delivery", Recipient=mine.address.upper())
     tell(other, "Delivery")
-    (shown,) = provider_event_details.load_events_about(mine.address)
+    (shown,) = anonymise.load_events_about(mine.address)
     assert mine.address.upper() in shown["body"]
-    provider_event_details.delete_events_about([mine.address])
-    assert provider_event_details.load_events_about(mine.address) == []
-    assert len(provider_event_details.load_events_about(other.address)) == 1
+    anonymise.delete_provider_data(mine.address)
+    assert anonymise.load_events_about(mine.address) == []
+    assert len(anonymise.load_events_about(other.address)) == 1
 
 
 def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> None:

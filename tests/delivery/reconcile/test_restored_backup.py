@@ -27,8 +27,11 @@ def restored_identity() -> None:
 
 def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    assert database_identity.check_identity().is_new
-    assert not database_identity.check_identity().is_new
+    assert not DatabaseIdentity.objects.exists()
+    assert not database_identity.check_identity().is_another
+    stored = DatabaseIdentity.objects.get()
+    assert not database_identity.check_identity().is_another
+    assert DatabaseIdentity.objects.get().since == stored.since
     assert newsroom.batch(edition).state == "ready"
     known = DatabaseIdentity.objects.get()
     assert known.system_identifier.isdecimal()
@@ -222,11 +225,12 @@ def test_declaring_and_noticing_a_restore_do_not_wait_for_each_other(newsroom: N
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
         noticing = Beside[object](database_identity.check_identity)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
-    ended = [declaring.end(), noticing.end()]
-    # Whichever of them comes first to say so.
-    assert sorted(map(str, ended)) == sorted(
-        map(str, [(edition.pk,), database_identity.IdentityCheck()])
-    )
+    declared, noticed = declaring.end(), noticing.end()
+    # The second one to get the lock finds the new identity stored.
+    assert declared == (edition.pk,)
+    assert isinstance(noticed, database_identity.IdentityCheck)
+    assert not noticed.is_another
+    assert noticed.stopped == ()
 
 
 def test_workers_that_start_at_once_stop_the_editions_once(newsroom: Newsroom) -> None:

@@ -32,7 +32,7 @@ a link of who was erased brings nothing back
     _state_and_record: return LinkState.«STALE → OPEN», None
     test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back
 erasing does not wait for whoever applies an event of theirs
-    delete_events_about: WHERE address_key = ANY(%s) «FOR UPDATE SKIP LOCKED»
+    _delete_events_about: WHERE address_key = ANY(%s) «FOR UPDATE SKIP LOCKED»
     test_an_event_that_is_just_being_applied_is_not_waited_for
 a reason that quotes the address is erased with it
     _BLANK: strpos(lower(reason), address_key) > «0 → 9999»
@@ -44,7 +44,7 @@ what the provider tells late of somebody who was erased is not kept
     _apply: if «reader is None and erased_among([fact.address_key]) → False»:
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 a delivery that is told late of somebody who was erased is not kept
-    _apply: «_delete_if_erased(cursor, event, parsed.delivery, _address_key(parsed), exists=exists)
+    _apply: «_delete_if_erased(cursor, event, parsed.delivery, parsed.address_key, exists=exists)
         → pass»
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 letting in takes back the desk's own word alone
