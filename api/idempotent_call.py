@@ -9,11 +9,11 @@ from pydantic import BaseModel
 
 from api.bearer import get_caller
 from api.problem import ProblemError, ProblemType
-from idempotency.claim import DifferentContent, InProgress, Replay
+from idempotency.claim import InProgress
 from idempotency.fingerprint import FileDigest, content_hash, keyed_fingerprints
 from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, InvalidKey, read_key
-from idempotency.run_once import RETRY_AFTER_S, DifferentContentError, Done, Refused, run_once
-from idempotency.saved_response import to_http_response
+from idempotency.run_once import RETRY_AFTER_S, Completed, DifferentContentError, run_once
+from idempotency.saved_response import DifferentContent, SavedResponse, to_http_response
 
 __all__ = ["KEY_PARAMETER", "DifferentContentError", "call_fingerprints", "require_key", "run_call"]
 
@@ -67,10 +67,12 @@ def run_call(
         work=lambda: work(key),
     )
     match outcome:
-        case Done(response, _) | Refused(response):
+        case Completed(response, _):
             return response
-        case Replay(saved):
-            return to_http_response(saved)
+        case SavedResponse():
+            return to_http_response(outcome)
+        case HttpResponse():
+            return outcome
         case DifferentContent(earlier_url):
             raise ProblemError(
                 ProblemType.OTHER_CONTENT,

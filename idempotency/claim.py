@@ -11,7 +11,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
-from idempotency.saved_response import SavedResponse, load_response
+from idempotency.saved_response import DifferentContent, SavedResponse, find_earlier
 
 MAX_WAITING = 3  # each post that waits holds a server connection
 # A post keeps its slot when it moves up from waiting to working.
@@ -23,46 +23,17 @@ LONGEST_SILENCE = "5s"
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """The key is claimed: do the work and save its response in this transaction."""
-
-
-@dataclass(frozen=True)
-class Replay:
-    """This form was posted before: send its response again."""
-
-    response: SavedResponse
-
-
-@dataclass(frozen=True)
-class DifferentContent:
-    """The key was used for other content. `earlier_url` shows its result, if that is known."""
-
-    earlier_url: str = ""
-
-
-@dataclass(frozen=True)
 class InProgress:
     """Another post with this key is still at work: try again in a moment."""
 
 
-def find_earlier(
-    user_id: UUID, key: str, fingerprints: Sequence[bytes]
-) -> Replay | DifferentContent | None:
-    """Return what an earlier post with this key means for this one; None if there was none."""
-    stored = load_response(user_id, key)
-    if stored is None:
-        return None
-    fingerprint, response = stored
-    return Replay(response) if fingerprint in fingerprints else DifferentContent(response.url)
-
-
 def claim(
     user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
-) -> Claimed | Replay | DifferentContent | InProgress:
-    """Claim a key in the transaction that will hold the work and its response. Writes the first
-    fingerprint. Waits at most `wait_s` seconds for earlier posts. Only `Claimed` leaves something
-    to commit. Raises WrongIsolationError unless it runs at READ COMMITTED."""
+) -> SavedResponse | DifferentContent | InProgress | None:
+    """Claim a key in the transaction that will hold the work and its response, or wait at most
+    `wait_s` seconds for an earlier post. Writes the first fingerprint. Returns None if the key is
+    claimed: only then there is something to commit. Raises WrongIsolationError unless it runs at
+    READ COMMITTED."""
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
         # The first post may just have ended; then there is no need to wait.
@@ -79,7 +50,7 @@ def claim(
         return InProgress()
     _set_statement_timeout(timeout_before)
     if inserted:
-        return Claimed()
+        return None
     # A new statement sees what was committed meanwhile. Nothing: the row expired in between.
     return find_earlier(user_id, key, fingerprints) or InProgress()
 

@@ -15,8 +15,15 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 
 from idempotency.captured_messages import capture_messages
-from idempotency.claim import Claimed, DifferentContent, InProgress, Replay, claim, find_earlier
-from idempotency.saved_response import CannotBeReplayedError, save_response, to_saved_response
+from idempotency.claim import InProgress, claim
+from idempotency.saved_response import (
+    CannotBeReplayedError,
+    DifferentContent,
+    SavedResponse,
+    find_earlier,
+    save_response,
+    to_saved_response,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,24 +55,17 @@ class DifferentContentError(Exception):
 
 
 @dataclass(frozen=True)
-class Done:
+class Completed:
     """The work ran in this request: its response, and its messages for the author."""
 
     response: HttpResponse
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True)
-class Refused:
-    """A check failed and nothing was claimed; `response` says why."""
-
-    response: HttpResponse
-
-
-Outcome = Done | Replay | DifferentContent | InProgress
+Outcome = Completed | SavedResponse | DifferentContent | InProgress
 _OUTCOMES = {
-    Done: PostOutcome.DONE,
-    Replay: PostOutcome.REPLAY,
+    Completed: PostOutcome.DONE,
+    SavedResponse: PostOutcome.REPLAY,
     DifferentContent: PostOutcome.OTHER_CONTENT,
     InProgress: PostOutcome.BUSY,
 }
@@ -79,18 +79,19 @@ def run_once(
     *,
     check: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
-) -> Outcome | Refused:
+) -> Outcome | HttpResponse:
     """Do `work` once for this user and key, in the transaction that also saves its response.
-    `check` runs first, outside any transaction. If it returns a response, nothing is claimed. A
+    `check` runs first, outside any transaction. If it returns a response, so does this, and nothing
+    is claimed. A
     response of 200 to 399 is committed and saved; any other, or an exception, rolls everything back
     and frees the key. The first fingerprint is saved; any of them identifies an earlier post."""
     # First, because it is the same even if the content is no longer valid, such as a past date.
     outcome: Outcome | None = find_earlier(user_id, key, fingerprints)
-    if not isinstance(outcome, Replay) and (refusal := check()) is not None:
-        return Refused(refusal)
+    if not isinstance(outcome, SavedResponse) and (refusal := check()) is not None:
+        return refusal
     if outcome is None:
         outcome = _claim_and_work(request, user_id, key, fingerprints, work)
-    if isinstance(outcome, Replay):
+    if isinstance(outcome, SavedResponse):
         logger.info("A form was posted again and got its first answer again.")
     # A receiver that fails is logged by Django and changes nothing in the response.
     form_posted.send_robust(sender=PostOutcome, outcome=_OUTCOMES[type(outcome)])
@@ -108,7 +109,7 @@ def _claim_and_work(
         # durable: inside another transaction the others would wait for that one to end.
         with transaction.atomic(durable=True):
             outcome = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
-            if not isinstance(outcome, Claimed):
+            if outcome is not None:
                 return outcome
             done, used_csrf_token = _work(request, work)
             if not 200 <= done.response.status_code < 400:
@@ -125,7 +126,7 @@ def _claim_and_work(
         return DifferentContent(error.earlier_url)
 
 
-def _work(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Done, bool]:
+def _work(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Completed, bool]:
     """Do the work and finish its response; also return whether it read the CSRF token."""
     was_read_before = request.META.pop(_TOKEN_WAS_READ, False)
     try:
@@ -138,7 +139,7 @@ def _work(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Done,
                 )
             if isinstance(response, SimpleTemplateResponse):
                 response.render()  # now, so that it shows exactly what is committed
-            done = Done(response, captured.unread(response))
+            done = Completed(response, captured.unread(response))
     finally:
         is_read = bool(request.META.get(_TOKEN_WAS_READ))
         request.META[_TOKEN_WAS_READ] = bool(was_read_before) or is_read

@@ -10,11 +10,16 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from idempotency.captured_messages import show_messages
-from idempotency.claim import DifferentContent, InProgress, Replay, find_earlier
+from idempotency.claim import InProgress
 from idempotency.fingerprint import form_hash, keyed_fingerprints
 from idempotency.key import FIELD, HEADER, InvalidKey, read_key
-from idempotency.run_once import RETRY_AFTER_S, DifferentContentError, Done, Refused, run_once
-from idempotency.saved_response import to_http_response
+from idempotency.run_once import RETRY_AFTER_S, Completed, DifferentContentError, run_once
+from idempotency.saved_response import (
+    DifferentContent,
+    SavedResponse,
+    find_earlier,
+    to_http_response,
+)
 
 __all__ = ["RETRY_AFTER_S", "DifferentContentError", "safe_to_retry"]
 
@@ -92,14 +97,14 @@ def safe_to_retry(
             )
             # Pages are made here, outside the transaction: it may have been rolled back.
             match outcome:
-                case Done(response, messages):
+                case Completed(response, messages):
                     show_messages(request, messages)
                     return response
-                case Replay(saved):
-                    show_messages(request, saved.messages)
-                    return to_http_response(saved)
-                case Refused(page):
-                    return page
+                case SavedResponse():
+                    show_messages(request, outcome.messages)
+                    return to_http_response(outcome)
+                case HttpResponse():
+                    return outcome
                 case DifferentContent():
                     return _with_status(422, different_content(request, filled(), key))
                 case InProgress():
@@ -117,7 +122,7 @@ def _choose_key(user_id: UUID, keys: Sequence[str], fingerprints: Sequence[bytes
     different = list(dict.fromkeys(keys))
     if len(different) > 1:
         for key in different:
-            if isinstance(find_earlier(user_id, key, fingerprints), Replay):
+            if isinstance(find_earlier(user_id, key, fingerprints), SavedResponse):
                 return key
     return different[0]
 

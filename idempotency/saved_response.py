@@ -1,6 +1,7 @@
 """Responses as they are saved, in raw SQL: a replay costs one look-up by the primary key."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -48,9 +49,16 @@ class SavedResponse:
 
     @property
     def url(self) -> str:
-        """The address of the work's result, from Location or Content-Location; else empty."""
+        """The URL of the work's result, from Location or Content-Location; else empty."""
         named = {name.lower(): value for name, value in self.headers}
         return named.get("location", named.get("content-location", b"")).decode("latin-1")
+
+
+@dataclass(frozen=True)
+class DifferentContent:
+    """The key was used for other content. `earlier_url` shows its result, if that is known."""
+
+    earlier_url: str = ""
 
 
 def to_saved_response(
@@ -83,8 +91,11 @@ def to_http_response(saved: SavedResponse) -> HttpResponse:
     return response
 
 
-def load_response(user_id: UUID, key: str) -> tuple[bytes, SavedResponse] | None:
-    """Return the fingerprint and the response of the post with this key, if there is one."""
+def find_earlier(
+    user_id: UUID, key: str, fingerprints: Sequence[bytes]
+) -> SavedResponse | DifferentContent | None:
+    """Return the response to an earlier post with this key, if its content was the same; None if
+    there was no such post."""
     with connection.cursor() as cursor:
         cursor.execute(READ, [user_id, key])
         row = cursor.fetchone()
@@ -99,7 +110,8 @@ def load_response(user_id: UUID, key: str) -> tuple[bytes, SavedResponse] | None
         )
     headers = tuple((name, bytes(value)) for name, value in zip(names, values, strict=True))
     shown = tuple(json.loads(messages, cls=MessageDecoder))
-    return bytes(fingerprint), SavedResponse(status, headers, bytes(body), shown)
+    response = SavedResponse(status, headers, bytes(body), shown)
+    return response if bytes(fingerprint) in fingerprints else DifferentContent(response.url)
 
 
 def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:

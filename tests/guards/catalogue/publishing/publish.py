@@ -131,7 +131,7 @@ an audience is whoever is confirmed and may be mailed
 
 # --- Posted forms ---
 of many posts of one form one does the work
-    claim: if inserted «→ or True»: return Fresh()
+    claim: if inserted «→ or True»: return None
     test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer
 a post waits for the one before it
     _insert: VALUES (%s, %s, %s) «ON CONFLICT DO NOTHING»",
@@ -146,7 +146,7 @@ the wait does not bound the work
     claim: «_set_statement_timeout(timeout_before)»
     test_the_wait_does_not_bound_the_work
 a key that was used for another form is not answered with that form's answer
-    find_earlier: return Replay(response) if «fingerprint in fingerprints → True» else
+    find_earlier: return response if «bytes(fingerprint) in fingerprints → True» else
     test_other_content_under_the_same_key_gets_422_and_changes_nothing
 a claim is made under READ COMMITTED and no other level
     _prepare: if «isolation != "read committed" → False»:
