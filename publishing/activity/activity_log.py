@@ -1,7 +1,7 @@
 """Who did what and when, newest first, as far as the user's permissions allow."""
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,14 +61,6 @@ class Activity:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityPage:
-    """Some lines, and the number before which the next page begins, if there is one."""
-
-    activities: Sequence[Activity]
-    before: int | None
-
-
 def categories_for(user: User) -> list[LogCategory]:
     """The categories that this user may see."""
     return [one for one in LOG_CATEGORIES if any(map(user.has_perm, one.permissions))]  # type: ignore[union-attr]
@@ -80,21 +72,24 @@ def activities_for(
     category: str = "",
     person: uuid.UUID | None = None,
     before: int | None = None,
-    most: int,
-) -> ActivityPage:
-    """At most `most` lines, the newest first, before the entry with the id `before`."""
+    limit: int,
+) -> tuple[list[Activity], int | None]:
+    """A page of lines before the entry `before`, newest first; and the next `before`, or None."""
     categories = [one for one in categories_for(user) if category in ("", one.name)]
     entries = _entries_of(categories).select_related("user", "content_type").order_by("-pk")
     if person is not None:
         entries = entries.filter(user_id=person)
     if before is not None:
         entries = entries.filter(pk__lt=before)
-    found = list(entries[: most + 1]) if categories else []
-    shown, more = found[:most], len(found) > most
+    found = list(entries[: limit + 1]) if categories else []
+    shown, more = found[:limit], len(found) > limit
     drafts = _drafts_open_to(user, shown)
-    return ActivityPage(
-        [_activity(entry, user, drafts) for entry in shown], shown[-1].pk if more else None
-    )
+    activities = [
+        Activity(entry.pk, entry.action_time, entry.user, sentence_of(entry), *named)
+        for entry in shown
+        for named in [_named(entry, user, drafts)]
+    ]
+    return activities, shown[-1].pk if more else None
 
 
 def people() -> list[object]:
@@ -132,18 +127,10 @@ def parse_id(key: str | None) -> uuid.UUID | None:
         return None
 
 
-def _activity(entry: LogEntry, user: User, drafts: Collection[str]) -> Activity:
-    model = entry.content_type
-    app, name = (model.app_label, model.model) if model else ("", "")
-    thing, url = _named(entry, app, name, user, drafts)
-    return Activity(entry.pk, entry.action_time, entry.user, sentence_of(entry), thing, url)
-
-
-def _named(
-    entry: LogEntry, app: str, model: str, user: User, drafts: Collection[str]
-) -> tuple[str, str]:
-    key = entry.object_id
-    match app, model:
+def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, str]:
+    """The thing that an entry is about, and its page if the user may open it."""
+    key, model = entry.object_id, entry.content_type
+    match (model.app_label, model.model) if model else ("", ""):
         case "publishing", "issue":
             return entry.object_repr, _address("desk:progress", key)
         case "publishing", "draft":
@@ -163,7 +150,7 @@ def _named(
         case "newsletter_site", "apitoken":
             return entry.object_repr, ""
         case _:
-            return f"the {model} {entry.object_repr}".strip(), ""
+            return f"the {model.model if model else ''} {entry.object_repr}".strip(), ""
 
 
 def _address(name: str, key: str | None) -> str:

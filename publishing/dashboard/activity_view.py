@@ -27,26 +27,26 @@ def log(request: HttpRequest) -> HttpResponse:
         category = ""
     person = parse_id(request.GET.get("person", ""))
     before = request.GET.get("before", "")
-    found = activities_for(
+    activities, following = activities_for(
         request.user,
         category=category,
         person=person,
         before=int(before) if before.isdecimal() and len(before) < 10 else None,
-        most=PAGE,
+        limit=PAGE,
     )
     looked = {"kind": category, "person": str(person or "")}
     return desk_page(
         request,
         "publishing/log.html",
         {
-            "activities": found.activities,
+            "activities": activities,
             "categories": categories,
             "category": category,
             "people": people(),
             "person": person,
             "is_looked_for": bool(category or person),
             "newest": _query(looked) if before else "",
-            "next": _query({**looked, "before": found.before}) if found.before else "",
+            "next": _query({**looked, "before": following}) if following else "",
         },
     )
 

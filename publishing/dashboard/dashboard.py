@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -25,7 +24,7 @@ from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
 from publishing.dashboard import reader_counts, sender_domain
-from publishing.dashboard.dashboard_headline import Headline, headline_sentence
+from publishing.dashboard.dashboard_headline import headline_sentence
 from publishing.dashboard.issue_pages import (
     IssuePage,
     IssueSearch,
@@ -64,49 +63,20 @@ if TYPE_CHECKING:
 ACTIVITIES = 6
 
 
-@dataclass(frozen=True, slots=True)
 class Viewer:
-    """A user, and which parts of the desk they may see."""
+    """A user, and which parts of the desk their permissions open."""
 
-    user: AbstractBaseUser | AnonymousUser
-    looks: bool
-    writes: bool
-    publishes: bool
-    operates: bool
-    manages: bool
-    names: bool
-
-    @classmethod
-    def of(cls, user: AbstractBaseUser | AnonymousUser) -> Viewer:
-        """The parts that this user's permissions open."""
-
+    def __init__(self, user: AbstractBaseUser | AnonymousUser) -> None:
         def may(*permissions: str) -> bool:
             return any(user.has_perm(one) for one in permissions)  # type: ignore[union-attr]
 
-        return cls(
-            user=user,
-            looks=may(*MAY_LOOK),
-            writes=may(*MAY_WRITE),
-            publishes=may(PUBLISH),
-            operates=may(*MAY_ACT),
-            manages=may(MANAGE),
-            names=may("delivery.change_newsletter"),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledRow:
-    """A scheduled edition, its time in words, and how many readers would get it now."""
-
-    row: IssueRow
-    goes_out: str
-    readers: int
-
-    @property
-    def is_to_come(self) -> bool:
-        """Whether it goes out automatically: its time has not come, and nothing stops it."""
-        counts = self.row.status.counts
-        return self.row.status.state is EditionState.SCHEDULED and not counts.is_due
+        self.user = user
+        self.looks = may(*MAY_LOOK)
+        self.writes = may(*MAY_WRITE)
+        self.publishes = may(PUBLISH)
+        self.operates = may(*MAY_ACT)
+        self.manages = may(MANAGE)
+        self.names = may("delivery.change_newsletter")
 
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
@@ -114,11 +84,9 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     newsletter = Newsletter.objects.get_current()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
-    page = (
-        page_of(search, open_ones, sees_drafts=viewer.writes)
-        if viewer.looks
-        else IssuePage([], False, [], [], "")
-    )
+    page = IssuePage()
+    if viewer.looks:
+        page = page_of(search, open_ones, sees_drafts=viewer.writes)
     charted = reader_counts.newest_to_everyone()
     ended = reader_counts.ended_among(charted, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
@@ -134,10 +102,10 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     )
     if viewer.names and not newsletter.is_named:
         todo += todo_list("unnamed", [{"name": newsletter.name}])
-    headline = Headline(
+    headline = headline_sentence(
         needs=todo.count,
-        sending=[one.title for one in sending if not one.is_held],
-        held=[one.title for one in sending if one.is_held],
+        sending=[one.title for one in sending if not one.progress.is_held],
+        held=[one.title for one in sending if one.progress.is_held],
         scheduled=len(to_come),
         next_title=plain_title(to_come[0]) if to_come else "",
         next_when=_goes_out(to_come[0]) if to_come else "",
@@ -149,7 +117,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     return {
         "viewer": viewer,
         "read_at": database_time(),
-        "headline": headline_sentence(headline),
+        "headline": headline,
         "todo": todo,
         "sending": sending,
         "contents": page_contents(sending, needs=len(statuses) - len(sending)),
@@ -167,7 +135,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "undelivered": reader_counts.undelivered_of(ended, counts, zone),
         "unconfirmed": sum(counts[one.pk].unknown for one in ended),
         "health": _health(zone) if viewer.operates else [],
-        "activities": activities_for(viewer.user, most=ACTIVITIES).activities,
+        "activities": activities_for(viewer.user, limit=ACTIVITIES)[0],
         "has_log": bool(categories_for(viewer.user)),
     }
 
@@ -242,11 +210,17 @@ def _draft_row(draft: Draft, *, is_approved: bool) -> dict[str, Any]:
     }
 
 
-def _scheduled_row(row: IssueRow, now_confirmed: int) -> ScheduledRow:
-    edition, readers = row.edition, now_confirmed
+def _scheduled_row(row: IssueRow, readers: int) -> dict[str, Any]:
+    edition, status = row.edition, row.status
     if edition.goes_to != EVERYONE:
         readers = count_audience_now(edition.issue_id, edition.version, edition.goes_to)
-    return ScheduledRow(row, _goes_out(edition), readers)
+    return {
+        "row": row,
+        "goes_out": _goes_out(edition),
+        "readers": readers,
+        # Whether nothing stops it from going out automatically.
+        "is_to_come": status.state is EditionState.SCHEDULED and not status.counts.is_due,
+    }
 
 
 def _title(draft: Draft) -> str:

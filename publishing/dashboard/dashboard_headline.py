@@ -1,67 +1,56 @@
 """The state of the desk in one or two sentences: what needs you, what is being sent. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from delivery.humanise import counted
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The headline in parts; `sending` and `held` are titles, `needs` counts what is to do."""
-
-    needs: int = 0
-    sending: Sequence[str] = ()
-    held: Sequence[str] = ()
-    scheduled: int = 0
-    next_title: str = ""
-    next_when: str = ""
-    has_issues: bool = False
-    drafts: int = 0
-    sees_issues: bool = True
-
-
-def headline_sentence(headline: Headline) -> str:
-    """The whole headline."""
-    needs = _needs(headline.needs)
-    if not headline.sees_issues:
-        return needs or "Nothing needs your attention."
-    words = " ".join(filter(None, (needs, _held(headline), _sending(headline), _next(headline))))
+def headline_sentence(
+    *,
+    needs: int = 0,
+    sending: Sequence[str] = (),
+    held: Sequence[str] = (),
+    scheduled: int = 0,
+    next_title: str = "",
+    next_when: str = "",
+    has_issues: bool = False,
+    drafts: int = 0,
+    sees_issues: bool = True,
+) -> str:
+    """The whole headline; `sending` and `held` are titles, `needs` counts what is to do."""
+    need = f"{counted(needs, 'thing')} {'needs' if needs == 1 else 'need'} your attention."
+    todo = need if needs else ""
+    if not sees_issues:
+        return todo or "Nothing needs your attention."
+    following = _next(scheduled, f"“{next_title}”", next_when)
+    words = " ".join(filter(None, (todo, _held(held), _sending(sending, held), following)))
     if words:
-        is_quiet = not (headline.needs or headline.sending or headline.held)
+        is_quiet = not (needs or sending or held)
         return f"Nothing needs your attention. {words}" if is_quiet else words
-    drafts, are = counted(headline.drafts, "draft"), "is" if headline.drafts == 1 else "are"
-    open_drafts = f" {drafts} {are} open." if headline.drafts else ""
-    if headline.has_issues:
+    are_open = f" {counted(drafts, 'draft')} {'is' if drafts == 1 else 'are'} open."
+    open_drafts = are_open if drafts else ""
+    if has_issues:
         return f"Nothing needs your attention, and nothing is being sent.{open_drafts}"
-    return f"No issue was published yet.{open_drafts}" if headline.drafts else "No issue yet."
+    return f"No issue was published yet.{open_drafts}" if drafts else "No issue yet."
 
 
-def _needs(number: int) -> str:
-    need = "needs" if number == 1 else "need"
-    return f"{counted(number, 'thing')} {need} your attention." if number else ""
-
-
-def _held(headline: Headline) -> str:
-    if len(headline.held) == 1:
-        return f"“{headline.held[0]}” is held and can still be called back."
-    return f"{len(headline.held):,} issues are held and can still be called back." * bool(
-        headline.held
-    )
-
-
-def _sending(headline: Headline) -> str:
-    if not headline.sending:
+def _held(titles: Sequence[str]) -> str:
+    if not titles:
         return ""
-    if len(headline.sending) > 1:
-        return f"{len(headline.sending):,} issues are being sent and need nothing from you."
-    title = "Another" if headline.held else f"“{headline.sending[0]}”"
+    these = f"“{titles[0]}” is" if len(titles) == 1 else f"{len(titles):,} issues are"
+    return f"{these} held and can still be called back."
+
+
+def _sending(titles: Sequence[str], held: Sequence[str]) -> str:
+    if not titles:
+        return ""
+    if len(titles) > 1:
+        return f"{len(titles):,} issues are being sent and need nothing from you."
+    title = "Another" if held else f"“{titles[0]}”"
     return f"{title} is being sent and needs nothing from you."
 
 
-def _next(headline: Headline) -> str:
-    following = f"“{headline.next_title}”"
-    if headline.scheduled > 1:
-        first = f"the next, {following}, goes out {headline.next_when}"
-        return f"{headline.scheduled:,} issues are scheduled; {first}."
-    return f"{following} goes out {headline.next_when}." if headline.scheduled else ""
+def _next(scheduled: int, title: str, when: str) -> str:
+    if scheduled > 1:
+        return f"{scheduled:,} issues are scheduled; the next, {title}, goes out {when}."
+    return f"{title} goes out {when}." if scheduled else ""

@@ -28,7 +28,7 @@ LONGEST_ID = 18
 @require_safe
 def issues(request: HttpRequest) -> HttpResponse:
     """The overview: each viewer sees the parts that they have to do with."""
-    viewer = Viewer.of(request.user)
+    viewer = Viewer(request.user)
     poll = poll_from(request) if viewer.looks else None
     if poll is not None:
         return _update(request, poll)

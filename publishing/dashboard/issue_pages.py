@@ -57,11 +57,11 @@ class IssueSearch:
 class IssuePage:
     """The rows of one page, and where the next begins; empty if there is none."""
 
-    drafts: Sequence[Draft]
-    more_drafts: bool
-    scheduled: Sequence[Edition]
-    editions: Sequence[Edition]
-    next: str
+    drafts: Sequence[Draft] = ()
+    more_drafts: bool = False
+    scheduled: Sequence[Edition] = ()
+    editions: Sequence[Edition] = ()
+    next: str = ""
 
 
 def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:

@@ -2,33 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
-from publishing.progress_bar import Part, parts_of
+from publishing.progress_bar import parts_of
 
 ISSUES, STRIPS = 12, 6
 NOT_SENT = ("suppressed", "withdrawn", "failed")
-
-
-@dataclass(frozen=True, slots=True)
-class Undelivered:
-    """What was not sent of one edition; `when` is its day, the bar is as long as the longest."""
-
-    when: str
-    title: str
-    audience: int
-    counts: Mapping[str, int]
-    bar: list[Part]
-
-    @property
-    def total(self) -> int:
-        """How many readers have no copy."""
-        return sum(self.counts.values())
 
 
 def newest_to_everyone() -> list[Edition]:
@@ -68,7 +52,7 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 
 def undelivered_of(
     editions: Sequence[Edition], counts: Mapping[int, EditionCounts], zone: ZoneInfo
-) -> list[Undelivered]:
+) -> list[dict[str, Any]]:
     """The unsent copies of each edition, on one scale. Called-back editions are drafts again."""
     unsent = {
         edition.pk: {outcome: getattr(counts[edition.pk], outcome) for outcome in NOT_SENT}
@@ -77,13 +61,14 @@ def undelivered_of(
     }
     longest = max((sum(one.values()) for one in unsent.values()), default=0)
     return [
-        Undelivered(
-            when=_day(edition, zone),
-            title=plain_title(edition),
-            audience=counts[edition.pk].audience,
-            counts=unsent[edition.pk],
-            bar=parts_of(unsent[edition.pk], whole=longest),
-        )
+        {
+            "when": _day(edition, zone),
+            "title": plain_title(edition),
+            "audience": counts[edition.pk].audience,
+            "counts": unsent[edition.pk],
+            "total": sum(unsent[edition.pk].values()),
+            "bar": parts_of(unsent[edition.pk], whole=longest),
+        }
         for edition in editions
         if edition.pk in unsent
     ]

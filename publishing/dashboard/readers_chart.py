@@ -78,16 +78,12 @@ def chart_of(points: Sequence[Point]) -> Chart | None:
 def scale_of(numbers: Sequence[int]) -> Scale:
     """The narrowest round scale that holds all of these numbers. It never begins below zero."""
     least, most = min(numbers), max(numbers)
-    step = 1
-    if least == most:
-        # In the middle, unless it is the ground.
-        low = max(0, least - step)
-        return Scale(low, low + step, low + 2 * step)
-    while True:
-        low = least // step * step
-        if low + 2 * step >= most:
-            return Scale(low, low + step, low + 2 * step)
+    # A flat line is in the middle, unless it is the ground.
+    step, low = 1, max(0, least - 1) if least == most else least
+    while low + 2 * step < most:
         step = _next_round(step)
+        low = least // step * step
+    return Scale(low, low + step, low + 2 * step)
 
 
 def change_of(points: Sequence[Point]) -> str:
@@ -95,11 +91,9 @@ def change_of(points: Sequence[Point]) -> str:
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before
-    change = (
-        f"no change since {since.moment}"
-        if same
-        else f"{_than(last.readers - before.readers)} {before.at}"
-    )
+    change = f"{_than(last.readers - before.readers)} {before.at}"
+    if same:
+        change = f"no change since {since.moment}"
     if first.moment != since.moment:
         change += f", {_than(last.readers - first.readers)} {first.at}"
     return f"{change[0].upper()}{change[1:]}."
@@ -135,6 +129,5 @@ def _words(points: Sequence[Point]) -> str:
     if first.readers == last.readers:
         return f"Confirmed readers: {first.readers:,} {first.at}, and as many {last.at}"
     went = "rose" if last.readers > first.readers else "fell"
-    return (
-        f"Confirmed readers {went} from {first.readers:,} {first.at} to {last.readers:,} {last.at}"
-    )
+    change = f"from {first.readers:,} {first.at} to {last.readers:,} {last.at}"
+    return f"Confirmed readers {went} {change}"

@@ -25,11 +25,6 @@ class Sending:
     sentence: str
 
     @property
-    def is_held(self) -> bool:
-        """Whether it can still be called back."""
-        return self.progress.is_held
-
-    @property
     def done_at(self) -> datetime | None:
         """When the last copy leaves at the present rate."""
         status = self.progress.status

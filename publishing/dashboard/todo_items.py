@@ -20,24 +20,12 @@ _SETTLING = ("resume", "send-to-missed", "ask-again", "close")
 
 @dataclass(frozen=True, slots=True)
 class TodoItem:
-    """One thing to do: its code and what its words need."""
+    """One thing to do: its code, what its words need, and how urgent it looks."""
 
     code: str
     params: Mapping[str, Any]
-
-    @property
-    def glyph(self) -> str:
-        """The glyph beside it."""
-        return self._look[0]
-
-    @property
-    def tone(self) -> str:
-        """How urgent it looks."""
-        return self._look[1]
-
-    @property
-    def _look(self) -> tuple[str, str]:
-        return _LOOKS[self.params["status"].state if self.code == "edition" else self.code]
+    glyph: str
+    tone: str
 
 
 _LOOKS = {
@@ -73,7 +61,10 @@ def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
     """Things of one kind; `count` where there are more of it than were read."""
-    items = [TodoItem(code, params) for params in all_params]
+    items = [
+        TodoItem(code, params, *_LOOKS[params["status"].state if code == "edition" else code])
+        for params in all_params
+    ]
     return TodoList(len(items) if count is None else count, tuple(items[:SHOWN]))
 
 
@@ -94,11 +85,10 @@ def no_worker(statuses: Sequence[EditionStatus]) -> TodoList:
 
 
 def _settling(status: EditionStatus) -> Mapping[str, Any]:
-    counts, names = status.counts, {action.name for action in applicable(status)}
+    names = {action.name for action in applicable(status)}
     action = next((name for name in _SETTLING if name in names), "")
     return {
         "status": status,
-        "counts": counts,
         "title": title_of(status),
         "action": action,
         "button": button(action, status, 0) if action else "",

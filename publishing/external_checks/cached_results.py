@@ -1,7 +1,7 @@
 """Save the results of external checks for a while, so that pages need not wait for them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -37,21 +37,6 @@ class CachedResults:
     links: Mapping[str, LinkResult]
     links_at: datetime | None
 
-    def has_result_of(self, url: str) -> bool:
-        """Whether a link is known to work or to be dead."""
-        result = self.links.get(url)
-        return result is not None and (result.is_ok or result.is_dead)
-
-
-def save_domain(found: DomainRecords) -> None:
-    """Save a domain's records in place of earlier ones."""
-    _save(DOMAIN, {found.domain: found.as_json()})
-
-
-def save_links(found: Mapping[str, LinkResult]) -> None:
-    """Save results of links in place of earlier ones."""
-    _save(LINK, {address: answer.as_json() for address, answer in found.items()})
-
 
 def load_fresh(domain: str, links: Sequence[str]) -> CachedResults:
     """Load the fresh results of this domain and these links."""
@@ -61,7 +46,7 @@ def load_fresh(domain: str, links: Sequence[str]) -> CachedResults:
     return CachedResults(
         DomainRecords.from_json(kept) if kept else None,
         at,
-        {address: LinkResult.from_json(found) for address, (found, _) in answers.items()},
+        {url: LinkResult.from_json(found) for url, (found, _) in answers.items()},
         min((at for _, at in answers.values()), default=None),
     )
 
@@ -72,11 +57,13 @@ def expired_results() -> OldRows:
     return OldRows("external_check", ["id"], "looked_at", days, in_order=False)
 
 
-def _save(kind: str, found: Mapping[str, dict[str, Any]]) -> None:
+def save(kind: str, found: Mapping[str, DomainRecords | LinkResult]) -> None:
+    """Save the results of a kind, by domain or link, in place of earlier ones."""
     ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _SAVED_FOR).delete()
     if found:
         with connection.cursor() as cursor:
-            cursor.execute(_SAVE, [kind, list(found), [Jsonb(look) for look in found.values()]])
+            results = [Jsonb(asdict(result)) for result in found.values()]
+            cursor.execute(_SAVE, [kind, list(found), results])
 
 
 def _load(kind: str, subjects: list[str]) -> dict[str, tuple[dict[str, Any], datetime]]:

@@ -1,4 +1,4 @@
-"""Check what a letter refers to outside: its sender's domain and its links, at once."""
+"""Check what a letter refers to outside: its sender's domain and its links, concurrently."""
 
 import time
 from collections.abc import Sequence
@@ -20,8 +20,9 @@ def check_letter(
 ) -> None:
     """Check and save what has no fresh result, in no transaction; an empty `domain` is skipped."""
     cached = cached_results.load_fresh(domain, links)
-    # What did not answer is tried again at once.
-    left = [url for url in links if not cached.has_result_of(url)]
+    # Links without an answer are tried again immediately.
+    answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}
+    left = [url for url in links if url not in answered]
     with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:
         looked_up = (
             pool.submit(inherited(look_up_domain), domain, servers)
@@ -31,8 +32,8 @@ def check_letter(
         results = open_links(left, opener) if left else {}
         records = looked_up.result() if looked_up else None
     if records is not None:
-        cached_results.save_domain(records)
-    cached_results.save_links(results)
+        cached_results.save(cached_results.DOMAIN, {domain: records})
+    cached_results.save(cached_results.LINK, results)
 
 
 def open_links(

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -66,9 +66,7 @@ class DomainRecords:
     @property
     def is_known(self) -> bool:
         """Whether every query was answered."""
-        return all(
-            records.is_known for records in (self.texts, self.dkim, self.return_path, self.dmarc)
-        )
+        return all(one.is_known for one in (self.texts, self.dkim, self.return_path, self.dmarc))
 
     @property
     def has_dkim_key(self) -> bool:
@@ -89,13 +87,9 @@ class DomainRecords:
         above = self.dmarc_at != self.domain
         return ((tags.get("sp") if above else None) or tags.get("p") or "none").lower()
 
-    def as_json(self) -> dict[str, Any]:
-        """The value as it is saved."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> DomainRecords:
-        """Read what `as_json` wrote."""
+        """Read what `asdict` made."""
         asked = {
             name: Records(DnsStatus(saved[name]["status"]), tuple(saved[name]["values"]))
             for name in ("texts", "dkim", "return_path", "dmarc")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -25,6 +25,12 @@ class LinkError(StrEnum):
     INVALID_RESPONSE = "an answer that is none"
 
 
+# Errors that a reader may not meet.
+_MAY_PASS = frozenset(
+    {LinkError.NONE, LinkError.DNS_FAILED, LinkError.TIMEOUT, LinkError.INVALID_RESPONSE}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class LinkResult:
     """The status of the last response, or the error; `url` is the URL after redirects."""
@@ -36,19 +42,7 @@ class LinkResult:
     @property
     def is_dead(self) -> bool:
         """Whether no reader could open it."""
-        return (
-            self.status in _GONE
-            or self.status >= 500
-            or self.error
-            in {
-                LinkError.NO_SUCH_HOST,
-                LinkError.NOT_PUBLIC,
-                LinkError.NOT_A_WEB_URL,
-                LinkError.TOO_MANY_REDIRECTS,
-                LinkError.REFUSED,
-                LinkError.CERTIFICATE,
-            }
-        )
+        return self.status in _GONE or self.status >= 500 or self.error not in _MAY_PASS
 
     @property
     def is_ok(self) -> bool:
@@ -60,11 +54,7 @@ class LinkResult:
         """The result in words: “answers 404”."""
         return f"answers {self.status}" if self.status else str(self.error)
 
-    def as_json(self) -> dict[str, Any]:
-        """The value as it is saved."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> LinkResult:
-        """Read what `as_json` wrote."""
-        return cls(int(saved["status"]), LinkError(saved["error"]), str(saved["url"]))
+        """Read what `asdict` made."""
+        return cls(saved["status"], LinkError(saved["error"]), saved["url"])

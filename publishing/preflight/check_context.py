@@ -1,13 +1,13 @@
 """The context that all checks read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
+from delivery.mail.compose import MailParts
+from delivery.models import Newsletter
 from publishing.content.edition_content import Content
-from publishing.external_checks.domain_records import DomainRecords, domain_of
-from publishing.external_checks.link_result import LinkResult
+from publishing.external_checks.cached_results import CachedResults
 from publishing.preflight.parse_letter import ParsedLetter
 
 
@@ -35,25 +35,21 @@ class SentTestLetter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
-    """The content, its mail and context; `domain` and links only with a fresh result."""
+    """The content, its mail, and what surrounds it."""
 
     content: Content
     letter: ParsedLetter
     is_markdown: bool
     has_own_text: bool
-    html_mail: str
-    text_mail: str
+    mail: MailParts
 
-    zone: ZoneInfo
+    newsletter: Newsletter
     now: datetime
     site_url: str
     sender: str
-    newsletter: str
-    is_named: bool
-    language: str
-    postal_address: str
     adds_unsubscribe_link: bool
 
+    external: CachedResults
     readers: int
     archive_note: str
     # Readers without a value, by merge field without a fallback.
@@ -67,18 +63,9 @@ class CheckContext:
     worker_is_running: bool = True
     worker_seen_at: datetime | None = None
 
-    domain: DomainRecords | None = None
-    domain_checked_at: datetime | None = None
-    links: Mapping[str, LinkResult] = field(default_factory=dict)
-    links_checked_at: datetime | None = None
-
-    @property
-    def sender_domain(self) -> str:
-        """The domain of the sender's address."""
-        return domain_of(self.sender)
-
     def clock(self, at: datetime) -> str:
         """A time in the newsletter's zone, with its day unless that is today."""
-        there = at.astimezone(self.zone)
-        today = there.date() == self.now.astimezone(self.zone).date()
+        zone = self.newsletter.zone
+        there = at.astimezone(zone)
+        today = there.date() == self.now.astimezone(zone).date()
         return f"{there:%H:%M}" if today else f"{there.day} {there:%B %Y, %H:%M}"

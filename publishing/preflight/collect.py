@@ -26,18 +26,13 @@ from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext, OtherEdition, SentTestLetter
-from publishing.preflight.estimates import (
-    ConsentChanges,
-    SendingSample,
-    audience_change,
-    estimate_duration,
-)
-from publishing.preflight.finding import Finding, FixIn, stop
-from publishing.preflight.finding_sentences import first_stop, stops_left, summarise
+from publishing.preflight.estimates import audience_change, estimate_duration
+from publishing.preflight.finding import Finding, Findings, FixIn, stop
+from publishing.preflight.finding_sentences import refuse
 from publishing.preflight.link_address import is_placeholder
 from publishing.preflight.links import links_to_open
 from publishing.preflight.parse_letter import ParsedLetter, parse_letter
-from publishing.preflight.run_checks import Findings, run_checks
+from publishing.preflight.run_checks import run_checks
 from publishing.preflight.words import fields_without_fallback
 from subscribers.confirmed_readers import confirmed
 from subscribers.consent.consent_log import count_acts_since
@@ -57,8 +52,9 @@ class PreflightResult:
     context: CheckContext
     findings: Findings
     plan: VersionPlan | None
+    version: int
     readers: int
-    everyone: int
+    not_reached: int
     change: str
     pending: int
     gone: int
@@ -66,44 +62,9 @@ class PreflightResult:
     is_externally_checked: bool
 
     @property
-    def version(self) -> int:
-        """Which version of its issue it will be."""
-        return self.plan.version if self.plan else 1
-
-    @property
-    def not_included(self) -> int:
-        """How many are on the list and are not confirmed."""
-        return self.pending + self.gone
-
-    @property
-    def not_reached(self) -> int:
-        """The number of confirmed readers to whom this version does not go."""
-        return self.everyone - self.readers
-
-    @property
-    def summary(self) -> str:
-        """How many findings there are of each severity."""
-        return summarise(self.findings)
-
-    @property
-    def stops_left(self) -> str:
-        """How many findings stop it; `first_stop` follows."""
-        return stops_left(self.findings)
-
-    @property
-    def first_stop(self) -> str:
-        """The first finding that stops it."""
-        return first_stop(self.findings, self.context.clock)
-
-    @property
     def refusal(self) -> str:
         """Why it may not be published; empty if it may."""
-        return f"{self.stops_left} {self.first_stop}".strip()
-
-    @property
-    def may_be_published(self) -> bool:
-        """Whether nothing stops it."""
-        return not self.findings.stops
+        return refuse(self.findings, self.context.clock)
 
 
 def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
@@ -126,8 +87,9 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     to_all = 0 if draft.goes_to == NOBODY else everyone
     readers = plan.readers_of(draft.goes_to) if plan else to_all
     letter = parse_letter(content.html)
-    outside = external_targets(letter)
-    context = _context(draft, content, letter, plan, readers, cached_results.load_fresh(*outside))
+    domain, links = external_targets(letter)
+    external = cached_results.load_fresh(domain, links)
+    context = _context(draft, content, letter, plan, readers, external)
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
@@ -136,18 +98,16 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         context=context,
         findings=run_checks(context, *_rules(draft, content, plan, publisher)),
         plan=plan,
+        version=plan.version if plan else 1,
         readers=readers,
-        everyone=everyone,
-        change=audience_change(everyone, _consent_changes()) if readers == everyone else "",
+        not_reached=everyone - readers,
+        change=_audience_change(everyone) if readers == everyone else "",
         pending=pending,
         gone=sum(states.values()) - pending - everyone,
         duration=estimate_duration(readers, _sending_samples()),
-        is_externally_checked=_is_externally_checked(context, *outside),
+        is_externally_checked=bool(external.domain or not domain)
+        and all(url in external.links for url in links),
     )
-
-
-def _is_externally_checked(context: CheckContext, domain: str, links: list[str]) -> bool:
-    return bool(context.domain or not domain) and all(url in context.links for url in links)
 
 
 def _rules(
@@ -171,10 +131,8 @@ def _context(
     letter: ParsedLetter,
     plan: VersionPlan | None,
     readers: int,
-    outside: CachedResults,
+    external: CachedResults,
 ) -> CheckContext:
-    newsletter = Newsletter.objects.get_current()
-    mail = compose_content(content)
     sending = read_health()
     fields = fields_without_fallback(content.title, content.preheader, content.html, content.text)
     return CheckContext(
@@ -182,16 +140,11 @@ def _context(
         letter=letter,
         is_markdown=draft.format == Draft.Format.MARKDOWN,
         has_own_text=bool(draft.text.strip()),
-        html_mail=mail.html,
-        text_mail=mail.text,
-        zone=newsletter.zone,
+        mail=compose_content(content),
+        newsletter=Newsletter.objects.get_current(),
         now=sending.now,
         site_url=settings.SITE_URL,
         sender=settings.FROM_EMAIL,
-        newsletter=newsletter.name,
-        is_named=newsletter.is_named,
-        language=newsletter.language,
-        postal_address=newsletter.postal_address,
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
@@ -209,10 +162,7 @@ def _context(
         test=_sent_test_letter(content),
         worker_is_running=bool(sending.workers),
         worker_seen_at=sending.heard_at,
-        domain=outside.domain,
-        domain_checked_at=outside.domain_at,
-        links=outside.links,
-        links_checked_at=outside.links_at,
+        external=external,
     )
 
 
@@ -273,7 +223,7 @@ def _sent_test_letter(content: Content) -> SentTestLetter | None:
     return None
 
 
-def _consent_changes() -> ConsentChanges | None:
+def _audience_change(now: int) -> str:
     last = (
         Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=EVERYONE, audience__gt=0)
         .exclude(control=Edition.Control.CANCELLED)
@@ -282,19 +232,12 @@ def _consent_changes() -> ConsentChanges | None:
         .first()
     )
     if last is None:
-        return None
+        return ""
     audience, at = last
-    acts = count_acts_since(at)
-    return ConsentChanges(
-        audience,
-        joined=acts.get("confirmed", 0) + acts.get("imported", 0),
-        left=acts.get("left", 0),
-        bounced=acts.get("bounced", 0),
-        complained=acts.get("complained", 0),
-    )
+    return audience_change(audience, now, count_acts_since(at))
 
 
-def _sending_samples() -> list[SendingSample]:
+def _sending_samples() -> list[tuple[int, float]]:
     ended = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, audience__gt=0)
     newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
     calls = (
@@ -303,7 +246,4 @@ def _sending_samples() -> list[SendingSample]:
         .values("edition")
         .annotate(copies=Sum("accepted"), began=Min("started_at"), ended=Max("finished_at"))
     )
-    return [
-        SendingSample(call["copies"], (call["ended"] - call["began"]).total_seconds())
-        for call in calls
-    ]
+    return [(call["copies"], (call["ended"] - call["began"]).total_seconds()) for call in calls]

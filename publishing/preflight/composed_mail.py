@@ -26,7 +26,7 @@ def check_composed_mail(context: CheckContext) -> Iterator[Finding]:
     # A whole document has its own preview text; only Homing's frame shows ours.
     if context.content.preheader:
         yield passed("preheader_set")
-    elif context.html_mail.strip():
+    elif context.mail.html.strip():
         yield advice("no_preheader", FixIn.PREHEADER)
     is_own = merge_fields.uses_field(
         context.content.html or context.content.text, "unsubscribe_url"
@@ -41,7 +41,7 @@ def check_composed_mail(context: CheckContext) -> Iterator[Finding]:
 
 
 def _size(context: CheckContext) -> Iterator[Finding]:
-    size = len(context.html_mail.encode("utf-8", "surrogatepass"))
+    size = len(context.mail.html.encode("utf-8", "surrogatepass"))
     if size > GMAIL_CUTS_AT:
         yield advice("clipped", FixIn.LETTER, size=kilobytes(size))
     elif size > GMAIL_CUTS_AT * _NEARLY:
@@ -51,7 +51,7 @@ def _size(context: CheckContext) -> Iterator[Finding]:
 
 
 def _text_part(context: CheckContext) -> Iterator[Finding]:
-    if not context.text_mail.strip():
+    if not context.mail.text.strip():
         yield advice("no_text_part", FixIn.TEXT)
         return
     words = count_words(context.content.text)
@@ -62,19 +62,20 @@ def _text_part(context: CheckContext) -> Iterator[Finding]:
         yield advice("short_text_part", FixIn.TEXT, words=words, letter_words=letter_words)
     else:
         yield passed("text_part", words=words)
-    if not context.html_mail.strip():
+    if not context.mail.html.strip():
         yield passed("plain_text_only")
 
 
 def _newsletter(context: CheckContext) -> Iterator[Finding]:
-    if not context.is_named:
-        yield advice("unnamed_newsletter", FixIn.NEWSLETTER, name=context.newsletter)
-    if not context.postal_address.strip():
+    newsletter = context.newsletter
+    if not newsletter.is_named:
+        yield advice("unnamed_newsletter", FixIn.NEWSLETTER, name=newsletter.name)
+    if not newsletter.postal_address.strip():
         yield advice("no_postal_address", FixIn.NEWSLETTER)
-    if not context.language.strip():
+    if not newsletter.language.strip():
         yield advice("no_language", FixIn.NEWSLETTER)
     else:
-        yield passed("language_set", language=_language_name(context.language))
+        yield passed("language_set", language=_language_name(newsletter.language))
 
 
 def _language_name(code: str) -> str:

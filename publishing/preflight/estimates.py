@@ -1,6 +1,6 @@
 """Estimate how long sending takes, and say how the audience changed. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from delivery.humanise import duration
 
@@ -9,48 +9,29 @@ _MIN_SECONDS = 5.0
 _MIN_COPIES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class SendingSample:
-    """How many copies of an earlier edition were sent, and in how many seconds."""
-
-    copies: int
-    seconds: float
-
-
-def estimate_duration(readers: int, earlier: list[SendingSample]) -> str:
-    """“about 19 minutes”; empty without a sample that is large enough."""
-    samples = [one for one in earlier if one.copies >= _MIN_COPIES and one.seconds >= _MIN_SECONDS]
+def estimate_duration(readers: int, earlier: list[tuple[int, float]]) -> str:
+    """“about 19 minutes”; empty unless an `earlier` edition had enough copies and seconds."""
+    samples = [one for one in earlier if one[0] >= _MIN_COPIES and one[1] >= _MIN_SECONDS]
     if not samples or not readers:
         return ""
-    pace = sum(one.copies for one in samples) / sum(one.seconds for one in samples)
-    seconds = readers / pace
+    copies, times = zip(*samples, strict=True)
+    seconds = readers * sum(times) / sum(copies)
     if seconds < 45:
         return "less than a minute"
     return f"about {duration(seconds) if seconds >= 90 else '1 minute'}"
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentChanges:
-    """The audience of the last issue, and the readers who joined and left since."""
-
-    audience: int
-    joined: int
-    left: int
-    bounced: int
-    complained: int
-
-
-def audience_change(now: int, since: ConsentChanges | None) -> str:
+def audience_change(before: int, now: int, acts: Mapping[str, int]) -> str:
     """“315 more than the last issue: 402 joined, 61 left”; the reasons only if they add up."""
-    if since is None:
-        return ""
-    change = now - since.audience
+    change = now - before
     if change:
         sentence = f"{abs(change):,} {'more' if change > 0 else 'fewer'} than the last issue"
     else:
         sentence = "as many as the last issue"
-    if since.joined - since.left - since.bounced - since.complained != change:
+    joined = acts.get("confirmed", 0) + acts.get("imported", 0)
+    gone = {name: acts.get(name, 0) for name in ("left", "bounced", "complained")}
+    if joined - sum(gone.values()) != change:
         return sentence
-    names = ("joined", "left", "bounced", "complained")
-    reasons = [f"{number:,} {name}" for name in names if (number := getattr(since, name))]
-    return f"{sentence}: {', '.join(reasons)}" if reasons else sentence
+    counts = {"joined": joined, **gone}.items()
+    reasons = ", ".join(f"{number:,} {name}" for name, number in counts if number)
+    return f"{sentence}: {reasons}" if reasons else sentence

@@ -41,6 +41,16 @@ class Finding:
     issue: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All findings by severity, each in the order of the checks."""
+
+    stops: tuple[Finding, ...]
+    advice: tuple[Finding, ...]
+    unknown: tuple[Finding, ...]
+    passed: tuple[Finding, ...]
+
+
 def _finding(
     severity: Severity,
     code: str,

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from delivery.humanise import counted, enumerated, ordinal, so_many
-from publishing.preflight.finding import Finding
+from publishing.preflight.finding import Finding, Findings
 from publishing.preflight.parse_letter import TextLocation
-from publishing.preflight.run_checks import Findings
 
 # A line for each code and its sentence, and indented below it the detail. A number takes its noun:
 # {images:image has|images have} begins a sentence, {words:#word} does not.
@@ -211,18 +210,14 @@ def summarise(findings: Findings) -> str:
     return " ".join(sentences)
 
 
-def stops_left(findings: Findings) -> str:
-    """How many stops are left; empty without any. `first_stop` follows it."""
-    return f"{so_many(len(findings.stops), 'stop is', 'stops are')} left:" if findings.stops else ""
-
-
-def first_stop(findings: Findings, clock: Clock) -> str:
-    """The first of the stops as a whole sentence; empty without any."""
+def refuse(findings: Findings, clock: Clock) -> str:
+    """How many stops are left, and the first of them as a whole sentence; empty without any."""
     if not findings.stops:
         return ""
     first = findings.stops[0]
     sentence = f"{describe(first, clock)[0]} {merge_field_of(first)}".strip()
-    return sentence if sentence.endswith(".") else f"{sentence}."
+    left = so_many(len(findings.stops), "stop is", "stops are")
+    return f"{left} left: {sentence}{'' if sentence.endswith('.') else '.'}"
 
 
 def merge_field_of(finding: Finding) -> str:

@@ -92,14 +92,15 @@ def _check_results(context: CheckContext) -> Iterator[Finding]:
     urls = all_urls[:MAX_OPENED]
     if not urls:
         return
-    results = {url: context.links[url] for url in urls if url in context.links}
+    known = context.external.links
+    results = {url: known[url] for url in urls if url in known}
     yield from _dead_links(results)
     unclear = [url for url, result in results.items() if not (result.is_dead or result.is_ok)]
     if unclear:
         reasons = ", ".join(sorted({results[url].words for url in unclear}))
         yield _unknown_links("links_unclear", unclear, results=reasons)
     left = [url for url in urls if url not in results]
-    if context.links_checked_at is None:
+    if context.external.links_at is None:
         yield unknown("links_unopened")
     elif left:
         yield _unknown_links("links_timed_out", left)

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
-from delivery.mail.compose import MailParts
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.approval.approval_view import approval_facts
@@ -25,7 +24,7 @@ from publishing.flash_messages import notes_of
 from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
-from publishing.preflight.finding_sentences import Clock, describe, merge_field_of
+from publishing.preflight.finding_sentences import Clock, describe, merge_field_of, summarise
 from publishing.preflight.parse_letter import parse_letter
 from publishing.scheduling.schedule_form import ScheduleForm
 from publishing.script_request import wants_json
@@ -82,7 +81,7 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     context = findings_context(request, checked)
     return JsonResponse(
         {
-            "sentence": checked.summary,
+            "sentence": context["summary"],
             "html": render_to_string("publishing/findings.html", context, request),
         },
         headers={"Cache-Control": "no-store"},
@@ -122,6 +121,7 @@ def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str
     return {
         "draft": draft,
         "checked": checked,
+        "summary": summarise(found),
         "stops": rows(found.stops),
         "advice": rows(found.advice),
         "unknown": rows(found.unknown),
@@ -148,7 +148,7 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
-        "kilobytes": kilobytes(MailParts(context.html_mail, context.text_mail).size),
+        "kilobytes": kilobytes(context.mail.size),
         "digest": digest,
         "digest_shown": f"{digest[:8]} {digest[8:16]}…",
         "issue_title": checked.plan.newest.title if checked.plan else "",

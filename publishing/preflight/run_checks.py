@@ -1,10 +1,8 @@
 """Run all checks, and group their findings by severity. Pure."""
 
-from dataclasses import dataclass
-
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.composed_mail import check_composed_mail
-from publishing.preflight.finding import Finding, Severity
+from publishing.preflight.finding import Finding, Findings, Severity
 from publishing.preflight.images import check_images
 from publishing.preflight.links import check_links
 from publishing.preflight.readiness import check_readiness
@@ -19,16 +17,6 @@ _CHECKS = (
     check_composed_mail,
     check_sender,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """All findings by severity, each in the order of the checks."""
-
-    stops: tuple[Finding, ...]
-    advice: tuple[Finding, ...]
-    unknown: tuple[Finding, ...]
-    passed: tuple[Finding, ...]
 
 
 def run_checks(context: CheckContext, *more: Finding) -> Findings:

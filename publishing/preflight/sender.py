@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from publishing.external_checks.domain_records import DnsStatus, DomainRecords
+from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed, unknown
 from publishing.preflight.link_address import is_placeholder
@@ -13,7 +13,8 @@ _POSTMARK = "mtasv.net"
 
 def check_sender(context: CheckContext) -> Iterator[Finding]:
     """Find problems with the sender's domain."""
-    domain, found, at = context.sender_domain, context.domain, context.domain_checked_at
+    domain = domain_of(context.sender)
+    found, at = context.external.domain, context.external.domain_at
     if is_placeholder(domain):
         yield advice("placeholder_domain", domain=domain)
         return

@@ -54,7 +54,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
             return see_other(progress_url(found.edition))
         checked = check(found, author_of(request))
         when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.context.now)
-        if when.is_valid() and checked.may_be_published:
+        if when.is_valid() and not checked.findings.stops:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
     if read_key(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:

@@ -71,7 +71,7 @@ def at(draft: Draft, page: str = "") -> str:
 
 def link_was_opened() -> None:
     """Keep the answer of the link in `WELL`, so that the sheet does not open it."""
-    cached_results.save_links({LINK: LinkResult(status=404, url=LINK)})
+    cached_results.save(cached_results.LINK, {LINK: LinkResult(status=404, url=LINK)})
 
 
 def everything_is_looked_up(page: Page) -> None:

@@ -17,7 +17,7 @@ from delivery.monitoring import worker_heartbeat
 from delivery.queue import control, scheduled_editions
 from delivery.reconcile import database_identity
 from publishing.approval.approval import approval_hash, approve
-from publishing.external_checks.cached_results import save_domain
+from publishing.external_checks.cached_results import DOMAIN, save
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
 from publishing.publish.publish import publish
@@ -481,7 +481,8 @@ def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
     window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str, shown: str
 ) -> None:
     settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
-    save_domain(domain(**otherwise))
+    records = domain(**otherwise)
+    save(DOMAIN, {records.domain: records})
     page = window.get(DESK)
     assert f"Sender domain {said}" in section(page, "health")
     line = page.html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]

@@ -244,7 +244,7 @@ def test_redirect_to_nonsense_has_a_result_that_can_be_saved(here, opened, onwar
     address = f"{here}/to?u={onwards}"
 
     answer = opened(address)
-    cached_results.save_links({address: answer})
+    cached_results.save(cached_results.LINK, {address: answer})
 
     assert answer.is_dead
     assert not onwards.startswith("file") or answer.error is LinkError.NOT_A_WEB_URL
@@ -289,11 +289,11 @@ def test_opening_links_is_bounded_and_returns_partial_results(here, names, site)
 @pytest.mark.django_db
 def test_latest_results_are_saved(names):
     address = "https://weatherbooks.example/1911"
-    cached_results.save_links({address: LinkResult(status=404, url=address)})
-    cached_results.save_links({address: LinkResult(status=200, url=address)})
+    cached_results.save(cached_results.LINK, {address: LinkResult(status=404, url=address)})
+    cached_results.save(cached_results.LINK, {address: LinkResult(status=200, url=address)})
     names.records = {(DOMAIN, "TXT"): [f'"{SPF}"']}
     found = look_up_domain(DOMAIN, names.known())
-    cached_results.save_domain(found)
+    cached_results.save(cached_results.DOMAIN, {DOMAIN: found})
 
     known = cached_results.load_fresh(DOMAIN, [address, "https://other.example/"])
 
@@ -304,12 +304,12 @@ def test_latest_results_are_saved(names):
 
 @pytest.mark.django_db
 def test_results_expire_after_10_minutes_and_are_deleted_after_a_day(names):
-    cached_results.save_domain(look_up_domain(DOMAIN, names.known()))
-    cached_results.save_links({"https://a.example/": LinkResult(status=404)})
+    cached_results.save(cached_results.DOMAIN, {DOMAIN: look_up_domain(DOMAIN, names.known())})
+    cached_results.save(cached_results.LINK, {"https://a.example/": LinkResult(status=404)})
     ExternalCheck.objects.update(looked_at="2020-01-01T00:00Z")
 
     known = cached_results.load_fresh(DOMAIN, ["https://a.example/"])
-    cached_results.save_links({"https://b.example/": LinkResult(status=200)})
+    cached_results.save(cached_results.LINK, {"https://b.example/": LinkResult(status=200)})
 
     assert (known.domain, known.links, known.links_at) == (None, {}, None)
     assert [look.subject for look in ExternalCheck.objects.all()] == ["https://b.example/"]

@@ -2,14 +2,17 @@
 
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from delivery.mail.compose import MailParts
+from delivery.models import Newsletter
 from publishing.content.edition_content import Content
+from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, Records
 from publishing.preflight.check_context import CheckContext, SentTestLetter
+from publishing.preflight.finding import Findings
 from publishing.preflight.finding_sentences import describe, merge_field_of
 from publishing.preflight.parse_letter import parse_letter
-from publishing.preflight.run_checks import Findings, run_checks
+from publishing.preflight.run_checks import run_checks
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)
 LETTER = "<p>They came on the 30th of April.</p><p>Dear {{ name|reader }}, they have gone.</p>"
@@ -38,23 +41,29 @@ def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any)
         "letter": parse_letter(letter),
         "is_markdown": False,
         "has_own_text": False,
-        "html_mail": f"<html>{letter}</html>",
-        "text_mail": text,
-        "zone": ZoneInfo("Europe/Lisbon"),
+        "mail": MailParts(
+            otherwise.pop("html_mail", f"<html>{letter}</html>"), otherwise.pop("text_mail", text)
+        ),
         "now": NOW,
         "site_url": "https://letters.almanack.org",
         "sender": "Edith Marlow <letter@almanack.org>",
-        "newsletter": "The Hedgerow Almanack",
-        "is_named": True,
-        "language": "en",
-        "postal_address": "3 Mill Lane, Selborne",
+        "newsletter": Newsletter(
+            name=otherwise.pop("name", "The Hedgerow Almanack"),
+            language=otherwise.pop("language", "en"),
+            postal_address=otherwise.pop("postal_address", "3 Mill Lane, Selborne"),
+            time_zone="Europe/Lisbon",
+        ),
         "adds_unsubscribe_link": True,
         "readers": 52_418,
         "archive_note": "It would stand in the archive.",
         "without_value": {"name": 0},
         "test": SentTestLetter("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
-        "domain": domain(),
-        "domain_checked_at": NOW,
+        "external": CachedResults(
+            otherwise.pop("domain", domain()),
+            otherwise.pop("domain_checked_at", NOW),
+            otherwise.pop("links", {}),
+            otherwise.pop("links_checked_at", None),
+        ),
     }
     return CheckContext(**{**well, **otherwise})
 

@@ -9,8 +9,6 @@ from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.link_result import LinkError, LinkResult
 from publishing.preflight.check_context import OtherEdition
 from publishing.preflight.estimates import (
-    ConsentChanges,
-    SendingSample,
     audience_change,
     estimate_duration,
 )
@@ -228,7 +226,7 @@ def test_missing_or_short_text_part_is_advice():
     [
         ({"preheader": ""}, "preview text"),
         ({"postal_address": " "}, "postal address"),
-        ({"newsletter": "The Homing ParsedLetter", "is_named": False}, "“The Homing ParsedLetter”"),
+        ({"name": "The Homing Letter"}, "“The Homing Letter”"),
         ({"language": ""}, "language"),
         ({"readers": 0}, "nobody"),
         ({"test": None}, "test"),
@@ -336,31 +334,32 @@ def test_no_letter_makes_the_checks_fail(words):
 @pytest.mark.parametrize(
     ("now", "since", "expected"),
     [
-        (52_418, None, ""),
         (
             52_418,
-            ConsentChanges(52_103, 402, 61, 26, 0),
+            (52_103, 402, 61, 26, 0),
             "315 more than the last issue: 402 joined, 61 left, 26 bounced",
         ),
-        (40, ConsentChanges(43, 0, 2, 0, 1), "3 fewer than the last issue: 2 left, 1 complained"),
-        (43, ConsentChanges(43, 0, 0, 0, 0), "as many as the last issue"),
-        (43, ConsentChanges(43, 1, 1, 0, 0), "as many as the last issue: 1 joined, 1 left"),
-        (50, ConsentChanges(43, 1, 1, 0, 0), "7 more than the last issue"),
+        (40, (43, 0, 2, 0, 1), "3 fewer than the last issue: 2 left, 1 complained"),
+        (43, (43, 0, 0, 0, 0), "as many as the last issue"),
+        (43, (43, 1, 1, 0, 0), "as many as the last issue: 1 joined, 1 left"),
+        (50, (43, 1, 1, 0, 0), "7 more than the last issue"),
     ],
 )
 def test_audience_change_has_reasons_only_if_they_add_up(now, since, expected):
-    assert audience_change(now, since) == expected
+    before, *counts = since
+    acts = dict(zip(("confirmed", "left", "bounced", "complained"), counts, strict=True))
+    assert audience_change(before, now, acts) == expected
 
 
 @pytest.mark.parametrize(
     ("readers", "earlier", "expected"),
     [
         (52_418, [], ""),
-        (52_418, [SendingSample(40, 0.2)], ""),
-        (52_418, [SendingSample(46_000, 1000.0)], "about 19 minutes"),
-        (46, [SendingSample(46_000, 1000.0)], "less than a minute"),
-        (460_000, [SendingSample(46_000, 1000.0)], "about 3 hours"),
-        (0, [SendingSample(46_000, 1000.0)], ""),
+        (52_418, [(40, 0.2)], ""),
+        (52_418, [(46_000, 1000.0)], "about 19 minutes"),
+        (46, [(46_000, 1000.0)], "less than a minute"),
+        (460_000, [(46_000, 1000.0)], "about 3 hours"),
+        (0, [(46_000, 1000.0)], ""),
     ],
 )
 def test_duration_is_estimated_from_large_samples_only(readers, earlier, expected):

@@ -220,7 +220,9 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
         DraftContent("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
     )
     before = window.get(at(draft, "check"))
-    cached_results.save_links({"https://weatherbooks.org/1911": LinkResult(status=404)})
+    cached_results.save(
+        cached_results.LINK, {"https://weatherbooks.org/1911": LinkResult(status=404)}
+    )
 
     after = window.get(at(draft, "check"))
 
