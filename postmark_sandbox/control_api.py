@@ -160,14 +160,16 @@ def _events(sandbox: Sandbox, body: Json) -> Json:
 
 def _one_click(sandbox: Sandbox, body: Json) -> Json:
     encoding = str(body.get("encoding", MULTIPART))
-    offer, attempt = sandbox.unsubscribe_by_one_click(_message(sandbox, body), encoding)
-    problems = [*offer.problems] if attempt.works else [*offer.problems, attempt.sentence]
-    return {"status": attempt.status, "valid": offer.valid, "problems": problems}
+    message = _message(sandbox, body)
+    status, sentence = sandbox.unsubscribe_by_one_click(message, encoding)
+    invalid = sandbox.one_click_link(message).problems
+    failure = [] if status is not None and 200 <= status < 300 else [sentence]
+    return {"status": status, "valid": not invalid, "problems": invalid + failure}
 
 
 def _set_webhook(sandbox: Sandbox, body: Json) -> Json:
     url = body.get("url")
-    sandbox.webhooks.set_url(None if url is None else str(url))
+    sandbox.webhooks.hooks.set_catch_all(None if url is None else str(url))
     return sandbox.webhooks.counts()
 
 

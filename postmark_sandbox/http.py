@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urljoin, urlsplit
 
 import orjson
+from urllib3 import PoolManager
+from urllib3.exceptions import HTTPError
 
 JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
@@ -15,7 +16,6 @@ HTML = "text/html; charset=utf-8"
 POST_TIMEOUT_S = 10.0
 # Postmark follows 3xx, and gives up after so many.
 MAX_REDIRECTS = 10
-REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Transfer(Enum):
@@ -122,54 +122,31 @@ class PostResult:
 
 
 class Poster:
-    """Keeps its connections open from one post to the next. For one thread at a time."""
+    """Keeps its connections open from one post to the next."""
 
     def __init__(self) -> None:
-        self._connections: dict[tuple[str, str], HTTPConnection] = {}
+        self._pool = PoolManager(timeout=POST_TIMEOUT_S, retries=False)
 
     def post(self, url: str, body: bytes, headers: dict[str, str]) -> PostResult:
         """Post the body, to every redirect as well; Authorization only to the first host."""
-        here = urlsplit(url)
-        posted = PostResult(0)
-        for hops in range(MAX_REDIRECTS + 1):
-            moved_to = here._replace(netloc=here.netloc.rpartition("@")[2]).geturl() if hops else ""
-            status, location = self._post_once(here, body, headers)
-            posted = PostResult(status, moved_to)
-            there = _redirect(here, location) if status in REDIRECTS else None
+        here, moved_to = urlsplit(url), ""
+        for _ in range(MAX_REDIRECTS + 1):
+            try:
+                response = self._pool.request(
+                    "POST", url, body=body, headers=headers, redirect=False
+                )
+                location = response.get_redirect_location()
+                there = read_url(urljoin(url, location)) if location else None
+            except (HTTPError, ValueError):
+                return PostResult(0, moved_to)
+            posted = PostResult(response.status, moved_to)
             if there is None:
                 break
             if (there.hostname, there.port) != (here.hostname, here.port):
                 headers = {k: v for k, v in headers.items() if k != "Authorization"}
-            here = there
+            here, url = there, there.geturl()
+            moved_to = there._replace(netloc=there.netloc.rpartition("@")[2]).geturl()
         return posted
-
-    def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
-
-    def _post_once(self, url: SplitResult, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-        key = (url.scheme, url.netloc)
-        try:
-            if key not in self._connections:
-                self._connections[key] = connect(url, POST_TIMEOUT_S)
-            self._connections[key].request("POST", path_of(url), body, headers)
-            response = self._connections[key].getresponse()
-            response.read()
-            return response.status, response.getheader("Location", "")
-        except (OSError, HTTPException, ValueError):
-            if broken := self._connections.pop(key, None):
-                broken.close()
-            return 0, ""
-
-
-def connect(url: SplitResult, timeout_s: float) -> HTTPConnection:
-    make = HTTPSConnection if url.scheme == "https" else HTTPConnection
-    return make(url.hostname or "", url.port, timeout=timeout_s)
-
-
-def path_of(url: SplitResult) -> str:
-    return (url.path or "/") + (f"?{url.query}" if url.query else "")
 
 
 def read_url(url: str) -> SplitResult | None:
@@ -188,10 +165,3 @@ def is_loopback(host: str | None) -> bool:
         return host is not None and (host == "localhost" or ip_address(host).is_loopback)
     except ValueError:
         return False
-
-
-def _redirect(here: SplitResult, location: str) -> SplitResult | None:
-    try:
-        return read_url(urljoin(here.geturl(), location)) if location else None
-    except ValueError:
-        return None

@@ -103,18 +103,15 @@ class Sandbox:
             return None
         return f"{self.url}/unsubscribe/{message.id}/"
 
-    def read_one_click_link(self, message: Message) -> OneClickLink:
+    def one_click_link(self, message: Message) -> OneClickLink:
         """What a mailbox provider makes of the headers that a message leaves with."""
         return one_click.read_link(headers_of(message, self.unsubscribe_url(message)))
 
-    def unsubscribe_by_one_click(
-        self, message: Message, encoding: str
-    ) -> tuple[OneClickLink, OneClickResult]:
+    def unsubscribe_by_one_click(self, message: Message, encoding: str) -> OneClickResult:
         """Press the button “Unsubscribe” of a mailbox provider."""
-        offer = self.read_one_click_link(message)
-        attempt = one_click.unsubscribe(offer, encoding)
-        self.events.one_click(message, attempt, encoding)
-        return offer, attempt
+        result = one_click.unsubscribe(self.one_click_link(message), encoding)
+        self.events.one_click(message, result, encoding)
+        return result
 
     def hurry(self) -> dict[str, int]:
         """Let everything that is late happen now; return how much there was."""

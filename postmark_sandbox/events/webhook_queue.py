@@ -38,7 +38,7 @@ class _Post:
 
 @dataclass(slots=True)
 class _ReorderWindow:
-    """Posts that wait to be mixed: until there are `size` of them, or until `due`."""
+    """Posts to mix once there are `size` of them, or once it is `due`."""
 
     size: int
     due: float
@@ -56,42 +56,24 @@ class WebhookQueue:
         self._changed = threading.Condition()
         # Events, and how often each is posted.
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
-        self._now: deque[_Post] = deque()
-        self._later: list[_Post] = []
+        # A heap: what is due, and what is late or to be tried again.
+        self._pending: list[_Post] = []
         self._window: _ReorderWindow | None = None
-        # Only the thread touches the connections; others set the flag when a webhook changes.
         self._poster = Poster()
-        self._hooks_changed = False
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
         self._last_order = 0
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
-        self.set_url(url)
+        self.hooks.set_catch_all(url)
 
     @property
     def waiting(self) -> int:
         """How many posts are late, to be mixed, or to be tried again."""
         with self._changed:
-            return len(self._later) + (len(self._window.posts) if self._window else 0)
-
-    def set_url(self, url: str | None) -> None:
-        """Send every event to this URL, beside the webhooks that were set up by API."""
-        with self._changed:
-            self.hooks.set_catch_all(url)
-            self._hooks_changed = True
-
-    def save(self, hook: Webhook) -> None:
-        with self._changed:
-            self.hooks.save(hook)
-            self._hooks_changed = True
-
-    def remove(self, key: str) -> Webhook:
-        """Remove a webhook, and with it its queued events."""
-        with self._changed:
-            removed = self.hooks.remove(key)
-            self._hooks_changed = True
-            return removed
+            now = time.monotonic()
+            late = sum(post.due > now for post in self._pending)
+            return late + (len(self._window.posts) if self._window else 0)
 
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
         """Queue events; each is made when its turn comes and posted under one id `times` times."""
@@ -109,22 +91,23 @@ class WebhookQueue:
         with self._changed:
             count = self.waiting
             self._close_window()
-            self._now.extend(sorted(self._later))
-            self._later.clear()
+            delay = max((post.due for post in self._pending), default=0.0) - time.monotonic()
+            for post in self._pending:
+                # All by the same time, so that their order stays.
+                post.due -= max(delay, 0.0)
             self._changed.notify_all()
             return count
 
     def counts(self) -> dict[str, Any]:
         with self._changed:
-            queued = self._events or self._now or self._later or self._window or self._busy
+            queued = self._events or self._pending or self._window or self._busy
             return {**self._counts, "idle": not queued, "active": bool(self.hooks.all())}
 
     def clear(self) -> None:
         """Drop what is queued, and the webhooks that were set up by API."""
         with self._changed:
             self._events.clear()
-            self._now.clear()
-            self._later.clear()
+            self._pending.clear()
             self._window = None
             self._counts = dict.fromkeys(self._counts, 0)
             self.hooks.clear()
@@ -143,7 +126,6 @@ class WebhookQueue:
             self._attempt(post)
             with self._changed:
                 self._busy = False
-        self._poster.close()
 
     def _next(self) -> _Post | None:
         with self._changed:
@@ -151,10 +133,9 @@ class WebhookQueue:
                 now = time.monotonic()
                 if self._window is not None and self._window.due <= now:
                     self._close_window()
-                is_due = self._later and self._later[0].due <= now
-                if is_due or self._now:
+                if self._pending and self._pending[0].due <= now:
                     self._busy = True
-                    return heapq.heappop(self._later) if is_due else self._now.popleft()
+                    return heapq.heappop(self._pending)
                 if self._events:
                     events, times = self._events[0]
                     if (event := next(events, None)) is not None:
@@ -162,7 +143,7 @@ class WebhookQueue:
                     else:
                         self._events.popleft()
                     continue
-                dues = [post.due for post in self._later[:1]]
+                dues = [post.due for post in self._pending[:1]]
                 dues += [self._window.due] if self._window is not None else []
                 self._changed.wait(min(dues) - now if dues else None)
             return None
@@ -180,10 +161,8 @@ class WebhookQueue:
                     self._put(self._copy(post, post.due + after_s), now)
 
     def _put(self, post: _Post, now: float) -> None:
-        if post.due > now:
-            heapq.heappush(self._later, post)
-        elif self._window is None:
-            self._now.append(post)
+        if post.due > now or self._window is None:
+            heapq.heappush(self._pending, post)
         else:
             self._window.posts.append(post)
             if len(self._window.posts) >= self._window.size:
@@ -191,7 +170,9 @@ class WebhookQueue:
 
     def _close_window(self) -> None:
         if self._window is not None:
-            self._now.extend(shuffled(self._window.posts, self._window.random))
+            now = time.monotonic()
+            for post in shuffled(self._window.posts, self._window.random):
+                heapq.heappush(self._pending, self._copy(post, now))
             self._window = None
 
     def _posts(self, event: dict[str, Any], due: float) -> Iterator[_Post]:
@@ -218,7 +199,7 @@ class WebhookQueue:
             elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
                 self._counts["retried"] += 1
                 due = time.monotonic() + self._waits_s[post.tries]
-                heapq.heappush(self._later, self._copy(post, due, post.tries + 1))
+                heapq.heappush(self._pending, self._copy(post, due, post.tries + 1))
             else:
                 self._counts["lost"] += 1
                 hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1
@@ -226,8 +207,5 @@ class WebhookQueue:
                     hook.verified.discard(post.trigger)
 
     def _post(self, post: _Post, hook: Webhook) -> int:
-        if self._hooks_changed:
-            self._hooks_changed = False
-            self._poster.close()
         headers = hook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
         return self._poster.post(hook.url, post.body, headers).status

@@ -218,7 +218,7 @@ def _unsubscribe(sandbox: Sandbox, message: Message) -> dict[str, object]:
         "by_postmark": sandbox.unsubscribe_url(message),
         "header": header,
         "url": next((t for t in targets if t.lower().startswith(("http:", "https:"))), None),
-        "is_one_click": sandbox.read_one_click_link(message).valid,
+        "is_one_click": not sandbox.one_click_link(message).problems,
     }
 
 
@@ -243,7 +243,7 @@ def _events(sandbox: Sandbox, message: Message) -> dict[str, Any]:
         "buttons": {
             name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return
         },
-        "link": sandbox.read_one_click_link(message),
+        "link": sandbox.one_click_link(message),
         "is_broadcast": sandbox.streams.is_broadcast(message.stream),
         "encodings": list(ENCODINGS),
     }

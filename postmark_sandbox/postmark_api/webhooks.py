@@ -53,7 +53,7 @@ def edit(call: ApiCall) -> Response:
 
 
 def remove(call: ApiCall) -> Response:
-    removed = call.sandbox.webhooks.remove(call.id)
+    removed = call.sandbox.webhooks.hooks.remove(call.id)
     return ok({"ErrorCode": 0, "Message": f"Webhook {removed.id} removed."})
 
 
@@ -69,12 +69,13 @@ def verify(call: ApiCall) -> Response:
 
 
 def _save(call: ApiCall, hook: Webhook, body: dict[str, Any]) -> Response:
-    call.sandbox.webhooks.hooks.check_room(hook)
+    hooks = call.sandbox.webhooks.hooks
+    hooks.check_room(hook)
     if body.get("Verify", True) is not False:
         if failure := _failure(_verify(hook)):
             raise PostmarkError(NOT_VERIFIED, failure)
         hook.verified = set(hook.enabled())
-    call.sandbox.webhooks.save(hook)
+    hooks.save(hook)
     return ok(hook.as_json())
 
 
@@ -89,7 +90,6 @@ def _verify(hook: Webhook) -> list[dict[str, Any]]:
         message = "OK" if success else _failure_sentence(posted)
         result = {"TriggerType": trigger, "Success": success, "StatusCode": posted.status}
         results.append(result | {"Message": message})
-    poster.close()
     return results
 
 

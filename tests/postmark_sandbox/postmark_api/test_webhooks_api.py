@@ -168,7 +168,6 @@ def test_the_sandbox_follows_ten_redirects_and_no_more(receiver: Receiver) -> No
     receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
     poster = Poster()
     posted = [poster.post(f"{receiver.base}/{n}/", b"{}", {}).status for n in (1, 0)]
-    poster.close()
     assert (posted, len(receiver.got)) == ([200, 302], 1)
 
 
