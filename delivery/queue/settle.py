@@ -51,7 +51,7 @@ def settle_call(
             [result, dumps(settlement.reason), len(_acceptances(settlement)), attempt],
         )
 
-    if _settle(claim, settlement, was="sending", and_then=end_attempt):
+    if _settle(claim, settlement, looked_up=False, and_then=end_attempt):
         return True
     late = _acceptances(settlement)
     with short_transaction() as cursor:
@@ -81,11 +81,15 @@ def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
         ]
         record_acceptances(cursor, claim.edition, claim.attempt, again, Evidence.Source.LOOKUP)
 
-    return _settle(claim, settlement, was="looking_up", and_then=count_found)
+    return _settle(claim, settlement, looked_up=True, and_then=count_found)
 
 
 def _settle(
-    claim: Claim, settlement: Settlement, *, was: str, and_then: Callable[[CursorWrapper], None]
+    claim: Claim,
+    settlement: Settlement,
+    *,
+    looked_up: bool,
+    and_then: Callable[[CursorWrapper], None],
 ) -> bool:
     """Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
     Later evidence and probing are read once the batch's row is held, so that neither is missed. If
@@ -93,11 +97,11 @@ def _settle(
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
         control = locked_control or "running"
-        probing = _change_batch(cursor, claim, settlement, was, control)
+        probing = _change_batch(cursor, claim, settlement, looked_up, control)
         if probing is None:
             return False
-        _change_deliveries(cursor, claim, settlement, was, control)
-        _change_edition(cursor, claim, settlement, was, probing)
+        _change_deliveries(cursor, claim, settlement, looked_up, control)
+        _change_edition(cursor, claim, settlement, looked_up, probing)
         and_then(cursor)
         unapplied = unapplied_evidence(cursor, claim.batch)
         if (probing or unapplied) and locked_control is None:
@@ -108,7 +112,7 @@ def _settle(
 
     # Only what makes batches ready or stops the edition needs the lock; the common end does not.
     lock_first = (
-        was == "looking_up"
+        looked_up
         or claim.probing
         or settlement.stop_edition is not None
         or settlement.next not in {Next.DONE, Next.LOOK_UP}
@@ -125,11 +129,10 @@ def _acceptances(settlement: Settlement) -> list[tuple[int, Sent]]:
 
 
 def _change_batch(
-    cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
+    cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, control: str
 ) -> bool | None:
     """Make the guarded transition. None if the guard failed; otherwise whether the edition is
     probing."""
-    looked_up = was == "looking_up"
     looks_up = settlement.next is Next.LOOK_UP
     match settlement.next:
         case Next.LOOK_UP:
@@ -143,7 +146,7 @@ def _change_batch(
     values: dict[str, Any] = {
         "batch": claim.batch,
         "epoch": claim.epoch,
-        "was": was,
+        "was": "looking_up" if looked_up else "sending",
         "state": state,
         "delay": settlement.delay_s,
         "lookup_after": settlement.lookup_after_s,
@@ -192,9 +195,8 @@ _CHANGE_BATCH = f"""
 
 
 def _change_deliveries(
-    cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
+    cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, control: str
 ) -> None:
-    looked_up = was == "looking_up"
     write_outcomes(
         cursor,
         claim.batch,
@@ -227,12 +229,12 @@ def _change_deliveries(
 
 
 def _change_edition(
-    cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, probing: bool
+    cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, probing: bool
 ) -> None:
     if settlement.stop_edition is not None:
         logger.error("edition %d stops: %s", claim.edition, settlement.stop_edition)
         stop(cursor, claim.edition, settlement.stop_edition)
-    elif claim.probing and was == "sending" and _was_judged(settlement):
+    elif claim.probing and not looked_up and _was_judged(settlement):
         end_probe(cursor, claim.edition)
     elif probing:
         pass_probe_on(cursor, claim.edition)

@@ -59,65 +59,55 @@ def start(
     """Record the attempt, and hold the batch for the call's deadline and the lease after it.
     Guarded by the claim's epoch and lease, and by the edition's control."""
 
-    def start_in(cursor: CursorWrapper, control: str | None) -> Started | NotStarted:
-        return _start(cursor, claim, attempt, worker, deadline_s, lease_s, control is not None)
+    def start_in(cursor: CursorWrapper, locked_control: str | None) -> Started | NotStarted:
+        locked = locked_control is not None
+        cursor.execute(
+            """
+            WITH sending AS (
+                UPDATE batch SET state = 'sending', attempt = %s,
+                       lease_until = clock_timestamp() + make_interval(secs => %s)
+                WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
+                  AND lease_until > clock_timestamp()
+                RETURNING edition_id
+            )
+            SELECT probing, control, kind FROM sending JOIN edition ON edition.id = edition_id
+            """,
+            [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return NotStarted.CLAIM_LOST
+        # As it is now: the edition may have been stopped and resumed since the claim.
+        probing, control, kind = row
+        if control != "running":
+            _need(locked)
+            # It was enqueued without the edition's lock while the edition was held back.
+            _leave(cursor, claim, "state = 'paused'")
+            return NotStarted.CLAIM_LOST
+        unmarked, marked = _split_by_mark(cursor, claim)
+        if marked:
+            _need(locked)
+            quarantine(cursor, claim.batch, claim.edition, marked)
+        recipients = _still_to_send(cursor, claim, unmarked, kind)
+        if not recipients:
+            _need(locked or not probing)
+            _leave(cursor, claim, "state = 'done', reason = ''")
+            if probing:
+                pass_probe_on(cursor, claim.edition)
+            return NotStarted.NOTHING_TO_SEND
+        cursor.execute(
+            """
+            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                                 started_at, deadline_at, detail, accepted)
+            SELECT %s, %s, id, stream, %s, %s, %s, clock_timestamp(),
+                   clock_timestamp() + make_interval(secs => %s), '', 0
+            FROM edition WHERE id = %s
+            """,
+            [attempt, claim.batch, claim.epoch, worker, len(recipients), deadline_s, claim.edition],
+        )
+        return Started(recipients, kind)
 
     return with_edition_lock_if_needed(claim.edition, start_in, lock_first=claim.probing)
-
-
-def _start(
-    cursor: CursorWrapper,
-    claim: Claim,
-    attempt: UUID,
-    worker: UUID,
-    deadline_s: float,
-    lease_s: float,
-    locked: bool,
-) -> Started | NotStarted:
-    cursor.execute(
-        """
-        WITH sending AS (
-            UPDATE batch SET state = 'sending', attempt = %s,
-                   lease_until = clock_timestamp() + make_interval(secs => %s)
-            WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
-              AND lease_until > clock_timestamp()
-            RETURNING edition_id
-        )
-        SELECT probing, control, kind FROM sending JOIN edition ON edition.id = edition_id
-        """,
-        [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
-    )
-    row = cursor.fetchone()
-    if row is None:
-        return NotStarted.CLAIM_LOST
-    # As it is now: the edition may have been stopped and resumed since the claim.
-    probing, control, kind = row
-    if control != "running":
-        _need(locked)
-        _pause(cursor, claim)
-        return NotStarted.CLAIM_LOST
-    unmarked, marked = _split_by_mark(cursor, claim)
-    if marked:
-        _need(locked)
-        quarantine(cursor, claim.batch, claim.edition, marked)
-    recipients = _still_to_send(cursor, claim, unmarked, kind)
-    if not recipients:
-        _need(locked or not probing)
-        _finish(cursor, claim)
-        if probing:
-            pass_probe_on(cursor, claim.edition)
-        return NotStarted.NOTHING_TO_SEND
-    cursor.execute(
-        """
-        INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
-                             started_at, deadline_at, detail, accepted)
-        SELECT %s, %s, id, stream, %s, %s, %s, clock_timestamp(),
-               clock_timestamp() + make_interval(secs => %s), '', 0
-        FROM edition WHERE id = %s
-        """,
-        [attempt, claim.batch, claim.epoch, worker, len(recipients), deadline_s, claim.edition],
-    )
-    return Started(recipients, kind)
 
 
 def _need(lock: bool) -> None:
@@ -167,14 +157,13 @@ def _recount(cursor: CursorWrapper, batch: int) -> None:
     )
 
 
-def _pause(cursor: CursorWrapper, claim: Claim) -> None:
-    """Pause a batch that was enqueued without the edition's lock while the edition was held
-    back."""
+def _leave(cursor: CursorWrapper, claim: Claim, change: str) -> None:
+    """Give up a batch of which nothing is sent now."""
     cursor.execute(
-        """
-        UPDATE batch SET state = 'paused', attempt = NULL, owner = NULL, lease_until = NULL
+        f"""
+        UPDATE batch SET {change}, attempt = NULL, owner = NULL, lease_until = NULL
         WHERE id = %s AND state = 'sending' AND epoch = %s
-        """,
+        """,  # noqa: S608 -- a constant
         [claim.batch, claim.epoch],
     )
 
@@ -216,14 +205,3 @@ def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
         for recipient, address in addresses.items()
         if not address or address in suppressed
     }
-
-
-def _finish(cursor: CursorWrapper, claim: Claim) -> None:
-    cursor.execute(
-        """
-        UPDATE batch SET state = 'done', owner = NULL, lease_until = NULL, attempt = NULL,
-               reason = ''
-        WHERE id = %s AND state = 'sending' AND epoch = %s
-        """,
-        [claim.batch, claim.epoch],
-    )

@@ -25,73 +25,45 @@ def threads_for(calls: int) -> int:
 
 
 class CallSlots:
-    """The slots of one worker's calls, `most` at a time; shared by its threads."""
+    """The state of one worker's `size` slots, shared by its threads."""
 
-    def __init__(self, most: int) -> None:
-        self._free = most
-        self._ready = 0  # Rendered batches that wait for a slot.
-        self._is_quick = False  # Whether the last call was quick.
-        self._lock = threading.Lock()
-        self._slot_is_free = threading.Condition(self._lock)
-        self._may_claim = threading.Condition(self._lock)
+    def __init__(self, size: int) -> None:
+        self.free = size
+        self.ready = 0  # Rendered batches that wait for a slot.
+        self.is_quick = False  # Whether the last call was quick.
+        lock = threading.Lock()
+        self.slot_is_free = threading.Condition(lock)
+        self.may_claim = threading.Condition(lock)
 
-    def acquire(self, is_stopping: Callable[[], bool]) -> Slot | None:
-        """Let a thread claim a batch; None if it may not. Free the slot afterwards. While calls are
-        quick, every thread may. Otherwise a free slot is waited for, at most `QUICK_S`, and held
-        from now on."""
+    def admit_claim(self, is_stopping: Callable[[], bool]) -> Slot | None:
+        """Let a thread claim a batch; None if it may not. Release the slot afterwards. While calls
+        are quick, every thread may. Otherwise a free slot is waited for, at most `QUICK_S`, and
+        held from now on."""
         slot = Slot(self)
-        with self._lock:
+        with self.may_claim:
             # Batches that are ready come first.
             if not _wait(
-                self._may_claim,
-                lambda: self._is_quick or self._free > self._ready,
+                self.may_claim,
+                lambda: self.is_quick or self.free > self.ready,
                 now_s() + QUICK_S,
                 is_stopping,
             ):
                 return None
-            if not self._is_quick:
-                self._hold(slot)
+            if not self.is_quick:
+                slot.is_held = True
+                self.free -= 1
         return slot
 
     def record_call(self, seconds: float) -> None:
         """Record how many seconds a call took, whatever its result."""
-        with self._lock:
-            was_quick, self._is_quick = self._is_quick, seconds <= QUICK_S
-            if self._is_quick and not was_quick:
-                self._may_claim.notify_all()
-
-    def wait(self, slot: Slot, until_s: float, is_stopping: Callable[[], bool]) -> bool:
-        """See `Slot.wait`."""
-        with self._lock:
-            if slot.is_held:
-                return not is_stopping()
-            self._ready += 1
-            until_s = min(until_s, now_s() + QUICK_S)
-            try:
-                if _wait(self._slot_is_free, lambda: self._free > 0, until_s, is_stopping):
-                    self._hold(slot)
-                else:
-                    # The calls in flight do not end: the next claim needs a free slot.
-                    self._is_quick = False
-            finally:
-                self._ready -= 1
-            return slot.is_held
-
-    def free(self, slot: Slot) -> None:
-        """Give a slot back, if it is held."""
-        with self._lock:
-            if slot.is_held:
-                slot.is_held = False
-                self._free += 1
-                (self._slot_is_free if self._ready else self._may_claim).notify()
-
-    def _hold(self, slot: Slot) -> None:
-        self._free -= 1
-        slot.is_held = True
+        with self.may_claim:
+            was_quick, self.is_quick = self.is_quick, seconds <= QUICK_S
+            if self.is_quick and not was_quick:
+                self.may_claim.notify_all()
 
 
 class Slot:
-    """The slot of one batch's call: held, or still to be waited for. `with` frees it."""
+    """The slot of one batch's call: held, or still to be waited for. `with` releases it."""
 
     def __init__(self, slots: CallSlots) -> None:
         self._slots = slots
@@ -101,16 +73,34 @@ class Slot:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.free()
+        self.release()
 
-    def wait(self, *, until_s: float, is_stopping: Callable[[], bool]) -> bool:
+    def acquire(self, *, until_s: float, is_stopping: Callable[[], bool]) -> bool:
         """Hold the slot for a call that may begin now. False if no slot came free by `until_s`, a
         reading of `now_s()`, or within `QUICK_S`, or if the worker is stopping."""
-        return self._slots.wait(self, until_s, is_stopping)
+        slots = self._slots
+        with slots.slot_is_free:
+            if self.is_held:
+                return not is_stopping()
+            slots.ready += 1
+            until_s = min(until_s, now_s() + QUICK_S)
+            self.is_held = _wait(slots.slot_is_free, lambda: slots.free > 0, until_s, is_stopping)
+            slots.ready -= 1
+            if self.is_held:
+                slots.free -= 1
+            else:
+                # The calls in flight do not end: the next claim needs a free slot.
+                slots.is_quick = False
+            return self.is_held
 
-    def free(self) -> None:
+    def release(self) -> None:
         """Give the slot back, if it is held."""
-        self._slots.free(self)
+        slots = self._slots
+        with slots.slot_is_free:
+            if self.is_held:
+                self.is_held = False
+                slots.free += 1
+                (slots.slot_is_free if slots.ready else slots.may_claim).notify()
 
 
 def _wait(

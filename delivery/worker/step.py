@@ -8,7 +8,6 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from django.db import Error
 
@@ -21,7 +20,7 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
-from delivery.queue.start import Started, start
+from delivery.queue.start import NotStarted, Started, start
 from delivery.rules import next_step
 from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, was_too_fast
 from delivery.rules.reason import Reason, ReasonCode
@@ -32,25 +31,6 @@ from delivery.worker.renderers import Renderers
 from delivery.worker.retry_write import is_transient, retry_write
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """The messages of a claimed batch, by recipient: address and JSON."""
-
-    claim: Claim
-    attempt: uuid.UUID
-    messages: dict[int, tuple[str, bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A recorded attempt, whose call must end by `deadline_at_s`, a reading of `now_s()`."""
-
-    claim: Claim
-    attempt: uuid.UUID
-    started: Started
-    deadline_at_s: float
 
 
 class Dispatcher:
@@ -104,7 +84,7 @@ class Dispatcher:
 
     def _send_next(self, is_stopping: Callable[[], bool]) -> bool:
         phases = Phases()
-        slot = self._slots.acquire(is_stopping)
+        slot = self._slots.admit_claim(is_stopping)
         phases.end(Phase.WAIT)
         if slot is None:
             return not is_stopping()
@@ -128,81 +108,78 @@ class Dispatcher:
         bind_claim(claimed, attempt)
         lease_until_s = now_s() + self._timing.lease_s
         phases = Phases()
-        # The slot is freed before settling, so that another call may begin meanwhile.
+        # The slot is released before settling, so that another call may begin meanwhile.
         with (
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
-            rendered = Rendered(claimed, attempt, self._renderers.render(claimed, attempt))
+            messages = self._renderers.render(claimed, attempt)
             phases.end(Phase.RENDER)
             # Half of the lease is left for the start of the call.
             until_s = lease_until_s - self._timing.lease_s / 2
-            may_call = slot.wait(until_s=until_s, is_stopping=is_stopping)
+            may_call = slot.acquire(until_s=until_s, is_stopping=is_stopping)
             phases.end(Phase.WAIT)
             if not may_call:
                 release(claimed)
                 logger.info("batch %d is released: no call slot is free for it", claimed.batch)
                 return
-            call = self._start(rendered)
+            # Read before the statement that records the deadline: ours is never the later one.
+            deadline_at_s = now_s() + self._timing.deadline_s
+            started = start(
+                claimed,
+                attempt,
+                self._worker,
+                deadline_s=self._timing.deadline_s,
+                lease_s=self._timing.lease_s,
+            )
             phases.end(Phase.START)
-            if call is None:
+            if isinstance(started, NotStarted):
                 return
-            result = self._call(call, rendered, phases)
-        self._settle(call, result, is_stopping)
+            body, addresses = _take_body(messages, started.recipients)
+            phases.end(Phase.SERIALISE)
+            began_s = now_s()
+            result = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
+            took_s = now_s() - began_s
+            self._slots.record_call(took_s)
+            delivery_metrics.observe_call(attempt_result(result).value, took_s)
+            phases.end(Phase.CALL)
+        until_s = deadline_at_s + self._timing.lease_s
+        self._settle(claimed, attempt, started, result, until_s, is_stopping)
         phases.end(Phase.SETTLE)
 
-    def _start(self, rendered: Rendered) -> Call | None:
-        """Record the attempt; None if no call may follow."""
-        # Read before the statement that records the deadline: ours is never the later one.
-        deadline_at_s = now_s() + self._timing.deadline_s
-        started = start(
-            rendered.claim,
-            rendered.attempt,
-            self._worker,
-            deadline_s=self._timing.deadline_s,
-            lease_s=self._timing.lease_s,
-        )
-        if not isinstance(started, Started):
-            return None
-        return Call(rendered.claim, rendered.attempt, started, deadline_at_s)
-
-    def _call(self, call: Call, rendered: Rendered, phases: Phases) -> CallResult:
-        body, addresses = _take_body(rendered, call.started.recipients)
-        phases.end(Phase.SERIALISE)
-        began_s = now_s()
-        result = self._postmark.send(body, addresses, deadline_at_s=call.deadline_at_s)
-        took_s = now_s() - began_s
-        self._slots.record_call(took_s)
-        delivery_metrics.observe_call(attempt_result(result).value, took_s)
-        phases.end(Phase.CALL)
-        return result
-
-    def _settle(self, call: Call, result: CallResult, is_stopping: Callable[[], bool]) -> None:
-        recipients = call.started.recipients
+    def _settle(
+        self,
+        claimed: Claim,
+        attempt: uuid.UUID,
+        started: Started,
+        result: CallResult,
+        until_s: float,
+        is_stopping: Callable[[], bool],
+    ) -> None:
         settlement = next_step.after_call(
-            result, recipients, call.claim.history, jitter=self._jitter(), policy=self._policy
+            result, started.recipients, claimed.history, jitter=self._jitter(), policy=self._policy
         )
-        if call.started.kind == Edition.Kind.TEST:
-            settlement = next_step.fail_instead_of_waiting(settlement, recipients)
+        if started.kind == Edition.Kind.TEST:
+            settlement = next_step.fail_instead_of_waiting(settlement, started.recipients)
         retry_write(
-            lambda: settle_call(call.claim, call.attempt, settlement, attempt_result(result)),
-            what=f"the answer to attempt {call.attempt.hex}",
-            until_s=call.deadline_at_s + self._timing.lease_s,
+            lambda: settle_call(claimed, attempt, settlement, attempt_result(result)),
+            what=f"the answer to attempt {attempt.hex}",
+            until_s=until_s,
             is_stopping=is_stopping,
             jitter=self._jitter,
         )
         logger.log(
             logging.INFO if isinstance(result, Answered) else logging.WARNING,
             "attempt %s of batch %d: %d deliveries, %s",
-            call.attempt.hex,
-            call.claim.batch,
-            len(recipients),
+            attempt.hex,
+            claimed.batch,
+            len(started.recipients),
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(result):
             metrics_buffer.add(delivery_metrics.RATE_LIMITED)
             slow_down(
-                call.attempt,
+                attempt,
                 ceiling_per_s=self._timing.rate_per_s,
                 retry_after_s=result.retry_after_s if isinstance(result, CallDeferred) else None,
             )
@@ -238,10 +215,11 @@ class Dispatcher:
         settle_call(claimed, attempt, settlement, attempt_result(unsent))
 
 
-def _take_body(rendered: Rendered, recipients: Sequence[int]) -> tuple[bytes, list[str]]:
-    """Take the messages of these recipients out of `rendered`: one JSON array, and their addresses.
-    `rendered` is emptied and the array is joined in one go, because it may be 20 MB."""
-    messages = rendered.messages
+def _take_body(
+    messages: dict[int, tuple[str, bytes]], recipients: Sequence[int]
+) -> tuple[bytes, list[str]]:
+    """Take these recipients' messages out of `messages`: one JSON array, and their addresses.
+    `messages` is emptied and the array is joined in one go, because it may be 20 MB."""
     pieces = [b","] * (2 * len(recipients) + 1)
     pieces[0], pieces[-1] = b"[", b"]"
     pieces[1::2] = [messages[recipient][1] for recipient in recipients]

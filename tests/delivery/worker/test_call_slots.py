@@ -31,14 +31,14 @@ def stops() -> bool:
 
 
 def comes(place: Slot, *, within_s: float = LONG_S) -> bool:
-    return place.wait(until_s=now_s() + within_s, is_stopping=goes_on)
+    return place.acquire(until_s=now_s() + within_s, is_stopping=goes_on)
 
 
 def test_there_are_as_many_places_as_were_wanted() -> None:
     calls = CallSlots(2)
     first, second, third = (Slot(calls) for _ in range(3))
     assert [comes(first), comes(second), comes(third, within_s=0.05)] == [True, True, False]
-    first.free()
+    first.release()
     assert comes(third)
 
 
@@ -46,8 +46,8 @@ def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
     calls = CallSlots(1)
     first, second, third = (Slot(calls) for _ in range(3))
     assert comes(first)
-    first.free()
-    first.free()
+    first.release()
+    first.release()
     assert comes(second)
     assert not comes(third, within_s=0.05)
 
@@ -63,17 +63,17 @@ def test_whoever_waits_gets_the_place_that_comes_free() -> None:
     assert comes(first)
     with waits_for(lambda is_stopping: comes_while(second, is_stopping)) as got:
         assert got == []
-        first.free()
+        first.release()
     assert got == [True]
 
 
 def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
     calls = CallSlots(2)
-    held = calls.acquire(goes_on)
+    held = calls.admit_claim(goes_on)
     assert held is not None
     for place in (held, Slot(calls)):
-        assert not place.wait(until_s=now_s() + LONG_S, is_stopping=stops)
-    assert calls.acquire(stops) is None
+        assert not place.acquire(until_s=now_s() + LONG_S, is_stopping=stops)
+    assert calls.admit_claim(stops) is None
 
 
 def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
@@ -82,7 +82,7 @@ def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
     assert comes(first)
     with waits_for(lambda is_stopping: comes_while(second, is_stopping), stopping) as got:
         stopping.set()
-        first.free()
+        first.release()
     assert got == [False]
 
 
@@ -93,20 +93,20 @@ def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, thre
 
 def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
     calls = CallSlots(1)
-    first = calls.acquire(goes_on)
+    first = calls.admit_claim(goes_on)
     assert first is not None
     assert comes(first)
     began_s = now_s()
-    assert calls.acquire(goes_on) is None
+    assert calls.admit_claim(goes_on) is None
     assert now_s() - began_s >= QUICK_S
-    first.free()
-    assert calls.acquire(goes_on) is not None
+    first.release()
+    assert calls.admit_claim(goes_on) is not None
 
 
 def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
     calls = CallSlots(1)
     calls.record_call(QUICK_S)
-    first, second = calls.acquire(goes_on), calls.acquire(goes_on)
+    first, second = calls.admit_claim(goes_on), calls.admit_claim(goes_on)
     assert first is not None
     assert second is not None
     assert comes(first)
@@ -118,7 +118,7 @@ def test_a_call_that_was_not_quick_ends_that() -> None:
     calls.record_call(0.1)
     assert comes(Slot(calls))
     calls.record_call(QUICK_S + 0.1)
-    assert calls.acquire(goes_on) is None
+    assert calls.admit_claim(goes_on) is None
 
 
 def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() -> None:
@@ -129,11 +129,11 @@ def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() ->
     began_s = now_s()
     assert not comes(Slot(calls))
     assert QUICK_S <= now_s() - began_s < LONG_S
-    assert calls.acquire(goes_on) is None
-    hangs.free()
+    assert calls.admit_claim(goes_on) is None
+    hangs.release()
     calls.record_call(0.1)
     assert comes(Slot(calls))
-    assert calls.acquire(goes_on) is not None
+    assert calls.admit_claim(goes_on) is not None
 
 
 def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None:
@@ -141,14 +141,14 @@ def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None
     hangs, ready = Slot(calls), Slot(calls)
     assert comes(hangs)
     with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
-        hangs.free()
+        hangs.release()
         # This thread asks before the waiting one has woken up.
-        assert calls.acquire(lambda: bool(got)) is None
+        assert calls.admit_claim(lambda: bool(got)) is None
     assert got == [True]
 
 
 def comes_while(place: Slot, is_stopping: Callable[[], bool]) -> bool:
-    return place.wait(until_s=now_s() + LONG_S, is_stopping=is_stopping)
+    return place.acquire(until_s=now_s() + LONG_S, is_stopping=is_stopping)
 
 
 def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:

@@ -34,16 +34,16 @@ a place that comes free by the stop begins no call
     _wait: while «not is_stopping() → True»:
     test_a_place_that_comes_free_by_the_stop_itself_begins_no_call
 a batch that is ready waits for its call no longer than a quick one takes
-    CallSlots.wait: until_s = «min(until_s, now_s() + QUICK_S) → until_s»
+    Slot.acquire: until_s = «min(until_s, now_s() + QUICK_S) → until_s»
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
 where calls hang a batch is claimed for a free place alone
-    CallSlots.wait: «self._is_quick = False → pass» finally
+    Slot.acquire: «slots.is_quick = False → pass» return
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
 where calls are slow a batch is claimed for a free place alone
-    CallSlots.record_call: self._is_quick, «seconds <= QUICK_S → True»
+    CallSlots.record_call: self.is_quick, «seconds <= QUICK_S → True»
     test_a_call_that_was_not_quick_ends_that
 a batch that is ready has its place before another is claimed
-    CallSlots.acquire: self._free > «self._ready → 0»
+    CallSlots.admit_claim: self.free > «self.ready → 0»
     test_a_batch_that_is_ready_has_its_place_before_another_is_claimed
 
 # --- The call ---
@@ -136,7 +136,7 @@ a provider that refuses is not asked in a tight loop
 
 # --- Writing down what only this worker knows ---
 an answer is written down again while the database is away
-    Dispatcher._settle: «retry_write → (lambda write, **_: write())»(lambda: settle_call(call.claim,
+    Dispatcher._settle: «retry_write → (lambda write, **_: write())»(lambda: settle_call(claimed,
     test_a_cut_database_line_loses_no_answer
 an error about data is not tried again
     retry_write: «if not is_transient(error): raise»

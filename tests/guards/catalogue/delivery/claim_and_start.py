@@ -44,32 +44,34 @@ a batch whose call is on record is not given back as unused
 
 # --- Starting ---
 a start repeats the claim's epoch
-    _start: = 'claimed' AND «epoch = %s → (epoch = %s OR true)» AND lease_until > clock_timestamp()
+    start.start_in: = 'claimed' AND «epoch = %s → (epoch = %s OR true)» AND lease_until >
+        clock_timestamp()
     test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
 a start looks at the claim's lease
-    _start: batch.id = %s AND state = 'claimed' AND epoch = %s «AND lease_until > clock_timestamp()»
+    start.start_in: batch.id = %s AND state = 'claimed' AND epoch = %s «AND lease_until >
+        clock_timestamp()»
     test_a_worker_whose_lease_has_ended_starts_no_call
 a start looks at the batch's state
     why: A pause ends the lease as well as the state, so that the lease alone would notice it; and
         what is held back starts nothing, whatever its batch says.
-    _start: AND «state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp() → epoch = %s»
-    _start: if «control != "running" → False»:
+    start.start_in: AND «state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp() →
+        epoch = %s»
+    start.start_in: if «control != "running" → False»:
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_a_cancel_does_not_start
 a call holds its batch for the deadline and the lease
-    _start: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
+    start.start_in: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
     test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
 the worker reads its deadline before it records the start of the call
-    Dispatcher._start: Started): return None «→ ¶deadline_at_s = now_s() +
-        self._timing.deadline_s»
+    Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() + self._timing.deadline_s»
     test_deadline_counts_from_before_the_start_record
 the attempt is on record before the call
-    _start: 0 FROM edition WHERE id = %s «→ AND false»
+    start.start_in: 0 FROM edition WHERE id = %s «→ AND false»
     test_an_attempt_is_committed_before_a_call
 the record of the attempt is committed before the first byte leaves
-    Dispatcher._start: + self._timing.deadline_s «→ ¶self._postmark.send(b"[" + b",".join([message
-        for _, message in rendered.messages.values()]) + b"]", [address for address, _ in
-        rendered.messages.values()], deadline_at_s=deadline_at_s)»
+    Dispatcher.send: now_s() + self._timing.deadline_s «→ ¶self._postmark.send(b"[" + b",".join([
+        message for _, message in messages.values()]) + b"]", [address for address, _ in
+        messages.values()], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost, so that their commit is one
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»), connection

@@ -57,13 +57,13 @@ a fault of the account stops the edition
     _change_edition: «stop(cursor, claim.edition, settlement.stop_edition) → pass»
     test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries
 what a look-up finds is no judgement about the account
-    _change_edition: elif claim.probing «and was == "sending"» and _was_judged(settlement):
+    _change_edition: elif claim.probing «and not looked_up» and _was_judged(settlement):
     test_a_look_up_is_no_judgement_of_the_account
 a call that was put off is no judgement about the account
-    _change_edition: elif claim.probing and was == "sending" «and _was_judged(settlement)»:
+    _change_edition: elif claim.probing and not looked_up «and _was_judged(settlement)»:
     test_a_call_that_was_put_off_is_no_judgement
 the next goes first where everybody in the first batch had left
-    _start: «pass_probe_on(cursor, claim.edition) → pass» return NotStarted.NOTHING_TO_SEND
+    start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return NotStarted.NOTHING_TO_SEND
     test_an_empty_first_batch_is_no_judgement
 the next goes first where the first batch was parked
     _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»
