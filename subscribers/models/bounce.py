@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
+from subscribers.models.constraints import unconstrained_key
+
 
 class Bounce(models.Model):
     """One bounce, kept once. `type` is the provider's word (`HardBounce`, `SoftBounce` …)."""
@@ -11,12 +13,7 @@ class Bounce(models.Model):
     provider_id = models.CharField(
         max_length=40, null=True, help_text="The provider's number of it; large."
     )
-    subscriber = models.ForeignKey(
-        "subscribers.Subscriber",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="bounces",
-    )
+    subscriber = unconstrained_key("subscribers.Subscriber", related_name="bounces")
     type = models.CharField(max_length=40)
     inactive = models.BooleanField(help_text="The provider mails this address no more.")
     at = models.DateTimeField()

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from delivery.models.columns import ReaderColumns
-from subscribers.models.checks import checks
+from subscribers.models.constraints import checks, unconstrained_key
 
 
 class Act(models.TextChoices):
@@ -51,12 +51,7 @@ class ConsentRecord(ReaderColumns):
 
     id = models.BigAutoField(primary_key=True)
     # Without a constraint in the database: the person is erased first, their records after them.
-    subscriber = models.ForeignKey(
-        "subscribers.Subscriber",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="consent_records",
-    )
+    subscriber = unconstrained_key("subscribers.Subscriber", related_name="consent_records")
     act = models.CharField(max_length=12, choices=Act)
     how = models.CharField(max_length=13, choices=How)
     at = models.DateTimeField(db_default=Now())

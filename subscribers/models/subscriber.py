@@ -9,7 +9,7 @@ from django.db.models.functions import Lower, Now
 from delivery.control_characters import POSTGRESQL_PATTERN
 from delivery.models.columns import ReaderColumns
 from delivery.reader_fields import FIELD_NAMES
-from subscribers.models.checks import checks
+from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 
@@ -62,10 +62,8 @@ class Subscriber(ReaderColumns):
     record_requests = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Mails asked for with the way to their own record."
     )
-    opt_in = models.ForeignKey(
+    opt_in = unconstrained_key(
         "subscribers.ConsentRecord",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
         db_index=False,
         null=True,
         blank=True,

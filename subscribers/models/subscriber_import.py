@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from subscribers.models.checks import checks
+from subscribers.models.constraints import checks, unconstrained_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
@@ -119,12 +119,8 @@ class ImportPiece(models.Model):
     """At most a megabyte of the file, kept until the import has ended."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "number")
-    subscriber_import = models.ForeignKey(
-        "subscribers.SubscriberImport",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        related_name="pieces",
+    subscriber_import = unconstrained_key(
+        "subscribers.SubscriberImport", db_index=False, related_name="pieces"
     )
     number = models.PositiveIntegerField()
     content = models.BinaryField()
@@ -138,12 +134,8 @@ class ImportSeenAddress(models.Model):
     """Kept during an import to find duplicates across chunks in constant memory."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
-    subscriber_import = models.ForeignKey(
-        "subscribers.SubscriberImport",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        related_name="+",
+    subscriber_import = unconstrained_key(
+        "subscribers.SubscriberImport", db_index=False, related_name="+"
     )
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     line = models.PositiveIntegerField(help_text="Where it stood first.")

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower, Now
 
-from subscribers.models.checks import checks
+from subscribers.models.constraints import checks, unconstrained_key
 
 # RFC 5321 4.5.3.1.3: a path has 256 octets, of which two are its angle brackets.
 LONGEST_ADDRESS = 254
@@ -34,14 +34,8 @@ class Suppression(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     at = models.DateTimeField(db_default=Now(), help_text="When it came about, as far as is known.")
     lifted_at = models.DateTimeField(null=True, blank=True)
-    lifted_by = models.ForeignKey(
-        "subscribers.ConsentRecord",
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        blank=True,
-        related_name="+",
+    lifted_by = unconstrained_key(
+        "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
     )
 
     class Meta:

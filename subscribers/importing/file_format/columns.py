@@ -3,6 +3,7 @@ by the words of the header, or by the values in a sample of rows."""
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,9 +91,11 @@ def layout_of(
     `UnreadableFileError` if `mapping` names an unknown column."""
     at = _header_at(records, mapping)
     header = records[at][1] if at is not None else []
+    # A first row without addresses may be a header in unknown words.
+    first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
     width = _width_of_rows(header, sample)
-    mapped = _mapped_columns(mapping, header or _unknown_header(records), width)
+    mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
     # Mapped columns are not guessed. They need no header and no addresses.
@@ -103,7 +106,9 @@ def layout_of(
         address = _address_column(words, width, sample, taken)
     if address is None:
         return None
-    readers = _Sample([row for row in sample.rows if _has_address(row, address)])
+    readers = _Sample(
+        [row for row in sample.rows if address < len(row) and looks_like_address(row[address])]
+    )
     status_like = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
     if header:
         found = _columns_by_header(words, address, sample)
@@ -122,18 +127,8 @@ def layout_of(
     return Layout(records[at][0] if at is not None else 0, header, width, address, fields, rule)
 
 
-def _has_address(row: Sequence[str], column: int) -> bool:
-    return column < len(row) and looks_like_address(row[column])
-
-
 def _column_name(header: Sequence[str], column: int) -> str:
     return header[column].strip() if column < len(header) else f"column {column + 1}"
-
-
-def _unknown_header(records: Sequence[Record]) -> list[str]:
-    """The first row, if there are no addresses in it: a header in words that are not known."""
-    fields = records[0][1] if records else []
-    return [] if any(map(looks_like_address, fields)) else fields
 
 
 def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
@@ -146,13 +141,11 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
         if not columns and number and 0 < int(number[1]) <= width:
             columns = [int(number[1]) - 1]
         if not columns:
-            shown, named = name[:_SHOWN], [f"“{word.strip()[:_SHOWN]}”" for word in header]
-            if named:
-                named = named[:_MAX_SHOWN]
-                raise UnreadableFileError(
-                    "map_unknown_column", column=shown, columns=", ".join(named)
-                )
-            raise UnreadableFileError("map_unknown_number", column=shown, width=width)
+            shown = name[:_SHOWN]
+            if not header:
+                raise UnreadableFileError("map_unknown_number", column=shown, width=width)
+            named = ", ".join(f"“{word.strip()[:_SHOWN]}”" for word in header[:_MAX_SHOWN])
+            raise UnreadableFileError("map_unknown_column", column=shown, columns=named)
         found += [(column, field) for column in columns]
     return found
 
@@ -162,13 +155,15 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     Unless it is the first row, it names a column of addresses or statuses for sure."""
     named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
     found: list[tuple[int, bool, int]] = []
-    for at, (_, fields) in enumerate(records[: MAX_ROWS_ABOVE_HEADER + 1]):
+    top = [fields for _, fields in records[: MAX_ROWS_ABOVE_HEADER + 1]]
+    for at, fields in enumerate(top):
         if named and named <= set(map(key, fields)):
             return at
-    for at, (_, fields) in enumerate(records[: MAX_ROWS_ABOVE_HEADER + 1]):
+    for at, fields in enumerate(top):
         if any(map(looks_like_address, fields)):
-            if _is_title(fields):
-                continue
+            words = [field.strip() for field in fields if field.strip()]
+            if len(words) == 1 and " " in words[0]:
+                continue  # a title, such as: Exported by Ada <ada@example.org>
             break
         keys = [key(field) for field in fields]
         status_words = [word for word in keys if status.is_known(word)]
@@ -184,28 +179,15 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     return -max(found)[2] if found else None
 
 
-def _is_title(fields: Sequence[str]) -> bool:
-    """Such as: Exported by Ada <ada@example.org>."""
-    words = [field.strip() for field in fields if field.strip()]
-    return len(words) == 1 and " " in words[0]
-
-
-def _width(row: Sequence[str]) -> int:
-    """How many fields, empty ones at the end aside. Not all of them are empty."""
-    width = len(row)
-    while not row[width - 1].strip():
-        width -= 1
-    return width
-
-
 def _width_of_rows(header: list[str], sample: _Sample) -> int:
     """More fields than this are a fault of their row, such as a comma without quotation marks."""
     if not header:
         # As they are written: most people may have no name.
-        lengths = list(map(len, sample.rows))
-        return max(lengths, key=lambda length: (lengths.count(length), length), default=1)
+        lengths = Counter(map(len, sample.rows))
+        return max(lengths, key=lambda length: (lengths[length], length), default=1)
     # A header may leave the last columns without a name; then all rows are longer.
-    return max(len(header), min(map(_width, sample.rows), default=0))
+    filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample.rows)
+    return max(len(header), min(filled, default=0))
 
 
 def _address_column(header: list[str], width: int, sample: _Sample, taken: set[int]) -> int | None:
@@ -229,9 +211,8 @@ def _columns_by_header(header: list[str], address: int, sample: _Sample) -> Map[
         named = (at for at, word in enumerate(found_keys) if word in words and at != address)
         return tuple(named)[:1]
 
-    found: dict[str, Sequence[int]] = {
-        field.name: first(keys(field.headers)) for field in READER_FIELDS
-    }
+    found: dict[str, Sequence[int]]
+    found = {field.name: first(keys(field.headers)) for field in READER_FIELDS}
     full, name = first(header_words.FULL_NAME), first(header_words.NAME)
     given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
     halves = given + family

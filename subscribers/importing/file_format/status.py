@@ -4,7 +4,7 @@ gravest status counts. Silence is not consent: without a status the row is uncon
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -24,11 +24,10 @@ class Status(StrEnum):
 
     @property
     def is_gone(self) -> bool:
-        return self in _GONE
+        return self not in (Status.SUBSCRIBED, Status.UNCONFIRMED)
 
 
 _GRAVITY = {status: at for at, status in enumerate(Status)}
-_GONE = frozenset(Status) - {Status.SUBSCRIBED, Status.UNCONFIRMED}
 # None: the value says nothing.
 Verdict = Status | InputRefusal | None
 Words = Mapping[str, Verdict]
@@ -87,7 +86,7 @@ _BUTTONDOWN: Words = {
 class _Product(NamedTuple):
     name: str
     words: Words = _KNOWN
-    silence: Verdict = Status.UNCONFIRMED
+    silence: Status | InputRefusal = Status.UNCONFIRMED
     hidden: str = ""  # the code of what its files do not show (import_sentences.py)
 
 
@@ -105,7 +104,7 @@ _LISTMONK = _Product("listmonk subscribers", hidden="listmonk")
 
 _MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
 _MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
-_MAILCHIMP_FILES: Mapping[str, Verdict] = {
+_MAILCHIMP_FILES: Mapping[str, Status | InputRefusal] = {
     "subscribed": Status.SUBSCRIBED,
     "unsubscribed": Status.UNSUBSCRIBED,
     "cleaned": Status.BOUNCED,
@@ -222,7 +221,7 @@ class StatusRule:
 
     product: str
     status_columns: tuple[_StatusColumn, ...]
-    silence: Verdict
+    silence: Status | InputRefusal
     hidden: str = ""
 
     @property
@@ -231,36 +230,30 @@ class StatusRule:
 
     def of(self, fields: Sequence[str]) -> RowStatus | InputRefusal:
         """The status of a row, or why it cannot be imported."""
-        found: Status | None = None
-        refusal: InputRefusal | None = None
-        gone: list[tuple[Status, str]] = []
+        found = []
         for one in self.status_columns:
             value = fields[one.column] if one.column < len(fields) else ""
-            verdict = one.read(value)
-            if isinstance(verdict, InputRefusal):
-                refusal = refusal or verdict
-            elif verdict is not None:
-                if verdict in _GONE:
-                    gone.append((verdict, value))
-                if found is None or _GRAVITY[verdict] > _GRAVITY[found]:
-                    found = verdict
-        if found is not None and gone:
-            return RowStatus(found, _left_at(found, gone))
-        if refusal is not None:
-            return refusal
-        if found is not None:
-            return RowStatus(found)
-        assert self.silence is not None  # noqa: S101 -- every rule has a word for silence
-        return self.silence if isinstance(self.silence, InputRefusal) else RowStatus(self.silence)
+            found.append((one.read(value), value))
+        statuses = [verdict for verdict, _ in found if isinstance(verdict, Status)]
+        gravest = max(statuses, key=_GRAVITY.__getitem__, default=None)
+        if gravest is not None and gravest.is_gone:
+            return RowStatus(gravest, _left_at(gravest, found))
+        refusals = (verdict for verdict, _ in found if isinstance(verdict, InputRefusal))
+        verdict = next(refusals, gravest or self.silence)
+        return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
 
 
 # The status of a file whose column of statuses the importer ignores.
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
-def _left_at(found: Status, gone: Sequence[tuple[Status, str]]) -> datetime | None:
+def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime | None:
     """The date beside the status that decided, or else beside another that says gone."""
-    dates = [(status is found, at) for status, value in gone if (at := _date_in(value)) is not None]
+    dates = [
+        (status is gravest, at)
+        for status, value in found
+        if isinstance(status, Status) and status.is_gone and (at := _date_in(value)) is not None
+    ]
     return max(dates)[1] if dates else None
 
 
@@ -283,18 +276,13 @@ def _date_in(value: str) -> datetime | None:
 
 
 def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
-    hour, minute, second, half, offset_hours, offset_minutes = time.groups()
-    hours = int(hour or 0)
-    if half:
-        hours = hours % 12 + (12 if half in "Pp" else 0)
-    offset = timedelta(hours=abs(int(offset_hours or 0)), minutes=int(offset_minutes or 0))
-    zone = -offset if offset_hours and offset_hours[0] == "-" else offset
-    year, month, day = map(int, date)
+    hour, minute, second, half, zone_hours, zone_minutes = time.groups("00")
+    hours = int(hour) if half == "00" else int(hour) % 12 + (12 if half in "Pp" else 0)
+    zone = f"{zone_hours}:{zone_minutes}" if zone_hours != "00" else "+00:00"
+    year, month, day = date
     try:
-        at = datetime(
-            year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=timezone(zone)
-        )
-        return at.astimezone(UTC)
+        at = f"{year}-{month:0>2}-{day:0>2}T{hours:02}:{minute}:{second}{zone}"
+        return datetime.fromisoformat(at).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

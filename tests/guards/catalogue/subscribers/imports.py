@@ -125,10 +125,10 @@ a status that nobody knows stops its row
         yield Row(line, email, layout.values_in(fields))»
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 of several statuses of a row the gravest counts
-    StatusRule.of: if found is None or «_GRAVITY[verdict] > _GRAVITY[found] → False»:
+    StatusRule.of: gravest = max(statuses, key=«_GRAVITY.__getitem__ → lambda _: 0», default
     test_columns_of_any_product_are_recognised_by_name
 a row without a word of its status is no consent
-    _Product: silence: Verdict = Status.«UNCONFIRMED → SUBSCRIBED»
+    _Product: silence: Status | InputRefusal = Status.«UNCONFIRMED → SUBSCRIBED»
     test_columns_of_any_product_are_recognised_by_name
 status words and a product's marks are known words of a header
     _header_at: status_words = [word for word in keys if «status.is_known(word) → False»]
