@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 
 IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
              AND scheduled_for <= clock_timestamp()"""
@@ -71,7 +71,7 @@ def _begin(
     return StartedEdition(*row) if row else None
 
 
-def move(edition: int, at: Moment, *, before: datetime) -> bool:
+def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
     """Give a scheduled edition another time; return False if `before` is not its time. Both times
     must lie ahead: a worker may be starting an edition that is due."""
     with short_transaction() as cursor:

@@ -14,7 +14,7 @@ from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_
 from delivery.reports.active_editions import IS_OPEN_EDITION
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.reason import Reason
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from delivery.rules.send_rate import slowed_to
 
 # Long enough for a steady rate, short enough for a current one.
@@ -140,7 +140,7 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
     values: dict[str, Any] = {
         name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()
     }
-    values["scheduled"] = Moment(at, local, zone) if at else None
+    values["scheduled"] = ScheduledTime(at, local, zone) if at else None
     values["slowed_to_per_s"] = slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
     values["control_reason"] = Reason.loads(row["control_reason"])
     values["reason"] = Reason.loads(row["reason"])

@@ -9,7 +9,7 @@ from delivery.humanise import clock, counted
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from delivery.rules.reason import Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
-from delivery.rules.scheduled_time import LOCAL, Moment
+from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 
 Params = Mapping[str, Any]
 
@@ -183,12 +183,12 @@ def _rate(what: str) -> Callable[[Params, tzinfo], str]:
 
 
 def _started_late(params: Params, zone: tzinfo) -> str:
-    scheduled = Moment(
+    scheduled = ScheduledTime(
         datetime.fromisoformat(params["scheduled_for"]), params["local"], params["zone"]
     )
     started_at = datetime.fromisoformat(params["started_at"])
     local = f"{started_at.astimezone(ZoneInfo(params['zone'])):{LOCAL}}"
-    started = Moment(started_at, local, params["zone"])
+    started = ScheduledTime(started_at, local, params["zone"])
     return (
         f"It was to go out {scheduled.words}, and no worker had started it before "
         f"{started.words}. Resume it to send it now, or cancel it."

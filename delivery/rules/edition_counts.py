@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 
 # Whom an edition goes to, in words.
 AUDIENCE_WORDS = {
@@ -67,7 +67,7 @@ class EditionCounts:
     kind: str = "newsletter"
     bounced: int = 0
     complained: int = 0
-    scheduled: Moment | None = None
+    scheduled: ScheduledTime | None = None
     goes_to: str = "everyone"
     deliveries_dropped_at: datetime | None = None
     being_sent: int = 0

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from delivery.humanise import counted_copies, counted_readers
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
-from delivery.rules.scheduled_time import Moment
-from publishing.actions.edition_actions import CannotDoThatError, Done, Refusal
+from delivery.rules.scheduled_time import ScheduledTime
+from publishing.actions.edition_actions import ActionRefusal, ActionResult, CannotDoThatError
 from publishing.editions.status import EditionStatus
 
 LABELS: Mapping[str, str] = {
@@ -33,47 +33,49 @@ _STATES = {
 }
 
 _REFUSALS: Mapping[str, str] = {
-    Refusal.RESTORED: (
+    ActionRefusal.RESTORED: (
         "the database was restored from a backup; run ./homing reconcile first, so that nothing "
         "is sent again."
     ),
-    Refusal.TRANSACTIONAL: "mail that people ask for never ends; pause it, and resume it later.",
-    Refusal.NOT_STARTED: (
+    ActionRefusal.TRANSACTIONAL: (
+        "mail that people ask for never ends; pause it, and resume it later."
+    ),
+    ActionRefusal.NOT_STARTED: (
         "it waits for its time and nothing is sent before, so there is nothing to pause; call it "
         "back if it should not go out."
     ),
-    Refusal.NOT_SENDING: "only what is held or being sent can be paused; {state}.",
-    Refusal.NOT_PAUSED: "there is nothing to resume; {state}.",
-    Refusal.PAUSED: "it is paused; resume it first.",
-    Refusal.HOLD_ENDED: "its hold is over; {state}.",
-    Refusal.TOO_LATE_TO_CALL_BACK: (
+    ActionRefusal.NOT_SENDING: "only what is held or being sent can be paused; {state}.",
+    ActionRefusal.NOT_PAUSED: "there is nothing to resume; {state}.",
+    ActionRefusal.PAUSED: "it is paused; resume it first.",
+    ActionRefusal.HOLD_ENDED: "its hold is over; {state}.",
+    ActionRefusal.TOO_LATE_TO_CALL_BACK: (
         "its hold is over; {state}. What has not left can be cancelled."
     ),
-    Refusal.NOTHING_TO_CALL_BACK: "there is nothing to call back; {state}.",
-    Refusal.NOT_SCHEDULED: "only the time of a scheduled issue can be changed; {state}.",
-    Refusal.DUE: "its time has come, and a worker starts it. Pause it once it is being sent.",
-    Refusal.NOTHING_TO_CANCEL: "there is nothing left to cancel; {state}.",
-    Refusal.NOTHING_WAITING: (
+    ActionRefusal.NOTHING_TO_CALL_BACK: "there is nothing to call back; {state}.",
+    ActionRefusal.NOT_SCHEDULED: "only the time of a scheduled issue can be changed; {state}.",
+    ActionRefusal.DUE: "its time has come, and a worker starts it. Pause it once it is being sent.",
+    ActionRefusal.NOTHING_TO_CANCEL: "there is nothing left to cancel; {state}.",
+    ActionRefusal.NOTHING_WAITING: (
         "nothing waits any more, so there is nothing to cancel; close it instead."
     ),
-    Refusal.NOTHING_TO_CLOSE: "there is nothing to close; {state}.",
-    Refusal.STILL_WORKING: (
+    ActionRefusal.NOTHING_TO_CLOSE: "there is nothing to close; {state}.",
+    ActionRefusal.STILL_WORKING: (
         "copies still wait or are asked about; cancel it, or let it come to rest first."
     ),
-    Refusal.NOTHING_TO_ACCEPT: "there is nothing to accept; {state}.",
-    Refusal.NOTHING_MORE_IS_SENT: "nothing more is sent of it; {state}.",
-    Refusal.NOBODY_MISSED: "nobody was missed.",
-    Refusal.CLOSED: "it is closed.",
-    Refusal.NOTHING_TO_DECIDE: "no doubt is left to a person.",
+    ActionRefusal.NOTHING_TO_ACCEPT: "there is nothing to accept; {state}.",
+    ActionRefusal.NOTHING_MORE_IS_SENT: "nothing more is sent of it; {state}.",
+    ActionRefusal.NOBODY_MISSED: "nobody was missed.",
+    ActionRefusal.CLOSED: "it is closed.",
+    ActionRefusal.NOTHING_TO_DECIDE: "no doubt is left to a person.",
 }
 
 
 def refusal_sentence(error: CannotDoThatError) -> str:
     """Why nothing was done, with the title of the issue."""
     title, status = f"“{error.edition.title}”", error.status
-    if error.refusal is Refusal.MOVED_ON:
+    if error.refusal is ActionRefusal.MOVED_ON:
         return f"{title} moved on in the meantime and nothing was changed; look again."
-    if error.refusal is Refusal.RESCHEDULED_MEANWHILE:
+    if error.refusal is ActionRefusal.RESCHEDULED_MEANWHILE:
         return (
             f"Its time was changed meanwhile: it goes out {_at_its_time(status)}. Nothing was "
             "changed now; choose again if you want another time."
@@ -82,7 +84,7 @@ def refusal_sentence(error: CannotDoThatError) -> str:
     return f"{title}: {_REFUSALS[error.refusal].format(state=called_back or _STATES[status.state])}"
 
 
-def rescheduled_sentence(at: Moment) -> str:
+def rescheduled_sentence(at: ScheduledTime) -> str:
     """When a rescheduled edition goes out."""
     return f"It goes out {at.words}."
 
@@ -172,7 +174,7 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
             return f"Send {counted_copies(counts.awaiting_decision)} again"
 
 
-def done_sentence(done: Done) -> str:
+def done_sentence(done: ActionResult) -> str:
     """What was done, with its exact numbers."""
     numbers = done.numbers
     if done.draft:

@@ -11,7 +11,7 @@ from django.conf import settings
 from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
 from delivery.rules.edition_state import EditionState
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.drafts.restore_draft import restore_draft
 from publishing.editions.start_scheduled import count_audience_now, start_now
 from publishing.editions.status import EditionStatus, load_status
@@ -19,7 +19,7 @@ from publishing.permissions import MAY_ACT
 from publishing.scheduling.local_time import scheduled_moment
 
 
-class Refusal(StrEnum):
+class ActionRefusal(StrEnum):
     """Why an action does not apply. `action_sentences.py` has a sentence for each."""
 
     RESTORED = "restored"
@@ -49,7 +49,7 @@ class Refusal(StrEnum):
 class CannotDoThatError(Exception):
     """The edition is not in a state that allows the action, for the reason `refusal`."""
 
-    def __init__(self, refusal: Refusal, edition: Edition, status: EditionStatus) -> None:
+    def __init__(self, refusal: ActionRefusal, edition: Edition, status: EditionStatus) -> None:
         super().__init__(refusal)
         self.refusal, self.edition, self.status = refusal, edition, status
 
@@ -58,7 +58,7 @@ Numbers = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionResult:
     """What was done: the action, its numbers, and whether the issue is a draft again."""
 
     action: str
@@ -67,11 +67,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class EditionAction:
     """An action; `tone` is its button's: `go` makes mail leave, `risk` cannot be undone."""
 
     name: str
-    refusal: Callable[[EditionStatus], Refusal | None]
+    refusal: Callable[[EditionStatus], ActionRefusal | None]
     do: Callable[[Edition], Numbers | None]
     tone: Literal["", "go", "risk"] = ""
     permissions: tuple[str, ...] = MAY_ACT
@@ -83,7 +83,7 @@ class Action:
 
 def perform(
     name: str, edition: Edition, status: EditionStatus, *, record: Callable[[str], None]
-) -> Done:
+) -> ActionResult:
     """Do an action and record it in one transaction. Raises `CannotDoThatError`."""
     action = ACTIONS[name]
     refusal = action.refusal(status)
@@ -92,14 +92,14 @@ def perform(
     with together():
         numbers = action.do(edition)
         if numbers is None:
-            raise CannotDoThatError(Refusal.MOVED_ON, edition, status)
+            raise CannotDoThatError(ActionRefusal.MOVED_ON, edition, status)
         # After these an issue that reached nobody is a draft again.
         draft = restore_draft(edition) if name in ("call-back", "cancel") else ""
         record(name)
-    return Done(name, numbers, draft)
+    return ActionResult(name, numbers, draft)
 
 
-def applicable(status: EditionStatus) -> list[Action]:
+def applicable(status: EditionStatus) -> list[EditionAction]:
     """The actions that apply to an edition in this state, in their order on the page."""
     return [action for action in ACTIONS.values() if not action.refusal(status)]
 
@@ -134,20 +134,20 @@ def _numbers(edition: Edition, **numbers: int) -> Numbers:
 # --- Holding back ---------------------------------------------------------------------------------
 
 
-def _refuse_pause(status: EditionStatus) -> Refusal | None:
+def _refuse_pause(status: EditionStatus) -> ActionRefusal | None:
     if status.state in {EditionState.HELD, EditionState.SENDING}:
         return None
-    return Refusal.NOT_STARTED if _is_scheduled(status) else Refusal.NOT_SENDING
+    return ActionRefusal.NOT_STARTED if _is_scheduled(status) else ActionRefusal.NOT_SENDING
 
 
 def _pause(edition: Edition) -> Numbers | None:
     return _numbers(edition) if control.pause(edition.pk) else None
 
 
-def _refuse_resume(status: EditionStatus) -> Refusal | None:
+def _refuse_resume(status: EditionStatus) -> ActionRefusal | None:
     if status.counts.unreconciled:
-        return Refusal.RESTORED
-    return None if status.counts.control in {"paused", "stopped"} else Refusal.NOT_PAUSED
+        return ActionRefusal.RESTORED
+    return None if status.counts.control in {"paused", "stopped"} else ActionRefusal.NOT_PAUSED
 
 
 def _resume(edition: Edition) -> Numbers | None:
@@ -160,14 +160,14 @@ def _resume(edition: Edition) -> Numbers | None:
 # --- The hold -------------------------------------------------------------------------------------
 
 
-def _refuse_send_now(status: EditionStatus) -> Refusal | None:
+def _refuse_send_now(status: EditionStatus) -> ActionRefusal | None:
     if status.counts.is_transactional:
-        return Refusal.TRANSACTIONAL
+        return ActionRefusal.TRANSACTIONAL
     if status.state in {EditionState.HELD, EditionState.SCHEDULED}:
         return None
     if status.counts.unreconciled:
-        return Refusal.RESTORED
-    return Refusal.PAUSED if status.state is EditionState.PAUSED else Refusal.HOLD_ENDED
+        return ActionRefusal.RESTORED
+    return ActionRefusal.PAUSED if status.state is EditionState.PAUSED else ActionRefusal.HOLD_ENDED
 
 
 def _send_now(edition: Edition) -> Numbers | None:
@@ -177,15 +177,15 @@ def _send_now(edition: Edition) -> Numbers | None:
     return {} if control.send_now(edition.pk) else None
 
 
-def _refuse_call_back(status: EditionStatus) -> Refusal | None:
+def _refuse_call_back(status: EditionStatus) -> ActionRefusal | None:
     if status.counts.is_transactional:
-        return Refusal.TRANSACTIONAL
+        return ActionRefusal.TRANSACTIONAL
     if status.state in _ENDED:
-        return Refusal.NOTHING_TO_CALL_BACK
+        return ActionRefusal.NOTHING_TO_CALL_BACK
     if status.counts.unreconciled:
-        return Refusal.RESTORED
+        return ActionRefusal.RESTORED
     is_held = status.counts.now < status.counts.held_until and status.counts.waiting > 0
-    return None if is_held or _is_scheduled(status) else Refusal.TOO_LATE_TO_CALL_BACK
+    return None if is_held or _is_scheduled(status) else ActionRefusal.TOO_LATE_TO_CALL_BACK
 
 
 def _call_back(edition: Edition) -> Numbers | None:
@@ -198,21 +198,21 @@ def _call_back(edition: Edition) -> Numbers | None:
 # --- The time -------------------------------------------------------------------------------------
 
 
-def refuse_reschedule(status: EditionStatus) -> Refusal | None:
+def refuse_reschedule(status: EditionStatus) -> ActionRefusal | None:
     """Why the time of an edition cannot be changed; None if it can."""
     if status.counts.unreconciled:
-        return Refusal.RESTORED
+        return ActionRefusal.RESTORED
     if not _is_scheduled(status):
-        return Refusal.NOT_SCHEDULED
-    return Refusal.DUE if status.counts.is_due else None
+        return ActionRefusal.NOT_SCHEDULED
+    return ActionRefusal.DUE if status.counts.is_due else None
 
 
 def reschedule(
     edition: Edition,
-    at: Moment,
+    at: ScheduledTime,
     *,
     before: datetime | None = None,
-    record: Callable[[Moment], None],
+    record: Callable[[ScheduledTime], None],
 ) -> None:
     """
     Give a scheduled edition another time.
@@ -227,29 +227,29 @@ def reschedule(
         return
     refusal = refuse_reschedule(status)
     if refusal or old is None:
-        raise CannotDoThatError(refusal or Refusal.NOT_SCHEDULED, edition, status)
+        raise CannotDoThatError(refusal or ActionRefusal.NOT_SCHEDULED, edition, status)
     if before not in {None, old.utc}:
-        raise CannotDoThatError(Refusal.RESCHEDULED_MEANWHILE, edition, status)
+        raise CannotDoThatError(ActionRefusal.RESCHEDULED_MEANWHILE, edition, status)
     with together():
         if scheduled_editions.move(edition.pk, at, before=old.utc):
             record(old)
             return
     # Unless another tab sent the same request.
     if scheduled_moment(Edition.objects.get(pk=edition.pk)) != at:
-        raise CannotDoThatError(Refusal.MOVED_ON, edition, status)
+        raise CannotDoThatError(ActionRefusal.MOVED_ON, edition, status)
 
 
 # --- Ending ---------------------------------------------------------------------------------------
 
 
-def _refuse_cancel(status: EditionStatus) -> Refusal | None:
+def _refuse_cancel(status: EditionStatus) -> ActionRefusal | None:
     if status.counts.is_transactional:
-        return Refusal.TRANSACTIONAL
+        return ActionRefusal.TRANSACTIONAL
     if status.state in _ENDED:
-        return Refusal.NOTHING_TO_CANCEL
+        return ActionRefusal.NOTHING_TO_CANCEL
     if _is_scheduled(status):
-        return Refusal.RESTORED if status.counts.unreconciled else None
-    return None if status.counts.waiting or status.counts.unknown else Refusal.NOTHING_WAITING
+        return ActionRefusal.RESTORED if status.counts.unreconciled else None
+    return None if status.counts.waiting or status.counts.unknown else ActionRefusal.NOTHING_WAITING
 
 
 def _cancel(edition: Edition) -> Numbers | None:
@@ -259,19 +259,19 @@ def _cancel(edition: Edition) -> Numbers | None:
     return None if withdrawn is None else _numbers(edition, withdrawn=withdrawn)
 
 
-def _refuse_close(status: EditionStatus) -> Refusal | None:
+def _refuse_close(status: EditionStatus) -> ActionRefusal | None:
     counts = status.counts
     if counts.is_transactional:
-        return Refusal.TRANSACTIONAL
+        return ActionRefusal.TRANSACTIONAL
     if status.state in _ENDED:
-        return Refusal.NOTHING_TO_CLOSE
+        return ActionRefusal.NOTHING_TO_CLOSE
     if counts.unreconciled:
-        return Refusal.RESTORED
+        return ActionRefusal.RESTORED
     if counts.queued_batches or counts.leased_batches or counts.paused_batches:
-        return Refusal.STILL_WORKING
+        return ActionRefusal.STILL_WORKING
     if counts.missed or counts.unknown or counts.control == "stopped":
         return None
-    return Refusal.NOTHING_TO_ACCEPT
+    return ActionRefusal.NOTHING_TO_ACCEPT
 
 
 def _close(edition: Edition) -> Numbers | None:
@@ -281,12 +281,12 @@ def _close(edition: Edition) -> Numbers | None:
 # --- Sending again --------------------------------------------------------------------------------
 
 
-def _refuse_send_to_missed(status: EditionStatus) -> Refusal | None:
+def _refuse_send_to_missed(status: EditionStatus) -> ActionRefusal | None:
     if status.state in _SENDS_NO_MORE:
-        return Refusal.NOTHING_MORE_IS_SENT
+        return ActionRefusal.NOTHING_MORE_IS_SENT
     if status.counts.unreconciled:
-        return Refusal.RESTORED
-    return None if status.counts.missed else Refusal.NOBODY_MISSED
+        return ActionRefusal.RESTORED
+    return None if status.counts.missed else ActionRefusal.NOBODY_MISSED
 
 
 def _send_to_missed(edition: Edition) -> Numbers | None:
@@ -295,10 +295,10 @@ def _send_to_missed(edition: Edition) -> Numbers | None:
     return None if copies is None else {"copies": copies}
 
 
-def _refuse_ask_again(status: EditionStatus) -> Refusal | None:
+def _refuse_ask_again(status: EditionStatus) -> ActionRefusal | None:
     if status.state is EditionState.CLOSED:
-        return Refusal.CLOSED
-    return None if status.counts.parked_batches else Refusal.NOTHING_TO_DECIDE
+        return ActionRefusal.CLOSED
+    return None if status.counts.parked_batches else ActionRefusal.NOTHING_TO_DECIDE
 
 
 def _ask_again(edition: Edition) -> Numbers | None:
@@ -306,12 +306,12 @@ def _ask_again(edition: Edition) -> Numbers | None:
     return None if copies is None else {"copies": copies}
 
 
-def _refuse_send_doubtful(status: EditionStatus) -> Refusal | None:
+def _refuse_send_doubtful(status: EditionStatus) -> ActionRefusal | None:
     if status.state in _SENDS_NO_MORE:
-        return Refusal.NOTHING_MORE_IS_SENT
+        return ActionRefusal.NOTHING_MORE_IS_SENT
     if status.counts.unreconciled:
-        return Refusal.RESTORED
-    return None if status.counts.parked_batches else Refusal.NOTHING_TO_DECIDE
+        return ActionRefusal.RESTORED
+    return None if status.counts.parked_batches else ActionRefusal.NOTHING_TO_DECIDE
 
 
 def _send_doubtful(edition: Edition) -> Numbers | None:
@@ -320,17 +320,17 @@ def _send_doubtful(edition: Edition) -> Numbers | None:
 
 
 # In their order on the page: the likeliest first, what cannot be undone last.
-ACTIONS: Mapping[str, Action] = {
+ACTIONS: Mapping[str, EditionAction] = {
     action.name: action
     for action in (
-        Action("resume", _refuse_resume, _resume, tone="go"),
-        Action("call-back", _refuse_call_back, _call_back),
-        Action("pause", _refuse_pause, _pause),
-        Action("send-now", _refuse_send_now, _send_now, tone="go"),
-        Action("send-to-missed", _refuse_send_to_missed, _send_to_missed, tone="go"),
-        Action("ask-again", _refuse_ask_again, _ask_again),
-        Action("send-doubtful", _refuse_send_doubtful, _send_doubtful, tone="risk"),
-        Action("close", _refuse_close, _close, tone="risk"),
-        Action("cancel", _refuse_cancel, _cancel, tone="risk"),
+        EditionAction("resume", _refuse_resume, _resume, tone="go"),
+        EditionAction("call-back", _refuse_call_back, _call_back),
+        EditionAction("pause", _refuse_pause, _pause),
+        EditionAction("send-now", _refuse_send_now, _send_now, tone="go"),
+        EditionAction("send-to-missed", _refuse_send_to_missed, _send_to_missed, tone="go"),
+        EditionAction("ask-again", _refuse_ask_again, _ask_again),
+        EditionAction("send-doubtful", _refuse_send_doubtful, _send_doubtful, tone="risk"),
+        EditionAction("close", _refuse_close, _close, tone="risk"),
+        EditionAction("cancel", _refuse_cancel, _cancel, tone="risk"),
     )
 }

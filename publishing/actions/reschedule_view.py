@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition, Newsletter
 from publishing.actions.action_sentences import refusal_sentence, rescheduled_sentence
-from publishing.actions.edition_actions import CannotDoThatError, Refusal, refuse_reschedule
+from publishing.actions.edition_actions import ActionRefusal, CannotDoThatError, refuse_reschedule
 from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
@@ -53,7 +53,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             return see_other(back)
     refusal = refuse_reschedule(status)
     if refusal or moment is None:
-        refused = CannotDoThatError(refusal or Refusal.NOT_SCHEDULED, edition, status)
+        refused = CannotDoThatError(refusal or ActionRefusal.NOT_SCHEDULED, edition, status)
         messages.warning(request, refusal_sentence(refused))
         return see_other(back)
     if request.method != "POST":

@@ -10,7 +10,7 @@ from django.contrib.admin.models import LogEntry
 
 from delivery.humanise import counted_readers, late_duration
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 
 Params = Mapping[str, Any]
 NOBODY = "nobody"
@@ -218,4 +218,4 @@ def _listing_and_approval(params: Params) -> str:
 
 
 def _time(at: Mapping[str, str]) -> str:
-    return Moment(datetime.fromisoformat(at["utc"]), at["local"], at["zone"]).words
+    return ScheduledTime(datetime.fromisoformat(at["utc"]), at["local"], at["zone"]).words

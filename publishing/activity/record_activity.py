@@ -10,7 +10,7 @@ from django.db import transaction
 
 from delivery import log_context
 from delivery.models import Edition
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called, is_there
 from publishing.models import Draft, Issue
 from subscribers.record_activity import record_activity
@@ -35,7 +35,9 @@ def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = 
     )
 
 
-def record_rescheduling(author: uuid.UUID, edition: Edition, before: Moment, at: Moment) -> None:
+def record_rescheduling(
+    author: uuid.UUID, edition: Edition, before: ScheduledTime, at: ScheduledTime
+) -> None:
     """An author gave a scheduled edition another time. In the same transaction."""
     _log(edition, f"reschedule for {at.words}")
     _record("reschedule", author, edition, at=_moment(at), before=_moment(before))
@@ -101,11 +103,13 @@ def _record(
     record_activity(code, author, issue, flag=flag, version=edition.version, **params)
 
 
-def _moment(at: Moment) -> dict[str, str]:
+def _moment(at: ScheduledTime) -> dict[str, str]:
     return {"utc": at.utc.isoformat(), "local": at.local, "zone": at.zone}
 
 
 def _stored(edition: Edition) -> dict[str, str]:
     if edition.scheduled_for is None:
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
-    return _moment(Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone))
+    return _moment(
+        ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
+    )

@@ -12,7 +12,7 @@ from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, 
 from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.action_sentences import refusal_sentence
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
@@ -189,7 +189,7 @@ def _publish(
     return run_call(request, words, work, check=check)
 
 
-def _moment(words: Words, *, is_known: bool) -> Moment | None:
+def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
     """Return when it goes out; None for now. A known key accepts a time in the past."""
     if words.at is None:
         if words.zone is not None or words.which is not None:
@@ -200,7 +200,7 @@ def _moment(words: Words, *, is_known: bool) -> Moment | None:
     return _read(words.at, words, is_known=is_known)
 
 
-def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
+def _read(at: str, clock: Clock, *, is_known: bool = False) -> ScheduledTime:
     zone = clock.zone or Newsletter.objects.get_current().time_zone
     try:
         return read_moment(at, zone, clock.which or "", now=None if is_known else database_time())

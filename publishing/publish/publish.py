@@ -15,7 +15,7 @@ from delivery import log_context
 from delivery.humanise import counted_readers
 from delivery.models import Edition
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.record_activity import record_publication
 from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
@@ -48,7 +48,7 @@ class PublishRequest:
     version: int | None = None
     goes_to: str | None = None
     unlisted: bool = False
-    at: Moment | None = None
+    at: ScheduledTime | None = None
 
     def is_answered_by(self, edition: Edition) -> bool:
         """Whether `edition` is what this asks for."""
@@ -103,7 +103,7 @@ def has_content(edition: Edition, content: Content) -> bool:
     return bytes(edition.content_hash) == content.sha256
 
 
-def is_scheduled_for(edition: Edition, at: Moment | None) -> bool:
+def is_scheduled_for(edition: Edition, at: ScheduledTime | None) -> bool:
     """Whether the edition was scheduled for this moment, in any zone; None for not scheduled."""
     return edition.scheduled_for == (at.utc if at else None)
 
@@ -119,7 +119,7 @@ def publish(
     goes_to: str | None = None,
     unlisted: bool = False,
     approved_by: uuid.UUID | None = None,
-    at: Moment | None = None,
+    at: ScheduledTime | None = None,
     draft: Draft | None = None,
 ) -> PublishResult:
     """
@@ -218,7 +218,7 @@ def _log_on_commit(edition: Edition, what: str) -> None:
     transaction.on_commit(log)
 
 
-def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
+def _times(at: ScheduledTime | None, hold_s: float) -> dict[str, Any]:
     if at is None:
         return {"published_at": Now(), "held_until": cast("Any", Now()) + timedelta(seconds=hold_s)}
     return {

@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 
 from delivery.models import Edition
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.approval.approval import NeedsApprovalError, approval_of
 from publishing.content.draft_content import HTML, DraftContent, build_content
 from publishing.content.edition_content import Content, plain_title
@@ -31,7 +31,7 @@ class Confirmation:
     revision: int
     content_hash: bytes
     version: int
-    moment: Moment | None
+    moment: ScheduledTime | None
 
 
 class DraftChangedError(Exception):

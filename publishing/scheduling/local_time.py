@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from delivery.humanise import late_duration
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.scheduled_time import LOCAL, Moment, day_and_time
+from delivery.rules.scheduled_time import LOCAL, ScheduledTime, day_and_time
 
 if TYPE_CHECKING:
     from delivery.models import Edition
@@ -33,14 +33,14 @@ Which = Literal["", "first", "second"]
 class InvalidMomentError(ValueError):
     """A local time that names no moment or two (`choices`); `field` is what is wrong."""
 
-    def __init__(self, field: str, sentence: str, choices: Sequence[Moment] = ()) -> None:
+    def __init__(self, field: str, sentence: str, choices: Sequence[ScheduledTime] = ()) -> None:
         super().__init__(sentence)
         self.field = field
         self.sentence = sentence
         self.choices = tuple(choices)
 
 
-def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None) -> Moment:
+def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None) -> ScheduledTime:
     """Return the moment of `local` in `zone`, later than any `now`. Raises `InvalidMomentError`."""
     there = _parse_zone(zone)
     said = _parse_local(local)
@@ -57,7 +57,7 @@ def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None)
     return moment
 
 
-def moment_refusal(moment: Moment, now: datetime) -> str:
+def moment_refusal(moment: ScheduledTime, now: datetime) -> str:
     """Return why nothing can be scheduled for this moment; empty if it can."""
     said = datetime.fromisoformat(moment.local)
     if moment.utc <= now:
@@ -67,19 +67,19 @@ def moment_refusal(moment: Moment, now: datetime) -> str:
     return ""
 
 
-def moment_in_zone(utc: datetime, zone: str) -> Moment:
+def moment_in_zone(utc: datetime, zone: str) -> ScheduledTime:
     """Return the moment as the clocks of a zone show it."""
-    return Moment(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
+    return ScheduledTime(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
-def scheduled_moment(edition: Edition) -> Moment | None:
+def scheduled_moment(edition: Edition) -> ScheduledTime | None:
     """Return the moment that an edition was scheduled for, as it was entered."""
     if edition.scheduled_for is None:
         return None
-    return Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
+    return ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
 
 
-def fold_choice(moment: Moment) -> Which:
+def fold_choice(moment: ScheduledTime) -> Which:
     """Return which of two moments it is, if its local time comes twice."""
     there = ZoneInfo(moment.zone)
     first, second = _both(datetime.fromisoformat(moment.local), there)
@@ -118,7 +118,7 @@ def _parse_local(local: str) -> datetime:
         ) from None
 
 
-def _choose_moment(said: datetime, zone: str, there: ZoneInfo, which: str) -> Moment:
+def _choose_moment(said: datetime, zone: str, there: ZoneInfo, which: str) -> ScheduledTime:
     try:
         first, second = _both(said, there)
     except OverflowError:
@@ -129,8 +129,8 @@ def _choose_moment(said: datetime, zone: str, there: ZoneInfo, which: str) -> Mo
     if first.astimezone(there).replace(tzinfo=None) != said:
         raise InvalidMomentError("at", _never_comes(said, zone, there, second, first))
     if first == second:
-        return Moment(first, local, zone)
-    choices = Moment(first, local, zone), Moment(second, local, zone)
+        return ScheduledTime(first, local, zone)
+    choices = ScheduledTime(first, local, zone), ScheduledTime(second, local, zone)
     if which == "first":
         return choices[0]
     if which == "second":
@@ -197,7 +197,7 @@ def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
     return (started - at).total_seconds() > late_s
 
 
-def late_pause_reason(moment: Moment, started: datetime) -> Reason:
+def late_pause_reason(moment: ScheduledTime, started: datetime) -> Reason:
     """Why an issue that started too late is paused, with both times."""
     return Reason.of(
         ReasonCode.STARTED_LATE,
@@ -208,7 +208,7 @@ def late_pause_reason(moment: Moment, started: datetime) -> Reason:
     )
 
 
-def late_start_sentence(moment: Moment, started: datetime) -> str:
+def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
     """Return a sentence about an issue that started late; empty if it did not."""
     late = lateness_words(moment.utc, started)
     if not late:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.scheduling.local_time import InvalidMomentError, read_moment, zones
 
 TIME_AND_NOW = "A time is named here, and “Now” is chosen: choose “Schedule”, or clear the time."
@@ -24,8 +24,8 @@ class RescheduleForm(forms.Form):
     zone = forms.CharField(required=False, label="Time zone", widget=forms.Select)
     which = forms.CharField(required=False, label="Which of the two")
 
-    moment: Moment | None = None
-    choices: tuple[Moment, ...] = ()
+    moment: ScheduledTime | None = None
+    choices: tuple[ScheduledTime, ...] = ()
 
     def __init__(self, *args: Any, own_zone: str, now: datetime | None, **kwargs: Any) -> None:
         kwargs["initial"] = {"zone": own_zone, **(kwargs.get("initial") or {})}

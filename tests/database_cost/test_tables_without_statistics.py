@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from delivery.models import Edition
 from delivery.reconcile import database_identity
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from newsletter_site.wiring import register_hooks
 from publishing.content.edition_content import Content
 from publishing.editions.audience import EVERYONE, REACHED, UNREACHED
@@ -61,7 +61,7 @@ def analysed() -> list[str]:
         return [name for (name,) in cursor]
 
 
-def correct(edition: Edition, goes_to: str, at: Moment | None = None) -> Edition:
+def correct(edition: Edition, goes_to: str, at: ScheduledTime | None = None) -> Edition:
     return publish(
         edition.author_id,
         uuid.uuid4().hex,
@@ -87,7 +87,7 @@ def to_whom_none_reached(edition: Edition) -> None:
 
 
 def at_its_time(edition: Edition) -> None:
-    at = Moment(datetime(2100, 1, 1, tzinfo=UTC), "2100-01-01T00:00", "UTC")
+    at = ScheduledTime(datetime(2100, 1, 1, tzinfo=UTC), "2100-01-01T00:00", "UTC")
     assert start_now(correct(edition, REACHED, at).pk) == READERS - SUPPRESSED
 
 

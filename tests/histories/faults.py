@@ -58,7 +58,7 @@ OF_THE_SEARCH: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
 )
 
 
-class Moment(StrEnum):
+class FreezePoint(StrEnum):
     """Where a worker may be lost, or freeze and wake up much later. No transaction is open."""
 
     CLAIMED = "after the claim, before its call is on record"

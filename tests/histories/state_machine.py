@@ -31,7 +31,7 @@ from publishing.editions.versions import VersionRefusedError
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, Suppression
 from tests.histories.environment import LOOKUP_AFTER_S, WORKERS, Stage, results_of_attempts, rows
-from tests.histories.faults import HELD, OF_A_CALL, OF_THE_SEARCH, Moment
+from tests.histories.faults import HELD, OF_A_CALL, OF_THE_SEARCH, FreezePoint
 from tests.histories.reference_model import Copy, Row, WrongError, settled_calls
 from tests.histories.worker_thread import Hand
 
@@ -46,7 +46,7 @@ a_fault = st.one_of(
     st.sampled_from([HELD, HELD, "accepted, then closed", "the first accepted, then closed"]),
     st.sampled_from([fault for fault in OF_A_CALL if fault != "none"]),
 )
-a_moment = st.sampled_from(list(Moment))
+a_moment = st.sampled_from(list(FreezePoint))
 some_time_s = st.sampled_from([1.0, 20.0, 90.0, 240.0, 700.0, 2000.0, 4 * HOUR_S])
 an_index = st.integers(0, 5)
 
@@ -168,10 +168,10 @@ class Histories(RuleBasedStateMachine):
         self._next_thing(worker, fault, None)
 
     @rule(worker=a_worker, moment=a_moment, fault=st.one_of(st.just("none"), a_fault))
-    def freeze(self, worker: int, moment: Moment, fault: str) -> None:
+    def freeze(self, worker: int, moment: FreezePoint, fault: str) -> None:
         self._next_thing(worker, fault, moment)
 
-    def _next_thing(self, worker: int, fault: str, freeze_at: Moment | None) -> None:
+    def _next_thing(self, worker: int, fault: str, freeze_at: FreezePoint | None) -> None:
         """Wait a little for something to be due: a fault that meets no call teaches nothing."""
         hand = self._idle(worker)
         for wait_s in (0.0, *A_LITTLE_S) if hand is not None else ():
@@ -188,7 +188,7 @@ class Histories(RuleBasedStateMachine):
         fault=st.one_of(st.just("none"), a_fault),
         moment=st.one_of(st.none(), a_moment),
     )
-    def wake(self, index: int, fault: str, moment: Moment | None) -> None:
+    def wake(self, index: int, fault: str, moment: FreezePoint | None) -> None:
         """A frozen worker goes on as if nothing had been, perhaps to freeze again."""
         frozen = self._frozen()
         frozen[index % len(frozen)].wake(fault, freeze_at=moment)
@@ -208,7 +208,7 @@ class Histories(RuleBasedStateMachine):
         fault=st.one_of(st.just("none"), a_fault),
     )
     def overtake(
-        self, worker: int, further: int, moment: Moment, rival_at: Moment, fault: str
+        self, worker: int, further: int, moment: FreezePoint, rival_at: FreezePoint, fault: str
     ) -> None:
         """A worker freezes for so long that another has the same batch when it wakes up."""
         hand = self._idle(worker)
@@ -233,7 +233,7 @@ class Histories(RuleBasedStateMachine):
         index=an_index,
     )
     def meanwhile(
-        self, worker: int, moment: Moment, fault: str, meanwhile: str, index: int
+        self, worker: int, moment: FreezePoint, fault: str, meanwhile: str, index: int
     ) -> None:
         """Something happens while a worker is frozen, and then it goes on."""
         hand = self._idle(worker)

@@ -18,7 +18,7 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.rules import next_step
 from delivery.rules.call_results import CallResult, LookupResult, SearchAnswered, Unanswered
 from delivery.worker.step import Dispatcher
-from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, Moment
+from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, FreezePoint
 from tests.histories.reference_model import Call, Truth, WrongError
 
 # Never reached: a hand that does not come back within this is a fault of the test.
@@ -39,8 +39,8 @@ class Hand:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.frozen: Moment | None = None
-        self._freeze_at: Moment | None = None
+        self.frozen: FreezePoint | None = None
+        self._freeze_at: FreezePoint | None = None
         self._stops_gently = False
         self._is_lost = False
         self._may_move = threading.Semaphore(0)
@@ -61,13 +61,17 @@ class Hand:
         self.next_fault = "none"
 
     def step(
-        self, fault: str = "none", *, freeze_at: Moment | None = None, stops_gently: bool = False
+        self,
+        fault: str = "none",
+        *,
+        freeze_at: FreezePoint | None = None,
+        stops_gently: bool = False,
     ) -> bool:
         """Do one thing that is due, unless it freezes on the way; False if nothing was due."""
         self._stops_gently = stops_gently
         return self._move(fault, freeze_at)
 
-    def wake(self, fault: str = "none", *, freeze_at: Moment | None = None) -> None:
+    def wake(self, fault: str = "none", *, freeze_at: FreezePoint | None = None) -> None:
         """Go on where it was frozen, as if no time had passed."""
         self._move(fault, freeze_at)
 
@@ -85,7 +89,7 @@ class Hand:
         self._may_move.release()
         self._thread.join(LONGEST_STEP_S)
 
-    def _move(self, fault: str, freeze_at: Moment | None) -> bool:
+    def _move(self, fault: str, freeze_at: FreezePoint | None) -> bool:
         self.next_fault, self._freeze_at, self.frozen = fault, freeze_at, None
         self._may_move.release()
         if not self._has_halted.acquire(timeout=LONGEST_STEP_S):
@@ -110,7 +114,7 @@ class Hand:
                 self._error = error
             self._has_halted.release()
 
-    def comes_to(self, moment: Moment) -> None:
+    def comes_to(self, moment: FreezePoint) -> None:
         """Freeze here if that is what the history wants."""
         if self._freeze_at is not moment:
             return
@@ -122,7 +126,7 @@ class Hand:
 
     def _is_stopping(self) -> bool:
         before_s = self.truth.clock.passed_s
-        self.comes_to(Moment.CLAIMED)
+        self.comes_to(FreezePoint.CLAIMED)
         self._wire.is_about_to_start(away_s=self.truth.clock.passed_s - before_s)
         return self._stops_gently
 
@@ -164,7 +168,7 @@ class Wire(Postmark):
         if self._lease_is_over:
             raise WrongError(f"A call was put on record after its lease was over: {call.keys}")
         self._truth.calls.append(call)
-        self._hand.comes_to(Moment.STARTED)
+        self._hand.comes_to(FreezePoint.STARTED)
         fault = self._hand.next_fault
         deadline_at_s = self._moved(deadline_at_s)
         if deadline_at_s <= now_s():
@@ -179,7 +183,7 @@ class Wire(Postmark):
             )
             answer = self._send_under(fault, body, addresses, deadline_at_s)
         self._truth.answered(call, answer)
-        self._hand.comes_to(Moment.ANSWERED)
+        self._hand.comes_to(FreezePoint.ANSWERED)
         return answer
 
     def _call_of(self, body: bytes) -> Call:
@@ -225,11 +229,11 @@ class Wire(Postmark):
     ) -> LookupResult:
         if self._deadline_was_set_at is None:
             self._deadline_was_set_at = self._truth.clock.passed_s
-        self._hand.comes_to(Moment.ASKS)
+        self._hand.comes_to(FreezePoint.ASKS)
         answer = super().search(
             field_name, value, stream=stream, deadline_at_s=self._moved(deadline_at_s)
         )
         if isinstance(answer, SearchAnswered):
             self._truth.was_asked(value)
-        self._hand.comes_to(Moment.TOLD)
+        self._hand.comes_to(FreezePoint.TOLD)
         return answer

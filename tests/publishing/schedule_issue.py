@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from delivery.models import Edition
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus, load_status
@@ -18,7 +18,7 @@ from tests.delivery.edition_factory import Newsroom
 LISBON = "Europe/Lisbon"
 
 
-def tomorrow(zone: str = LISBON) -> Moment:
+def tomorrow(zone: str = LISBON) -> ScheduledTime:
     """This time tomorrow, to the minute."""
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
     return moment_in_zone(at, zone)
@@ -27,7 +27,7 @@ def tomorrow(zone: str = LISBON) -> Moment:
 def schedule(
     newsroom: Newsroom,
     *,
-    at: Moment | None = None,
+    at: ScheduledTime | None = None,
     title: str = "Swifts",
     key: str | None = None,
     issue: uuid.UUID | None = None,

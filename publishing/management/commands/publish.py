@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.key import InvalidKey, read_key
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
@@ -220,7 +220,7 @@ def _seconds(given: str) -> float:
     return seconds
 
 
-def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
+def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
     """Return when it goes out; None for now. A known key accepts a time in the past."""
     local = options["at"]
     if local is None:

@@ -8,7 +8,7 @@ import pytest
 
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode, Remedy
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 
 NOON = datetime(2026, 9, 24, 12, tzinfo=UTC)
 # A value for each parameter of any reason.
@@ -32,7 +32,7 @@ PARAMS = {
     "local": "2026-09-24T14:00",
     "message_ids": ["m-1", "m-2"],
     "missed": 2,
-    "moment": Moment(NOON, "2026-09-24T14:00", "Europe/Berlin"),
+    "moment": ScheduledTime(NOON, "2026-09-24T14:00", "Europe/Berlin"),
     "next_lookup_at": NOON,
     "per_s": 12.5,
     "percent": 3.04,

@@ -12,7 +12,7 @@ from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_reason import reason_of
 from delivery.rules.edition_state import EditionState, state_of
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from tests.delivery.because import because
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -206,7 +206,9 @@ REASONS: list[tuple[dict[str, Any], str]] = [
 )
 def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -> None:
     waits = counts(
-        control="scheduled", scheduled=Moment(NOW, f"{NOW:%Y-%m-%dT%H:%M}", "UTC"), goes_to=goes_to
+        control="scheduled",
+        scheduled=ScheduledTime(NOW, f"{NOW:%Y-%m-%dT%H:%M}", "UTC"),
+        goes_to=goes_to,
     )
     earlier = replace(waits, now=NOW - timedelta(hours=1))
     assert reason_sentence(reason_of(earlier)).endswith(f", to {whom} by then.")

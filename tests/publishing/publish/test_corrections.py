@@ -343,8 +343,8 @@ def test_after_a_restore_a_correction_waits_for_its_reconciliation(
     with pytest.raises(VersionRefusedError, match=r"Run `\./homing reconcile .*` first"):
         correct(goes_to=goes_to)
 
-    place = plan_version(stopped_half_way.issue_id)
-    assert [one.goes_to for one in audience_choices(place, 3) if "not available" in one.label] == [
+    plan = plan_version(stopped_half_way.issue_id)
+    assert [one.goes_to for one in audience_choices(plan, 3) if "not available" in one.label] == [
         "reached", "unreached",
     ]  # fmt: skip
     assert correct(goes_to="everyone").created

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.rules.scheduled_time import LOCAL, Moment
+from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 from publishing.scheduling.local_time import (
     InvalidMomentError,
     fold_choice,
@@ -61,7 +61,7 @@ def test_a_time_is_a_moment_and_its_words_name_both_clocks(
     local: str, zone: str, at: datetime, words: str
 ) -> None:
     moment = read_moment(local, zone, now=NOW)
-    assert moment == Moment(at, local[:16].replace(" ", "T"), zone)
+    assert moment == ScheduledTime(at, local[:16].replace(" ", "T"), zone)
     assert moment.words == words
 
 
@@ -208,7 +208,7 @@ def test_a_time_beside_now_is_asked_about_and_not_passed_over(when: dict[str, st
 def test_a_form_with_a_time_has_its_moment_and_says_it() -> None:
     timed = form(when="at", at="2026-09-24T07:00", zone=LISBON)
     assert timed.is_valid()
-    assert timed.moment == Moment(utc(2026, 9, 24, 6), "2026-09-24T07:00", LISBON)
+    assert timed.moment == ScheduledTime(utc(2026, 9, 24, 6), "2026-09-24T07:00", LISBON)
     assert timed.summary == f"{timed.moment.words}."
 
 

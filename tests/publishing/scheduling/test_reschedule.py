@@ -9,7 +9,7 @@ from django.utils import timezone
 from delivery.models import DatabaseIdentity, Edition
 from delivery.queue import scheduled_editions
 from delivery.reconcile import database_identity
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.editions.start_scheduled import start_due, start_now
@@ -32,11 +32,11 @@ def waits(author: Any, newsroom: Newsroom) -> Edition:
     return schedule(newsroom)
 
 
-def later(hours: int = 24, zone: str = "UTC") -> Moment:
+def later(hours: int = 24, zone: str = "UTC") -> ScheduledTime:
     return moment_in_zone(tomorrow("UTC").utc + timedelta(hours=hours), zone)
 
 
-def moved_to(at: Moment) -> dict[str, str]:
+def moved_to(at: ScheduledTime) -> dict[str, str]:
     return {"at": at.local, "zone": at.zone}
 
 

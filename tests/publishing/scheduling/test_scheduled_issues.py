@@ -22,7 +22,7 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.scheduled_time import Moment
+from delivery.rules.scheduled_time import ScheduledTime
 from delivery.worker.drain import Drain
 from delivery.worker.process import worker_from_settings
 from postmark_sandbox.server import SandboxServer
@@ -287,7 +287,7 @@ def test_too_late_it_is_published_but_waits_for_a_person(
     assert found.state is EditionState.PAUSED
     assert found.counts.waiting == found.counts.audience == 3
     edition.refresh_from_db()
-    moment = Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
+    moment = ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
     assert moment.words in found.reason
     assert moment_in_zone(edition.published_at, LISBON).words in found.reason
     assert not newsroom.step()
