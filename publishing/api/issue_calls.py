@@ -32,7 +32,7 @@ from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_status, load_status_by_name
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
-from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page, parse_cursor
+from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page
 from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt
 
 ActionName = Literal[
@@ -71,7 +71,7 @@ def list_issues(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> IssuePageBody:
     """Lists issues by their newest versions, newest first, with their status."""
-    editions, following = newest_before(before, most=limit)
+    editions, following = newest_before(before, limit=limit)
     return IssuePageBody(
         issues=[
             Listed(**row.status.as_json(), title=row.title, published_at=row.edition.published_at)
@@ -117,7 +117,7 @@ def list_copies(
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
     edition = edition_named(issue, version)
     try:
-        page = outcome_page(edition.pk, outcome, parse_cursor(after or ""), most=limit)
+        copies, following = outcome_page(edition.pk, outcome, after or "", limit=limit)
     except CopiesDroppedError as gone:
         raise ProblemError(ProblemType.GONE, str(gone)) from None
     held_until = load_status(edition.pk).held_until
@@ -137,9 +137,9 @@ def list_copies(
                 if copy.outcome == "sent"
                 else why_of(copy, datetime.isoformat, held_until=held_until),
             )
-            for copy in page.copies
+            for copy in copies
         ],
-        next=str(page.after) if page.after else None,
+        next=following or None,
     )
 
 

@@ -17,7 +17,7 @@ from publishing.dashboard.dashboard import Viewer, desk_context, read_sending
 from publishing.dashboard.issue_pages import IssueSearch, Tab
 from publishing.desk_access import author_of, desk_page, may_operate, may_see_the_desk
 from publishing.flash_messages import notes_of
-from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
+from publishing.progress.live_page import Poll, next_poll, poll_from
 from publishing.progress.poll_interval import ask_desk_again_s
 from subscribers.links.see_other import see_other
 
@@ -58,14 +58,13 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
     sending, contents, read_at = read_sending(newsletter)
     context: dict[str, Any] = {"sending": sending, "read_at": read_at, "is_update": True}
     with timezone.override(newsletter.zone):
-        tag = tag_of(render_to_string("publishing/sending_list.html", context, request))
-        is_news = tag != poll.seen
-        unchanged = 0 if is_news else poll.unchanged + 1
+        parts = render_to_string("publishing/sending_list.html", context, request)
+        tag, unchanged = poll.compare(parts)
         after_s = ask_desk_again_s(
             is_sending=bool(sending), hidden=poll.is_hidden, unchanged=unchanged
         )
         context["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
-        context["is_news"], context["is_old"] = is_news, contents != poll.listed
+        context |= {"is_news": not unchanged, "is_old": contents != poll.listed}
         body = render_to_string("publishing/issues_update.html", context, request)
     return HttpResponse(body, headers={"Cache-Control": "no-store"})
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from delivery.models import Edition
 from publishing.activity.activity_log import parse_id
 from publishing.models import Draft
-from publishing.progress.issue_list import newest_editions
+from publishing.progress.issue_list import newest_editions, older_than
 
 Titled = TypeVar("Titled", Draft, Edition)
 
@@ -130,10 +130,8 @@ def _published(search: IssueSearch, open_editions: Sequence[int]) -> QuerySet[Ed
         editions = editions.exclude(pk__in=open_editions)
     editions = _titled(editions, search.text)
     before = search.before
-    if not (before.isdecimal() and len(before) < 19):
-        return editions
-    at = Edition.objects.filter(pk=int(before)).values("published_at")[:1]
-    return editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=int(before)))
+    is_id = before.isdecimal() and len(before) < 19
+    return older_than(int(before), editions) if is_id else editions
 
 
 def _titled(found: QuerySet[Titled], text: str) -> QuerySet[Titled]:

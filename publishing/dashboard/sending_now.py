@@ -9,7 +9,7 @@ from delivery.mail.transactional_mail import edition_name
 from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus
-from publishing.progress.edition_progress import EditionProgress, progress_of
+from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import held_sentence, what_is_stuck
 
 # These need nobody. Anything else that is open waits for a decision.
@@ -35,7 +35,7 @@ def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sendi
     """Those that are held or being sent, in the order in which they were published."""
     return [
         Sending(
-            progress_of(status),
+            EditionProgress(status),
             title_of(status),
             held_sentence(status.counts, zone)
             if status.state is EditionState.HELD

@@ -1,14 +1,12 @@
 """What the page of an edition shows, decided from its status. Pure."""
 
 import math
-from dataclasses import dataclass
-from datetime import datetime
 
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.actions.edition_actions import applicable, refuse_reschedule
 from publishing.editions.status import EditionStatus
-from publishing.progress_bar import ORDER, Part, label_of, parts_of
+from publishing.progress_bar import ORDER, label_of, parts_of
 
 GLYPHS = {
     EditionState.SCHEDULED: "held",
@@ -38,94 +36,37 @@ OUTCOME_TONES = {
 AT_REST = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
 
 
-@dataclass(frozen=True, slots=True)
 class EditionProgress:
-    """An edition as its page shows it; `lookup_at` is None if the next look-up is due now."""
+    """An edition as its page shows it, decided from its status."""
 
-    status: EditionStatus
-    glyph: str
-    tone: str
-    outcomes: list[tuple[str, int, str]]
-    bar: list[Part]
-    label: str
-    actions: frozenset[str]
-    is_reschedulable: bool
-    is_at_rest: bool
-    is_public: bool
-    is_undecided: bool
-    lookup_at: datetime | None
-
-    @property
-    def counts(self) -> EditionCounts:
-        """The counts that it was read from."""
-        return self.status.counts
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it can still be called back for free."""
-        return self.status.state is EditionState.HELD
-
-    @property
-    def held_s(self) -> int:
-        """Seconds until the hold ends."""
-        if not self.is_held:
-            return 0
-        return math.ceil((self.counts.held_until - self.counts.now).total_seconds())
-
-    @property
-    def countdown(self) -> str:
-        """The same as a clock: 0:30."""
-        return f"{self.held_s // 60}:{self.held_s % 60:02}"
-
-    @property
-    def hold_s(self) -> float:
-        """How long the hold was when it was published, in seconds; 0 if there was none."""
-        held_s = (self.counts.held_until - self.counts.published_at).total_seconds()
-        return held_s if held_s >= 1 and self.counts.control != "scheduled" else 0
-
-    @property
-    def ended_in_hold(self) -> bool:
-        """Whether it was called back or cancelled before its hold ended."""
-        at = self.counts.control_at
-        return self.counts.control == "cancelled" and bool(at and at < self.counts.held_until)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether rate, time left and workers are of interest."""
-        return self.status.state not in AT_REST and self.counts.has_started
-
-    @property
-    def rate_per_minute(self) -> int:
-        """Copies a minute at the present rate."""
-        return round(self.counts.rate_per_s * 60)
-
-    @property
-    def may_have_returns(self) -> bool:
-        """Whether bounces and complaints can have come."""
-        return self.counts.sent + self.counts.bounced + self.counts.complained > 0
-
-
-def progress_of(status: EditionStatus) -> EditionProgress:
-    """The progress page of an edition in this status."""
-    counts, by_outcome = status.counts, counts_of(status.counts)
-    is_undecided = (
-        counts.parked_batches > 0 and not counts.leased_batches and counts.next_lookup_at is None
-    )
-    lookup_at = counts.next_lookup_at
-    return EditionProgress(
-        status=status,
-        glyph=GLYPHS[status.state],
-        tone=TONES.get(status.state, ""),
-        outcomes=[(name, by_outcome[name], OUTCOME_TONES[name]) for name in ORDER],
-        bar=parts_of(by_outcome),
-        label=label_of(by_outcome, counts.audience),
-        actions=frozenset(action.name for action in applicable(status)),
-        is_reschedulable=not refuse_reschedule(status),
-        is_at_rest=is_at_rest(status),
-        is_public=is_public(counts),
-        is_undecided=is_undecided,
-        lookup_at=lookup_at if lookup_at is not None and lookup_at > counts.now else None,
-    )
+    def __init__(self, status: EditionStatus) -> None:
+        counts, by_outcome = status.counts, counts_of(status.counts)
+        self.status, self.counts = status, counts
+        self.glyph, self.tone = GLYPHS[status.state], TONES.get(status.state, "")
+        self.outcomes = [(name, by_outcome[name], OUTCOME_TONES[name]) for name in ORDER]
+        self.bar, self.label = parts_of(by_outcome), label_of(by_outcome, counts.audience)
+        self.actions = frozenset(action.name for action in applicable(status))
+        self.is_reschedulable = not refuse_reschedule(status)
+        self.is_at_rest = is_at_rest(status)
+        self.is_public = is_public(counts)
+        # Whether rate, time left and workers are of interest.
+        self.is_active = status.state not in AT_REST and counts.has_started
+        self.rate_per_minute = round(counts.rate_per_s * 60)
+        self.may_have_returns = counts.sent + counts.bounced + counts.complained > 0
+        # None if the next look-up is due now.
+        at = counts.next_lookup_at
+        self.lookup_at = at if at is not None and at > counts.now else None
+        self.is_undecided = counts.parked_batches > 0 and not counts.leased_batches and at is None
+        # A held edition can still be called back for free.
+        self.is_held = status.state is EditionState.HELD
+        left_s = math.ceil((counts.held_until - counts.now).total_seconds())
+        self.held_s = left_s if self.is_held else 0
+        self.countdown = f"{self.held_s // 60}:{self.held_s % 60:02}"
+        # How long the hold was when it was published; 0 if there was none.
+        hold_s = (counts.held_until - counts.published_at).total_seconds()
+        self.hold_s = hold_s if hold_s >= 1 and counts.control != "scheduled" else 0
+        is_cancelled, ended_at = counts.control == "cancelled", counts.control_at
+        self.ended_in_hold = is_cancelled and bool(ended_at and ended_at < counts.held_until)
 
 
 def counts_of(counts: EditionCounts) -> dict[str, int]:

@@ -11,7 +11,7 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
 from publishing.editions.versions import is_correction
-from publishing.progress.edition_progress import EditionProgress, progress_of
+from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import how_far
 
 
@@ -21,17 +21,9 @@ class IssueRow:
 
     edition: Edition
     title: str
+    status: EditionStatus
     progress: EditionProgress
-
-    @property
-    def status(self) -> EditionStatus:
-        """Its state and counts."""
-        return self.progress.status
-
-    @property
-    def how_far(self) -> str:
-        """How much of it was sent, or why nothing was."""
-        return how_far(self.status)
+    how_far: str
 
 
 def newest_editions() -> QuerySet[Edition]:
@@ -47,14 +39,19 @@ def newest_editions() -> QuerySet[Edition]:
     )
 
 
-def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int | None]:
+def newest_before(before: int | None, *, limit: int) -> tuple[list[Edition], int | None]:
     """A page of issues after the edition `before`, newest first; and the next `before`, or None."""
     editions = newest_editions()
     if before is not None:
-        at = Edition.objects.filter(pk=before).values("published_at")[:1]
-        editions = editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=before))
-    found = list(editions[: most + 1])
-    return found[:most], found[most - 1].pk if len(found) > most else None
+        editions = older_than(before, editions)
+    found = list(editions[: limit + 1])
+    return found[:limit], found[limit - 1].pk if len(found) > limit else None
+
+
+def older_than(edition: int, editions: QuerySet[Edition]) -> QuerySet[Edition]:
+    """Those that a list, the newest first, shows after this one."""
+    at = Edition.objects.filter(pk=edition).values("published_at")[:1]
+    return editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=edition))
 
 
 def rows_of(
@@ -64,7 +61,8 @@ def rows_of(
     wanted = list(editions)
     if counts is None:
         counts = {read.edition: read for read in load_all_counts(among=[one.pk for one in wanted])}
+    statuses = [status_from_counts(counts[one.pk]) for one in wanted]
     return [
-        IssueRow(one, plain_title(one), progress_of(status_from_counts(counts[one.pk])))
-        for one in wanted
+        IssueRow(one, plain_title(one), status, EditionProgress(status), how_far(status))
+        for one, status in zip(wanted, statuses, strict=True)
     ]

@@ -24,18 +24,10 @@ class Poll:
     is_hidden: bool
     listed: str
 
-
-@dataclass(frozen=True, slots=True)
-class NextPoll:
-    """Where an open page asks next, and after how many seconds; None: once it is looked at."""
-
-    url: str
-    after_s: float | None
-
-    @property
-    def trigger(self) -> str:
-        """When htmx asks: after the pause, or when the page is looked at again."""
-        return "look" if self.after_s is None else f"load delay:{self.after_s:.1f}s, look"
+    def compare(self, parts: str) -> tuple[str, int]:
+        """The tag of these parts, and how often in a row they did not change."""
+        tag = tag_of(parts)
+        return tag, self.unchanged + 1 if tag == self.seen else 0
 
 
 def poll_from(request: HttpRequest) -> Poll | None:
@@ -54,8 +46,12 @@ def poll_from(request: HttpRequest) -> Poll | None:
 
 def next_poll(
     request: HttpRequest, after_s: float | None, *, seen: str = "", unchanged: int = 0
-) -> NextPoll:
-    """The next poll. The first answer names the page; later pauses vary, so that pages spread."""
+) -> dict[str, str]:
+    """
+    Where an open page asks next, and when: after a pause, or only once it is looked at again.
+
+    The first answer names the page; later pauses vary, so that pages spread.
+    """
     query = request.GET.copy()
     poll = poll_from(request)
     for name in _PARAMETERS:
@@ -65,7 +61,8 @@ def next_poll(
         query["page"] = poll.page or secrets.token_hex(8)
     if poll and after_s is not None:
         after_s *= random.uniform(0.9, 1.1)
-    return NextPoll(f"?{query.urlencode()}", after_s)
+    trigger = "look" if after_s is None else f"load delay:{after_s:.1f}s, look"
+    return {"url": f"?{query.urlencode()}", "trigger": trigger}
 
 
 def tag_of(parts: str) -> str:

@@ -13,9 +13,9 @@ class OpenPages:
     """Pages by the names they gave themselves. One that has not asked `within_s` is forgotten."""
 
     def __init__(
-        self, *, within_s: float, most: int, clock: Callable[[], float] = time.monotonic
+        self, *, within_s: float, limit: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._within_s, self._most, self._clock = within_s, most, clock
+        self._within_s, self._limit, self._clock = within_s, limit, clock
         self._seen: dict[str, float] = {}
         self._lock = Lock()
 
@@ -29,7 +29,7 @@ class OpenPages:
                 self._seen[name] = now
             while self._seen:
                 oldest = next(iter(self._seen))
-                if now - self._seen[oldest] < self._within_s and len(self._seen) <= self._most:
+                if now - self._seen[oldest] < self._within_s and len(self._seen) <= self._limit:
                     break
                 del self._seen[oldest]
             return max(1, len(self._seen))
@@ -46,16 +46,16 @@ class SharedReadings(Generic[T]):
     """Values that are read at most once in `for_s` for each key; concurrent callers wait."""
 
     def __init__(
-        self, *, for_s: float, most: int, clock: Callable[[], float] = time.monotonic
+        self, *, for_s: float, limit: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._for_s, self._most, self._clock = for_s, most, clock
+        self._for_s, self._limit, self._clock = for_s, limit, clock
         self._entries: dict[Hashable, _Entry[T]] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, read: Callable[[], T]) -> T:
         """The value of `read`, or the one that another caller read a moment ago."""
         with self._lock:
-            if key not in self._entries and len(self._entries) >= self._most:
+            if key not in self._entries and len(self._entries) >= self._limit:
                 self._entries.clear()
             entry = self._entries.setdefault(key, _Entry())
         with entry.lock:

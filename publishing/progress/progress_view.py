@@ -25,7 +25,7 @@ from publishing.editions.versions import is_correction, reached_someone, version
 from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_WRITE
 from publishing.progress.edition_history import history_of
-from publishing.progress.edition_progress import EditionProgress, progress_of
+from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
@@ -49,8 +49,8 @@ class _Reading:
     zone: ZoneInfo
 
 
-_pages = OpenPages(within_s=1.5 * LONGEST_S, most=5000)
-_readings: SharedReadings[_Reading] = SharedReadings(for_s=1, most=100)
+_pages = OpenPages(within_s=1.5 * LONGEST_S, limit=5000)
+_readings: SharedReadings[_Reading] = SharedReadings(for_s=1, limit=100)
 
 
 @may_look
@@ -109,9 +109,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
             render_to_string(f"publishing/progress_{part}.html", context, request)
             for part in _LIVE_PARTS
         )
-        tag = tag_of(parts)
-        is_news = poll.seen != tag
-        unchanged = 0 if is_news else poll.unchanged + 1
+        tag, unchanged = poll.compare(parts)
         after_s = ask_again_s(status, hidden=poll.is_hidden, unchanged=unchanged, pages=pages)
         context["poll"] = next_poll(request, after_s, seen=tag, unchanged=unchanged)
         context["is_older"] = _counts(status) != poll.listed.partition(".")[2]
@@ -121,7 +119,7 @@ def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
             context["history"] = history_of(edition, status)
         body = render_to_string(
             "publishing/progress_update.html",
-            {**context, "parts": parts if is_news else "", "has_new_list": has_new_list},
+            {**context, "parts": "" if unchanged else parts, "has_new_list": has_new_list},
             request,
         )
     return HttpResponse(body, headers={"Cache-Control": "no-store"})
@@ -145,7 +143,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
 
 def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     edition, status = reading.edition, reading.status
-    shown, may = progress_of(status), request.user.has_perm
+    shown, may = EditionProgress(status), request.user.has_perm
     readers = chosen_list(request, edition, status.counts)
     return {
         "edition": edition,
@@ -178,7 +176,7 @@ def _version_rows(reading: _Reading) -> list[IssueRow]:
 
 
 def _counts(status: EditionStatus) -> str:
-    return "-".join(str(count) for _, count, _ in progress_of(status).outcomes)
+    return "-".join(str(count) for _, count, _ in EditionProgress(status).outcomes)
 
 
 def _listed(reading: _Reading, shown: EditionProgress, outcome: str) -> str:

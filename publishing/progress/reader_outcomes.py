@@ -1,8 +1,7 @@
 """Readers' outcomes, a page at a time: the batches' counts say which batches to read."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -24,102 +23,73 @@ _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
-@dataclass(frozen=True, slots=True)
-class ListCursor:
-    """Where a page of the list begins: after this recipient of this batch."""
-
-    batch: int
-    recipient: int
-
-    def __str__(self) -> str:
-        return f"{self.batch}.{self.recipient}"
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomePage:
-    """Some copies of one list, and where the next page begins, if there is one."""
-
-    outcome: str
-    copies: Sequence[Delivery]
-    after: ListCursor | None
-
-
 class CopiesDroppedError(Exception):
     """The deliveries were dropped, perhaps while they were read; one sentence says when."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundReader:
-    """A reader who matches a search, and their copy; None if they were not in the audience."""
-
-    reader: Subscriber
-    copy: Delivery | None
-
-
-def parse_cursor(text: str) -> ListCursor | None:
-    """The cursor that an address names; None for the beginning."""
-    match = _CURSOR.fullmatch(text)
-    return ListCursor(int(match[1]), int(match[2])) if match else None
-
-
 def outcome_page(
-    edition: int, outcome: str, after: ListCursor | None = None, *, most: int = PAGE
-) -> OutcomePage:
-    """Up to `most` copies on one of `LISTS`, after a cursor. Raises `CopiesDroppedError`."""
+    edition: int, outcome: str, after: str = "", *, limit: int = PAGE
+) -> tuple[list[Delivery], str]:
+    """
+    Up to `limit` copies on one of `LISTS`, and the cursor of the next page, empty on the last.
+
+    `after` is the cursor of this page, empty for the first. Raises `CopiesDroppedError`.
+    """
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(LISTS)} is expected.")
     # The column of the batches that counts the list.
     counted = "size" if outcome == ALL else outcome
     batches = Batch.objects.filter(Q(**{f"{counted}__gt": 0}), edition=edition).order_by("pk")
     copies = _copies_of(outcome)
-    if after is not None:
-        batches = batches.filter(pk__gte=after.batch)
+    first = 0
+    if cursor := _CURSOR.fullmatch(after):
+        first, recipient = int(cursor[1]), int(cursor[2])
+        batches = batches.filter(pk__gte=first)
         copies = copies.filter(
-            Q(batch_id__gt=after.batch) | Q(batch_id=after.batch, recipient_id__gt=after.recipient)
+            Q(batch_id__gt=first) | Q(batch_id=first, recipient_id__gt=recipient)
         )
     # As many batches as are needed. All copies of the first may have been shown.
     ids, there, were_enough = [], 0, False
-    for batch, count in batches.values_list("pk", counted)[: most + 2]:
+    for batch, count in batches.values_list("pk", counted)[: limit + 2]:
         ids.append(batch)
-        there += count if after is None or batch != after.batch else 0
-        if there > most:
+        there += count if batch != first else 0
+        if there > limit:
             were_enough = True
             break
     found = list(
         copies.filter(batch_id__in=ids)
         .select_related("batch")
-        .order_by("batch_id", "recipient_id")[: most + 1]
+        .order_by("batch_id", "recipient_id")[: limit + 1]
     )
     _require_kept(Edition.objects.filter(pk=edition))
-    shown = found[:most]
-    if len(found) > most:
-        last = shown[-1]
-        return OutcomePage(outcome, shown, ListCursor(last.batch_id, last.recipient_id))
+    shown = found[:limit]
+    if len(found) > limit:
+        return shown, f"{shown[-1].batch_id}.{shown[-1].recipient_id}"
     # Some were settled between the two queries. Later batches may hold more.
-    return OutcomePage(outcome, shown, ListCursor(ids[-1], _BATCH_END) if were_enough else None)
+    return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 
 def every_copy(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterator[Delivery]:
     """All copies of a list in constant memory. Raises `CopiesDroppedError`, also midway."""
-    after: ListCursor | None = None
+    after = ""
     while True:
-        page = outcome_page(edition, outcome, after, most=batch_size)
-        yield from page.copies
-        after = page.after
-        if after is None:
+        copies, after = outcome_page(edition, outcome, after, limit=batch_size)
+        yield from copies
+        if not after:
             return
 
 
 def found_readers(
-    issue: UUID, version: int, text: str, *, most: int = PAGE
-) -> tuple[Sequence[FoundReader], bool]:
-    """Readers whose address begins with `text`, and if more do. Raises `CopiesDroppedError`."""
-    readers = list(
-        Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")[
-            : most + 1
-        ]
-    )
-    shown = readers[:most]
+    issue: UUID, version: int, text: str
+) -> tuple[list[tuple[Subscriber, Delivery | None]], bool]:
+    """
+    The readers whose address begins with `text`, and whether there are more than a page.
+
+    Each with their copy, or None if they were not in the audience. Raises `CopiesDroppedError`.
+    """
+    found = Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")
+    readers = list(found[: PAGE + 1])
+    shown = readers[:PAGE]
     copies = {
         copy.recipient_id: copy
         for copy in Delivery.objects.filter(
@@ -127,7 +97,7 @@ def found_readers(
         ).select_related("batch")
     }
     _require_kept(Edition.objects.filter(issue=issue, version=version))
-    return [FoundReader(reader, copies.get(reader.pk)) for reader in shown], len(readers) > most
+    return [(reader, copies.get(reader.pk)) for reader in shown], len(readers) > PAGE
 
 
 def _require_kept(edition: QuerySet[Edition]) -> None:

@@ -1,7 +1,6 @@
 """The readers below the progress page: by outcome, or by address."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -23,29 +22,16 @@ from publishing.progress.reader_outcomes import (
     MISSED,
     PAGE,
     CopiesDroppedError,
-    FoundReader,
     found_readers,
     outcome_page,
-    parse_cursor,
 )
 from publishing.progress_bar import ORDER
 from subscribers.desk.reader_list import LONGEST_SEARCH
+from subscribers.models import Subscriber
 from subscribers.permissions import MANAGE
 
 # Listed by default: readers whose copy was not simply sent.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderRow:
-    """One reader: the outcome of their copy, when, and why. `reader` leads to their own page."""
-
-    address: str
-    outcome: str
-    tone: str
-    at: datetime | None
-    why: str
-    reader: int | None
 
 
 def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -> dict[str, Any]:
@@ -55,14 +41,14 @@ def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -
         ALL: counts.audience,
         **{name: getattr(counts, name) for name in (*ORDER, MISSED)},
     }
-    outcome, most = request.GET.get("outcome", ""), PAGE
+    outcome, limit = request.GET.get("outcome", ""), PAGE
     if outcome not in LISTS:
-        most = FIRST_FEW
+        limit = FIRST_FEW
         outcome = next((name for name in LISTED_UNASKED if by_outcome[name]), ALL)
     text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
     return {
         "outcome": outcome,
-        "most": most,
+        "limit": limit,
         "tabs": [
             (name, by_outcome[name])
             for name in LISTS
@@ -85,47 +71,42 @@ def listed_readers(
     clock = _clock_beside(edition.published_at, zone)
     why = partial(why_of, clock=clock, held_until=status.held_until)
     manages = request.user.has_perm(MANAGE)
-    after = parse_cursor(request.GET.get("after", ""))
+    after = request.GET.get("after", "")
     try:
         if context["text"]:
             found, more = found_readers(edition.issue_id, edition.version, context["text"])
-            rows = [_found_row(one, why, clock, manages) for one in found]
+            rows = [
+                _row(copy, why, manages) if copy else _not_in_audience(reader, clock, manages)
+                for reader, copy in found
+            ]
             return {**context, "rows": rows, "more_found": more}
-        page = outcome_page(edition.pk, context["outcome"], after, most=context["most"])
+        copies, following = outcome_page(
+            edition.pk, context["outcome"], after, limit=context["limit"]
+        )
     except CopiesDroppedError as gone:
         return {**context, "rows": [], "text": "", "dropped": str(gone)}
-    rows = [_row(copy, why, manages) for copy in page.copies]
-    return {**context, "rows": rows, "paged": after is not None, "after": page.after}
+    rows = [_row(copy, why, manages) for copy in copies]
+    return {**context, "rows": rows, "paged": bool(after), "after": following}
 
 
-def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> ReaderRow:
-    return ReaderRow(
-        address_of(copy),
-        copy.outcome,
-        OUTCOME_TONES[copy.outcome],
-        when_of(copy),
-        why(copy),
-        copy.recipient_id if manages and copy.address else None,
-    )
+def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> dict[str, Any]:
+    return {
+        "address": address_of(copy),
+        "outcome": copy.outcome,
+        "tone": OUTCOME_TONES[copy.outcome],
+        "at": when_of(copy),
+        "why": why(copy),
+        # Leads to their own page.
+        "reader": copy.recipient_id if manages and copy.address else None,
+    }
 
 
-def _found_row(
-    found: FoundReader,
-    why: Callable[[Delivery], str],
-    clock: Callable[[datetime], str],
-    manages: bool,
-) -> ReaderRow:
-    reader = found.reader
-    if found.copy is not None:
-        return _row(found.copy, why, manages)
-    return ReaderRow(
-        reader.email,
-        "",
-        "calm",
-        None,
-        f"not in the audience of this version; {reader.state} since {clock(reader.since)}",
-        reader.pk if manages else None,
-    )
+def _not_in_audience(
+    reader: Subscriber, clock: Callable[[datetime], str], manages: bool
+) -> dict[str, Any]:
+    why = f"not in the audience of this version; {reader.state} since {clock(reader.since)}"
+    page = reader.pk if manages else None
+    return {"address": reader.email, "tone": "calm", "why": why, "reader": page}
 
 
 def _clock_beside(day: datetime, zone: ZoneInfo) -> Callable[[datetime], str]:

@@ -123,7 +123,7 @@ class Clock:
 
 def test_pages_are_counted_while_they_ask_and_the_hidden_are_not():
     clock = Clock()
-    pages = OpenPages(within_s=90, most=100, clock=clock)
+    pages = OpenPages(within_s=90, limit=100, clock=clock)
 
     assert [pages.seen(name) for name in ("one", "two", "one")] == [1, 2, 2]
     assert pages.seen("three", hidden=True) == 2
@@ -134,7 +134,7 @@ def test_pages_are_counted_while_they_ask_and_the_hidden_are_not():
 
 def test_what_many_ask_within_a_second_is_read_once_and_then_anew():
     clock, read = Clock(), []
-    readings = SharedReadings(for_s=1, most=10, clock=clock)
+    readings = SharedReadings(for_s=1, limit=10, clock=clock)
 
     def reading():
         read.append(clock.now)
@@ -147,7 +147,7 @@ def test_what_many_ask_within_a_second_is_read_once_and_then_anew():
 
 
 def test_who_comes_while_it_is_read_waits_for_that_reading():
-    readings, begun, read, got = SharedReadings(for_s=60, most=10), Barrier(2), [], []
+    readings, begun, read, got = SharedReadings(for_s=60, limit=10), Barrier(2), [], []
 
     def slow():
         read.append(1)
@@ -166,10 +166,10 @@ def test_who_comes_while_it_is_read_waits_for_that_reading():
 
 
 def test_keys_that_are_made_up_do_not_fill_the_memory():
-    pages = OpenPages(within_s=90, most=10)
+    pages = OpenPages(within_s=90, limit=10)
     assert max(pages.seen(f"name{n}") for n in range(1000)) <= 11
 
-    readings = SharedReadings(for_s=60, most=3)
+    readings = SharedReadings(for_s=60, limit=3)
 
     def fails():
         raise LookupError
