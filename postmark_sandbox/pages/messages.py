@@ -14,7 +14,7 @@ from postmark_sandbox.pages.layout import counted
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, OWN_WORDS, EventType
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.state.outbox_search import TextFilter, find_page
+from postmark_sandbox.state.outbox_search import by_text, find_page
 from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 
 PER_PAGE = 20
@@ -63,7 +63,7 @@ def show(sandbox: Sandbox, request: Request) -> Response:
     text, page = query.get("q", ""), query.get("page", "")
     number = max(int(page), 1) if page.isascii() and page.isdigit() and len(page) < 9 else 1
     offset = (number - 1) * PER_PAGE
-    total, numbers = find_page(outbox, TextFilter(text), offset, PER_PAGE)
+    total, numbers = find_page(outbox, by_text(text), offset, PER_PAGE)
     asked = outbox.number_of(query.get("message", ""))
     chosen = asked if asked is not None else next(iter(numbers), None)
     state = {"q": text, "page": page}
@@ -147,15 +147,15 @@ def _counts(sandbox: Sandbox) -> dict[str, Any]:
 def _row(
     sandbox: Sandbox, number: int, chosen: int | None, state: dict[str, str]
 ) -> dict[str, object]:
-    stored = sandbox.outbox.request_of(number)
-    first, *others = stored.all_recipients(number)
+    stored = sandbox.outbox.messages[number]
+    first, *others = stored.recipients
     return {
         "href": _link(state, message=sandbox.outbox.id_of(number)),
         "is_chosen": number == chosen,
         "to": f"{first} and {len(others)} more" if others else first,
-        "subject": stored.value(stored.subject, number),
-        "state": _state(sandbox, number, stored.unreported_by),
-        "at_ns": stored.at_ns,
+        "subject": stored.subject,
+        "state": _state(sandbox, number, stored.request.unreported_by),
+        "at_ns": stored.request.at_ns,
     }
 
 

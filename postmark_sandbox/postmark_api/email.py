@@ -59,7 +59,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
     if hold(call.fault, call.sandbox.gate, "before_accept") == "close":
         return HUNG_UP
     accepted = keep_first(call.fault, accepted)
-    for position, result in _accept(call, accepted, whole=len(accepted) == len(items)).items():
+    for position, result in _accept(call, accepted).items():
         results[position] = result
     if hold(call.fault, call.sandbox.gate, "after_accept") == "close":
         if call.stored is not None:
@@ -68,17 +68,13 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
     return ok(results if batched else results[0])
 
 
-def _accept(
-    call: ApiCall, accepted: dict[int, CheckedMessage], *, whole: bool
-) -> dict[int, dict[str, Any]]:
+def _accept(call: ApiCall, accepted: dict[int, CheckedMessage]) -> dict[int, dict[str, Any]]:
     """Keep the messages, except for the test token, and return their results by position."""
     sandbox, messages = call.sandbox, list(accepted.values())
     if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
         text, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]
     elif messages:
-        positions = None if whole else list(accepted)
-        stored = sandbox.outbox.accept(call.request.body, messages, positions)
-        call.stored = stored
+        call.stored = stored = sandbox.outbox.accept(call.request.body, accepted)
         sandbox.events.accepted(stored, messages)
         sandbox.gate.changed()
         text, at_ns = "OK", stored.at_ns

@@ -7,7 +7,7 @@ from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
 from postmark_sandbox.rules.addresses import read_list
 from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.state.outbox_search import Filters, find_by_metadata, find_page
+from postmark_sandbox.state.outbox_search import by_query, find_page
 from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.times import NS_PER_SECOND, eastern_text, now_ns
 
@@ -26,13 +26,11 @@ def search(call: ApiCall) -> Response:
     by_metadata = [(k[9:], v) for k, v in query.items() if k.startswith("metadata_")]
     if len(by_metadata) > 1:
         raise PostmarkError(700, f"{invalid} only one metadata field can be searched at a time.")
-    filters = Filters(query, since, min(until, _indexed_until(call)))
-    if status.lower() == "queued":
-        total, numbers = 0, list[int]()
-    elif by_metadata:
-        total, numbers = find_by_metadata(outbox, filters, *by_metadata[0], offset, count)
-    else:
-        total, numbers = find_page(outbox, filters, offset, count)
+    matches = by_query(query, since, min(until, _indexed_until(call)))
+    carrying = outbox.with_metadata(*by_metadata[0]) if by_metadata else None
+    # Every message is sent at once, so none is queued.
+    among = [] if status.lower() == "queued" else carrying
+    total, numbers = find_page(outbox, matches, offset, count, among)
     messages = [_described(outbox.message(number)) for number in numbers]
     return ok({"TotalCount": total, "Messages": messages})
 

@@ -1,17 +1,16 @@
 """Every accepted message, until the inbox is emptied.
 
-Messages are numbered in the order of acceptance and stored by request, compressed once, with
-columns and indexes to search. The MessageID is the number as a UUID, so it needs no index.
+Messages are numbered in the order of acceptance. Their content is stored by request, compressed
+once, beside what is searched. The MessageID is the number as a UUID, so it needs no index.
 """
 
 import threading
 import zlib
-from array import array
-from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from sys import intern
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import orjson
@@ -24,9 +23,8 @@ UNPACKED_AT_ONCE = 8
 
 @dataclass(slots=True)
 class StoredRequest:
-    """The accepted messages of one request. A column is one value if all messages share it.
+    """The accepted messages of one request, the first by number, in its compressed `body`.
 
-    `positions`: the indexes of the messages in the compressed `body`, None if all were accepted.
     `unreported_by`: the fault that kept the caller from learning of it.
     """
 
@@ -34,22 +32,19 @@ class StoredRequest:
     size: int
     at_ns: int
     body: bytes
-    positions: "array[int] | None"
-    recipients: list[str]
-    stream: str | list[str]
-    sender: str | list[str]
-    subject: str | list[str]
-    tag: str | list[str]
-    more_recipients: dict[int, list[str]] = field(default_factory=dict)
     unreported_by: str = ""
 
-    def value(self, column: str | list[str], number: int) -> str:
-        return column if isinstance(column, str) else column[number - self.first]
 
-    def all_recipients(self, number: int) -> list[str]:
-        """The recipients of a message, as typed."""
-        index = number - self.first
-        return self.more_recipients.get(index) or [self.recipients[index]]
+class StoredMessage(NamedTuple):
+    """What is searched of a message. `position`: where it is in the body of its request."""
+
+    request: StoredRequest
+    position: int
+    recipients: list[str]
+    stream: str
+    sender: str
+    subject: str
+    tag: str
 
 
 @dataclass(slots=True)
@@ -91,16 +86,16 @@ class Outbox:
 
     def __init__(self, is_broadcast: Callable[[str], bool]) -> None:
         self._is_broadcast = is_broadcast
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._unpacked: OrderedDict[int, list[Any]] = OrderedDict()
         self.clear()
 
     def clear(self) -> None:
         """Delete everything. MessageIDs given before are never given again."""
-        with self.lock:
+        with self._lock:
             self._prefix = str(uuid4())[:24]
-            self._requests: list[StoredRequest] = []
-            self._firsts: list[int] = []
+            self.requests: list[StoredRequest] = []
+            self.messages: list[StoredMessage] = []
             # Metadata key to value to the numbers of the messages that carry it.
             self._by_metadata: dict[str, dict[str, list[int]]] = {}
             self._reached: dict[str, set[str]] = {}
@@ -110,38 +105,30 @@ class Outbox:
             self._naming_delivery = 0
             self._unreported = 0
             self._unpacked.clear()
-            self.count = 0
 
-    def accept(
-        self, body: bytes, messages: list[CheckedMessage], positions: list[int] | None
-    ) -> StoredRequest:
-        """Keep the messages of one request; `positions` are their indexes in its body."""
+    @property
+    def count(self) -> int:
+        return len(self.messages)
+
+    def accept(self, body: bytes, accepted: dict[int, CheckedMessage]) -> StoredRequest:
+        """Keep the accepted messages of one request, by their position in its body."""
         packed = zlib.compress(body, 1)
-        with self.lock:
-            stored = StoredRequest(
-                first=self.count,
-                size=len(messages),
-                at_ns=now_ns(),
-                body=packed,
-                positions=None if positions is None else array("H", positions),
-                recipients=[message.recipients[0] for message in messages],
-                stream=_column([message.stream for message in messages]),
-                sender=_column([message.sender for message in messages]),
-                subject=_column([message.item.get("Subject") or "" for message in messages]),
-                tag=_column([message.item.get("Tag") or "" for message in messages]),
-            )
-            for number, message in enumerate(messages, stored.first):
-                self._index(number, stored, message)
-            self.count += stored.size
-            self._requests.append(stored)
-            self._firsts.append(stored.first)
+        with self._lock:
+            stored = StoredRequest(self.count, len(accepted), now_ns(), packed)
+            for position, message in accepted.items():
+                self._index(self.count, message)
+                subject, tag = (message.item.get(name) or "" for name in ("Subject", "Tag"))
+                # One string for all messages with the same text halves the memory.
+                texts = map(intern, (message.stream, message.sender, subject, tag))
+                self.messages.append(StoredMessage(stored, position, message.recipients, *texts))
+            self.requests.append(stored)
         return stored
 
-    def _index(self, number: int, stored: StoredRequest, message: CheckedMessage) -> None:
+    def _index(self, number: int, message: CheckedMessage) -> None:
         edition = ""
         for key, value in (message.item.get("Metadata") or {}).items():
             key = key.lower()
-            value = value if type(value) is str else metadata_text(value)
+            value = metadata_text(value)
             numbers = self._by_metadata.setdefault(key, {}).setdefault(value, [])
             if key == "delivery":
                 edition = value.rpartition(".")[0]
@@ -150,20 +137,18 @@ class Outbox:
                     self._repeated_deliveries.add(value)
             numbers.append(number)
         self._by_stream[message.stream] += 1
-        if len(message.recipients) > 1:
-            stored.more_recipients[number - stored.first] = message.recipients
         if edition and self._is_broadcast(message.stream):
             reached = self._reached.setdefault(edition, set())
             for address in message.recipients:
                 folded = address.lower()
                 if folded in reached:
                     self._readers_with_two.add((edition, folded))
-                # Keeping the string that the column holds anyway halves the memory per reader.
+                # Keeping the string that is stored anyway halves the memory per reader.
                 reached.add(address if folded == address else folded)
 
     def mark_unreported(self, stored: StoredRequest, fault: str) -> None:
         """Remember that the caller did not properly learn of these messages."""
-        with self.lock:
+        with self._lock:
             stored.unreported_by = fault
             self._unreported += stored.size
 
@@ -185,48 +170,40 @@ class Outbox:
 
     def message(self, number: int) -> Message:
         """One message with its whole content."""
-        with self.lock:
-            stored = self.request_of(number)
-            items = self._unpacked.get(stored.first)
+        with self._lock:
+            stored = self.messages[number]
+            request = stored.request
+            items = self._unpacked.get(request.first)
             if items is None:
-                read = orjson.loads(zlib.decompress(stored.body))
+                read = orjson.loads(zlib.decompress(request.body))
                 items = read if isinstance(read, list) else [read]
-                self._unpacked[stored.first] = items
+                self._unpacked[request.first] = items
                 while len(self._unpacked) > UNPACKED_AT_ONCE:
                     self._unpacked.popitem(last=False)
-            index = number - stored.first
             return Message(
                 number=number,
                 id=self.id_of(number),
-                at_ns=stored.at_ns,
-                stream=stored.value(stored.stream, number),
-                recipients=stored.all_recipients(number),
-                unreported_by=stored.unreported_by,
-                item=items[index if stored.positions is None else stored.positions[index]],
+                at_ns=request.at_ns,
+                stream=stored.stream,
+                recipients=stored.recipients,
+                unreported_by=request.unreported_by,
+                item=items[stored.position],
             )
-
-    def request_of(self, number: int) -> StoredRequest:
-        with self.lock:
-            return self._requests[bisect_right(self._firsts, number) - 1]
-
-    def requests_newest_first(self) -> list[StoredRequest]:
-        with self.lock:
-            return self._requests[::-1]
 
     def with_metadata(self, key: str, value: str) -> list[int]:
         """The numbers of the messages that carry this metadata, newest first."""
-        with self.lock:
+        with self._lock:
             return self._by_metadata.get(key.lower(), {}).get(value, [])[::-1]
 
     def copies(self, wanted: Callable[[int], bool]) -> dict[str, int]:
         """Delivery key to number of messages, where that number is wanted."""
-        with self.lock:
+        with self._lock:
             deliveries = self._by_metadata.get("delivery", {})
             return {key: len(found) for key, found in deliveries.items() if wanted(len(found))}
 
     def counts(self) -> dict[str, Any]:
         """The counts of the summary."""
-        with self.lock:
+        with self._lock:
             return {
                 "accepted": self.count,
                 "by_stream": dict(self._by_stream),
@@ -236,7 +213,3 @@ class Outbox:
                 "without_delivery_key": self.count - self._naming_delivery,
                 "accepted_without_telling": self._unreported,
             }
-
-
-def _column(values: list[str]) -> str | list[str]:
-    return values[0] if values.count(values[0]) == len(values) else values

@@ -172,7 +172,7 @@ class Homing:
         links: list[re.Match[str]] = []
 
         def came() -> bool:
-            for stored in outbox.requests_newest_first():
+            for stored in outbox.requests[::-1]:
                 for number in range(stored.first, stored.first + stored.size):
                     item = json.dumps(outbox.message(number).item)
                     links.extend(re.finditer(rf"https://letter\.example\.org({pattern})", item))
@@ -371,7 +371,7 @@ def the_database_goes_away(homing: Homing, server: OwnServer, worker: WatchedWor
 
 def webhooks(homing: Homing) -> None:
     outbox = homing.provider.sandbox.outbox
-    message = outbox.message(outbox.requests_newest_first()[0].first)
+    message = outbox.message(outbox.requests[::-1][0].first)
     event = {
         "RecordType": "Bounce",
         "Type": "HardBounce",

@@ -50,7 +50,7 @@ class Stage:
     def let_time_pass(self, truth: Truth, seconds: float) -> None:
         self.newsroom.let_time_pass(seconds)
         truth.clock.passed_s += seconds
-        for stored in self.provider.sandbox.outbox.requests_newest_first():
+        for stored in self.provider.sandbox.outbox.requests[::-1]:
             stored.at_ns -= int(seconds * 1e9)
 
     def let_held_calls_arrive(self, outcome: str = "answer") -> int:

@@ -438,7 +438,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()
-    requests = list(newsroom.sandbox.outbox.requests_newest_first())
+    requests = list(newsroom.sandbox.outbox.requests[::-1])
     at_ns = min(stored.at_ns for stored in requests)
     for apart_ns in (7 * 10**9, 0):
         # The provider has every copy, and none is on record here.
