@@ -75,28 +75,31 @@ def after_call(
     policy: Policy,
 ) -> Settlement:
     """Decide what the result of a call for `recipients`, in that order, leads to."""
+    # Where nothing was judged, no try is used up, however long an outage lasts.
+    try_again = _put_off(Next.TRY_AGAIN, history, jitter, policy)
     match result:
         case Answered(messages):
-            return _after_messages(messages, recipients, history, jitter, policy)
+            return _after_messages(messages, recipients, try_again, history.tries, policy)
         case Unanswered(reason):
             return Settlement(
-                outcomes={recipient: Unknown() for recipient in recipients},
-                next=Next.LOOK_UP,
+                Next.LOOK_UP,
+                {recipient: Unknown() for recipient in recipients},
                 lookup_after_s=policy.lookup_after_s[0],
                 reason=reason,
             )
         case NotSent(reason):
-            return _put_off(reason, None, history, jitter, policy)
+            return replace(try_again, reason=reason)
         case CallDeferred(reason, retry_after_s):
-            return _put_off(reason, retry_after_s, history, jitter, policy)
+            delay_s = max(try_again.delay_s, retry_after_s or 0.0)
+            return replace(try_again, reason=reason, delay_s=delay_s)
         case RefusedByProxy(reason):
             blocked = history.blocked + 1
             if blocked < BLOCKED_CALLS_BEFORE_STOPPING:
-                return replace(_put_off(reason, None, history, jitter, policy), new_blocked=blocked)
+                return replace(try_again, reason=reason, new_blocked=blocked)
             return _stop(reason)
         case TooLarge(reason):
             if len(recipients) > 1:
-                return Settlement(outcomes={}, next=Next.HALVE, reason=reason)
+                return Settlement(Next.HALVE, reason=reason)
             return _stop(reason.with_params(remedy=Remedy.SHORTEN_ISSUE))
         case RejectedForAll(reason):
             return _stop(reason)
@@ -108,36 +111,26 @@ def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -
         return settlement
     reason = settlement.stop_edition or settlement.reason or Reason.of(ReasonCode.NOT_FOUND_HELD)
     failed = dict.fromkeys(recipients, Failed(reason))
-    return Settlement(outcomes=failed | dict(settlement.outcomes), next=Next.DONE, reason=reason)
+    return Settlement(Next.DONE, failed | dict(settlement.outcomes), reason=reason)
 
 
-def _put_off(
-    reason: Reason,
-    retry_after_s: float | None,
-    history: AttemptCounters,
-    jitter: float,
-    policy: Policy,
-) -> Settlement:
-    """Nothing was judged: no try is used up, however long an outage lasts."""
-    delay = delay_after(history.deferrals, jitter, policy)
+def _put_off(step: Next, history: AttemptCounters, jitter: float, policy: Policy) -> Settlement:
     return Settlement(
-        outcomes={},
-        next=Next.TRY_AGAIN,
-        delay_s=max(delay, retry_after_s or 0.0),
-        reason=reason,
+        step,
+        delay_s=delay_after(history.deferrals, jitter, policy),
         new_deferrals=history.deferrals + 1,
     )
 
 
 def _stop(reason: Reason) -> Settlement:
-    return Settlement(outcomes={}, next=Next.WAIT_FOR_DECISION, reason=reason, stop_edition=reason)
+    return Settlement(Next.WAIT_FOR_DECISION, reason=reason, stop_edition=reason)
 
 
 def _after_messages(
     messages: Sequence[MessageResult],
     recipients: Sequence[int],
-    history: AttemptCounters,
-    jitter: float,
+    try_again: Settlement,
+    tries: int,
     policy: Policy,
 ) -> Settlement:
     outcomes: dict[int, Outcome] = {}
@@ -158,8 +151,8 @@ def _after_messages(
     if unanswered:
         # Those put off in the same call wait until the unknown ones are settled, then go with them.
         return Settlement(
-            outcomes=outcomes,
-            next=Next.LOOK_UP,
+            Next.LOOK_UP,
+            outcomes,
             lookup_after_s=policy.lookup_after_s[0],
             reason=unanswered,
             stop_edition=stop,
@@ -167,18 +160,12 @@ def _after_messages(
     if stop:
         return replace(_stop(stop), outcomes=outcomes)
     if not put_off:
-        return Settlement(outcomes=outcomes, next=Next.DONE)
-    if history.tries + 1 >= policy.max_tries:
+        return Settlement(Next.DONE, outcomes)
+    if tries + 1 >= policy.max_tries:
         used_up = {recipient: _tries_used_up(policy, last) for recipient, last in put_off.items()}
-        return Settlement(outcomes=outcomes | used_up, next=Next.DONE)
-    return Settlement(
-        outcomes=outcomes,
-        next=Next.TRY_AGAIN,
-        delay_s=delay_after(history.deferrals, jitter, policy),
-        counts_as_try=True,
-        reason=next(iter(put_off.values())),
-        new_deferrals=history.deferrals + 1,
-    )
+        return Settlement(Next.DONE, outcomes | used_up)
+    last = next(iter(put_off.values()))
+    return replace(try_again, outcomes=outcomes, counts_as_try=True, reason=last)
 
 
 def _tries_used_up(policy: Policy, last: Reason) -> Failed:
@@ -200,7 +187,7 @@ def after_lookup(
     `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
     lags: it does not list something that was accepted later. With `forgotten` the provider may not
     remember the call. In both cases its silence says nothing."""
-    retry = _look_up_again(history, jitter, policy)
+    retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     if isinstance(result, SearchFailed):
         return replace(
             retry, reason=result.reason, delay_s=max(retry.delay_s, result.retry_after_s or 0.0)
@@ -208,7 +195,7 @@ def after_lookup(
     outcomes, duplicates = _found(result.found, unknown)
     absent = [recipient for recipient in unknown.values() if recipient not in outcomes]
     if not absent:
-        return Settlement(outcomes=outcomes, next=Next.DONE, duplicates=duplicates)
+        return Settlement(Next.DONE, outcomes, duplicates=duplicates)
     if forgotten:
         decided = _wait_for_decision(ReasonCode.PROVIDER_HAS_FORGOTTEN)
     elif not convincing:
@@ -216,8 +203,7 @@ def after_lookup(
     elif history.lookups + 1 < len(policy.lookup_after_s):
         before, after = policy.lookup_after_s[history.lookups : history.lookups + 2]
         decided = Settlement(
-            outcomes={},
-            next=Next.LOOK_UP,
+            Next.LOOK_UP,
             lookup_after_s=after,
             # If the clock stepped or no worker ran for long, all of them would be due at once, and
             # asking three times in a second is asking once.
@@ -232,17 +218,8 @@ def after_lookup(
     return replace(decided, outcomes={**outcomes, **decided.outcomes}, duplicates=duplicates)
 
 
-def _look_up_again(history: AttemptCounters, jitter: float, policy: Policy) -> Settlement:
-    return Settlement(
-        outcomes={},
-        next=Next.LOOK_UP,
-        delay_s=delay_after(history.deferrals, jitter, policy),
-        new_deferrals=history.deferrals + 1,
-    )
-
-
 def _wait_for_decision(code: ReasonCode) -> Settlement:
-    return Settlement(outcomes={}, next=Next.WAIT_FOR_DECISION, reason=Reason.of(code))
+    return Settlement(Next.WAIT_FOR_DECISION, reason=Reason.of(code))
 
 
 def _found(
@@ -272,13 +249,13 @@ def _after_absence(
         failed = parked(history.crashes)
     else:
         return Settlement(
-            outcomes=dict.fromkeys(absent, Waiting()),
-            next=Next.HALVE if suspected and len(absent) > 1 else Next.TRY_AGAIN,
+            Next.HALVE if suspected and len(absent) > 1 else Next.TRY_AGAIN,
+            dict.fromkeys(absent, Waiting()),
             counts_as_try=True,
             reason=Reason.of(ReasonCode.NOT_FOUND_RESENT),
             confirmed_absent=True,
         )
-    return Settlement(outcomes=dict.fromkeys(absent, failed), next=Next.DONE, confirmed_absent=True)
+    return Settlement(Next.DONE, dict.fromkeys(absent, failed), confirmed_absent=True)
 
 
 def parked(crashes: int) -> Failed:

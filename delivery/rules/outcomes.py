@@ -73,8 +73,8 @@ class Settlement:
     `new_blocked` refusals before the provider. `duplicates` holds further acceptances of deliveries
     in `outcomes`."""
 
-    outcomes: Mapping[int, Outcome]
     next: Next
+    outcomes: Mapping[int, Outcome] = field(default_factory=dict)
     delay_s: float = 0.0
     lookup_after_s: float = 0.0
     counts_as_try: bool = False

@@ -66,7 +66,7 @@ class Call:
             for recipient in self.recipients
         }
         assert settle_call(
-            self.claim, self.attempt, Settlement(outcomes, Next.DONE), Attempt.Result.ANSWERED
+            self.claim, self.attempt, Settlement(Next.DONE, outcomes), Attempt.Result.ANSWERED
         )
 
 

@@ -112,20 +112,21 @@ an acceptance has an id
 
 # --- What follows ---
 a call without an answer is asked about and not sent again
-    after_call: ={«recipient: Unknown() for recipient in recipients»}, next=Next.«ASK → TRY_AGAIN»
+    after_call: Settlement(Next.«LOOK_UP → TRY_AGAIN», {«recipient: Unknown() for recipient in
+        recipients»}, lookup_after_s
     test_a_call_answered_as_a_whole
 a message without an answer is asked about and not sent again
     _after_messages: «outcomes[recipient] = Unknown() → put_off[recipient] = reason»
     test_messages_answered_one_by_one
 a call that is too large goes in halves
-    after_call: next=Next.«HALVE → TRY_AGAIN», reason=reason)
+    after_call: Settlement(Next.«HALVE → TRY_AGAIN», reason=reason)
     test_a_call_that_is_too_large_goes_in_halves
 what the provider did not judge uses up no try
-    _put_off: delay_s=max(delay, retry_after_s or 0.0), reason=reason«→ , counts_as_try=True»,
+    _put_off: new_deferrals=history.deferrals + 1«→ , counts_as_try=True»,
     test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many
     test_a_call_that_was_put_off_uses_up_no_try
 a message has only so many tries
-    _after_messages: if «history.tries + 1 >= policy.max_tries → False»: used_up
+    _after_messages: if «tries + 1 >= policy.max_tries → False»: used_up
     test_the_last_try_that_is_put_off_is_missed_and_says_so
 calls that are refused before the provider stop the edition in the end
     after_call: if «blocked < BLOCKED_CALLS_BEFORE_STOPPING → True»:

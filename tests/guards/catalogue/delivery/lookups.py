@@ -49,7 +49,7 @@ a copy that cost two workers alone is parked
     _after_absence: elif «suspected and alone → False»:
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch that cost two workers during their calls is halved
-    _after_absence: next=Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
+    _after_absence: Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch is suspected after two lost workers
     after_crash: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
