@@ -9,8 +9,7 @@ class NewsletterSiteConfig(AppConfig):
 
     def ready(self) -> None:
         from newsletter_site import checks, wiring  # noqa: F401
-        from newsletter_site.logs import requests
+        from newsletter_site.logs import requests  # noqa: F401 -- it listens to signals
         from newsletter_site.sign_in import throttle  # noqa: F401 -- it listens to signals
 
         wiring.register_hooks()
-        requests.connect_signals()

@@ -12,12 +12,12 @@ from newsletter_site.middleware.wsgi_wrappers import (
     ignore_charset,
     refuse_truncated_bodies,
 )
-from newsletter_site.operations.metrics import flush_metrics
+from newsletter_site.operations.metrics.flush_metrics import flusher
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
 name_this_process("web")
 install_exception_hooks()
 application = drop_head_bodies(refuse_truncated_bodies(ignore_charset(get_wsgi_application())))
-flush_metrics.enable()
+flusher.enable()
 # A web server runs no system checks; this one must not be passed over (docs/idempotency.md).
 refuse_wrong_isolation()

@@ -28,7 +28,7 @@ class OwnCluster:
             clear_abandoned(runs)
             self.data_dir = prepare_data_dir(runs / f"run-{secrets.token_hex(4)}")
             self.lock = locks.open_lock(self.data_dir / "run.lock", US)
-            locks.lock_shared(self.lock)
+            locks.try_lock(self.lock, shared=True)
 
     def start(self) -> None:
         """Start the server without fsync, and keep it up until the end of the run."""
@@ -69,7 +69,7 @@ def clear_abandoned(runs: Path) -> None:
     for data_dir in runs.glob("run-*"):
         lock = locks.open_lock(data_dir / "run.lock", US)
         try:
-            if locks.lock_exclusively(lock):
+            if locks.try_lock(lock):
                 remove(data_dir)
         finally:
             os.close(lock)

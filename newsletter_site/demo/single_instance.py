@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from delivery.models import WorkerHeartbeat
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
-from newsletter_site.embedded_postgres.locks import lock_exclusively
+from newsletter_site.embedded_postgres.locks import try_lock
 
 # The children of a killed demo end within seconds.
 LOCK_WAIT_S = 6.0
@@ -27,7 +27,7 @@ def locked_folder(folder: Path, stop: StopSignals) -> Iterator[int]:
     lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         deadline = time.monotonic() + LOCK_WAIT_S
-        while not lock_exclusively(lock):
+        while not try_lock(lock):
             if time.monotonic() > deadline:
                 raise DemoError(
                     f"A demo is already running in {folder}: use that one, or end it first."

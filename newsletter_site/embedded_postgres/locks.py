@@ -22,19 +22,10 @@ def open_lock(path: Path, user: ServerUser) -> int:
     return lock
 
 
-def lock_shared(lock: int) -> bool:
-    """Take `lock` together with others; False if a process has it exclusively."""
-    return _try(lock, fcntl.LOCK_SH)
-
-
-def lock_exclusively(lock: int) -> bool:
-    """Take `lock` exclusively; False if another process has it."""
-    return _try(lock, fcntl.LOCK_EX)
-
-
-def _try(lock: int, how: int) -> bool:
+def try_lock(lock: int, *, shared: bool = False) -> bool:
+    """Take `lock`, alone or shared; False if that conflicts with another process."""
     try:
-        fcntl.flock(lock, how | fcntl.LOCK_NB)
+        fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
@@ -46,7 +37,7 @@ def held(path: Path, user: ServerUser, timeout_s: float = TIMEOUT_S) -> Iterator
     lock = open_lock(path, user)
     try:
         deadline = time.monotonic() + timeout_s
-        while not lock_exclusively(lock):
+        while not try_lock(lock):
             if time.monotonic() > deadline:
                 raise EmbeddedPostgresError(
                     f"Another process has held {path} for {timeout_s:.0f} seconds: see "

@@ -28,7 +28,8 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         with locks.held(cluster.gate, cluster.user):
             lock = locks.open_lock(cluster.users, cluster.user)
             try:
-                locks.lock_shared(lock)  # It is locked exclusively only by who holds the gate.
+                # Only the process that holds the gate locks it exclusively.
+                locks.try_lock(lock, shared=True)
                 server.start(cluster)
                 if database is not None:
                     server.make_database(cluster, database)
@@ -69,7 +70,7 @@ def stop_if_unused(cluster: Cluster) -> bool:
     """Stop the server if no process uses it, and return whether; the caller holds the gate."""
     lock = locks.open_lock(cluster.users, cluster.user)
     try:
-        unused = locks.lock_exclusively(lock)
+        unused = locks.try_lock(lock)
         if unused:
             server.stop(cluster)
         return unused

@@ -102,14 +102,6 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
             self.flush()
 
 
-class HasException(logging.Filter):
-    """Only records with an exception: refused requests have their own line."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record has an exception."""
-        return bool(record.exc_info)
-
-
 def _hide_messages(record: logging.LogRecord) -> None:
     """Replace every error in a record by its type; its message may be the record's own."""
     error = record.exc_info[1] if record.exc_info else None

@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
 from django.core.signals import request_finished
+from django.dispatch import receiver
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
@@ -104,6 +105,7 @@ def _count_bytes(content: Iterable[bytes], current: _RequestInProgress) -> Itera
         yield chunk
 
 
+@receiver(request_finished)
 def _end(**_: Any) -> None:
     _log_request()
     clear_contextvars()
@@ -138,11 +140,6 @@ def _level(request: HttpRequest, status: int) -> int:
     return logging.DEBUG if is_quiet and status < 400 else logging.INFO
 
 
+@receiver(user_logged_in)
 def _bind_author(*, user: Any, **_: Any) -> None:
     log_context.bind(author=user.pk)
-
-
-def connect_signals() -> None:
-    """Log the end of each request, and bind the author who signs in."""
-    request_finished.connect(_end, dispatch_uid="log the request")
-    user_logged_in.connect(_bind_author, dispatch_uid="bind the author")

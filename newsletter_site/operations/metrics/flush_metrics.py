@@ -19,12 +19,19 @@ class _Flusher:
     """The thread of one process. After a fork the new process starts its own."""
 
     def __init__(self) -> None:
-        self.is_enabled = False
+        self._is_enabled = False
         self._lock = threading.Lock()
         self._process = 0
         self._counted = threading.Event()
 
-    def wake(self) -> None:
+    def enable(self) -> None:
+        """Flush in the background from now on: this is a web process."""
+        self._is_enabled = True
+
+    def schedule(self) -> None:
+        """Flush soon. Cheap; does nothing outside a web process."""
+        if not self._is_enabled:
+            return
         if self._process != os.getpid():
             with self._lock:
                 if self._process != os.getpid():
@@ -50,18 +57,7 @@ class _Flusher:
                 logger.warning("closing a database connection failed: %s", type(error).__name__)
 
 
-_flusher = _Flusher()
-
-
-def enable() -> None:
-    """Flush in the background from now on: this is a web process."""
-    _flusher.is_enabled = True
-
-
-def schedule() -> None:
-    """Flush soon. Cheap; does nothing outside a web process."""
-    if _flusher.is_enabled:
-        _flusher.wake()
+flusher = _Flusher()
 
 
 def flush_at_exit() -> None:

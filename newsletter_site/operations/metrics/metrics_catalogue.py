@@ -5,8 +5,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import django
 
@@ -22,15 +21,6 @@ from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, DatabaseStats
 from subscribers.importing.import_state import OpenImports
 
-
-class MetricType(StrEnum):
-    """The types of Prometheus."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
 # One value, or values by label; by a tuple where there are several labels.
 Reading = float | Mapping[Any, float] | None
 
@@ -41,7 +31,7 @@ class Metric:
     buckets. `beside` is a label's value whose series is at 0 beside each counted series."""
 
     name: str
-    kind: MetricType
+    kind: Literal["counter", "gauge", "histogram"]
     help: str
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds_s: tuple[float, ...] = ()
@@ -49,15 +39,15 @@ class Metric:
 
 
 def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(name, MetricType.COUNTER, text, labels)
+    return Metric(name, "counter", text, labels)
 
 
 def _gauge(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(name, MetricType.GAUGE, text, labels)
+    return Metric(name, "gauge", text, labels)
 
 
 def _histogram(histogram: Histogram, text: str, **labels: tuple[str, ...]) -> Metric:
-    return Metric(histogram.name, MetricType.HISTOGRAM, text, labels, histogram.bounds_s)
+    return Metric(histogram.name, "histogram", text, labels, histogram.bounds_s)
 
 
 OPEN_BATCHES = tuple(state for state in Batch.State.values if state != Batch.State.DONE)
@@ -187,7 +177,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric(
         site_metrics.REQUESTS,
-        MetricType.COUNTER,
+        "counter",
         "Requests by route and class of status; files and unknown addresses are (none). 503 is not "
         "among 5xx.",
         {"route": (), "status": ()},

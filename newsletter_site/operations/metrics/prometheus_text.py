@@ -10,12 +10,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from delivery.monitoring.metrics_buffer import BUCKET, INFINITY, SUM
-from newsletter_site.operations.metrics.metrics_catalogue import (
-    CATALOGUE,
-    Metric,
-    MetricType,
-    Reading,
-)
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metric, Reading
 
 # The values with their labels, by name, as `delivery.monitoring.metrics_table` loads them.
 Labelled = Sequence[tuple[Mapping[str, str], float]]
@@ -43,16 +38,16 @@ class _Collector(Collector):
     def collect(self) -> Iterator[Family]:
         for metric in CATALOGUE:
             match metric.kind:
-                case MetricType.COUNTER:
+                case "counter":
                     yield _counter(metric, self._counters.get(metric.name, ()), self._database)
-                case MetricType.HISTOGRAM:
+                case "histogram":
                     yield _histogram(
                         metric,
                         self._counters.get(metric.name + BUCKET, ()),
                         self._counters.get(metric.name + SUM, ()),
                         self._database,
                     )
-                case MetricType.GAUGE:
+                case "gauge":
                     yield _gauge(metric, self._gauges.get(metric.name))
 
 

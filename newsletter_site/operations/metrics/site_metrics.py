@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from delivery.monitoring.metrics_buffer import Histogram, metrics_buffer
 from idempotency.run_once import PostOutcome
-from newsletter_site.operations.metrics import flush_metrics
+from newsletter_site.operations.metrics.flush_metrics import flusher
 
 FORM_POSTS = "homing_form_posts_total"
 SIGN_INS = "homing_sign_ins_total"
@@ -61,5 +61,5 @@ class RequestMetrics:
         match = request.resolver_match
         route = f"/{match.route}" if match else NO_ROUTE
         observe_request(route, response.status_code, time.perf_counter() - started_s)
-        flush_metrics.schedule()
+        flusher.schedule()
         return response

@@ -24,7 +24,7 @@ from delivery.reconcile import database_identity
 from delivery.reports.queue_snapshot import read_snapshot
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_access import check_access
-from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, MetricType
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
 from newsletter_site.operations.metrics.prometheus_text import DATABASE
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.because import because
@@ -73,8 +73,8 @@ def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_ow
     for metric in CATALOGUE:
         assert metric.name.startswith("homing_")
         assert metric.help.endswith(".")
-        assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER)
-        if "age" in metric.name or metric.kind is MetricType.HISTOGRAM:
+        assert metric.name.endswith("_total") == (metric.kind == "counter")
+        if "age" in metric.name or metric.kind == "histogram":
             assert metric.name.endswith("_seconds")
 
 
