@@ -1,8 +1,9 @@
 """Personal data in the words of the pages that show it. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from delivery.humanise import counted
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data import Entry, PersonalData
 from subscribers.models.consent_record import Act, How
@@ -60,9 +61,46 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
         "source": _source(data),
         "suppression": suppression,
         "provider": _provider(data),
-        "consent": [_consent(entry, _TO_THE_READER if to_reader else {}) for entry in data.consent],
-        "mails": [_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
-        "events": list(reversed(data.provider_events))[:MAILS_SHOWN],
+        "sections": list(_sections(data, _TO_THE_READER if to_reader else {})),
+    }
+
+
+def _sections(data: PersonalData, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The lists of a page: their rows, how many there are, and what else to say of them."""
+    yield {
+        "id": "consent",
+        "title": "Consent",
+        "count": counted(len(data.consent), "record"),
+        "rows": [_consent(entry, words) for entry in data.consent],
+        "notes": [] if data.consent else ["Nothing is recorded here."],
+    }
+    if data.bounces:
+        rows = [
+            {"at": one["at"], "sentence": one["type"], "details": [one["description"]]}
+            for one in data.bounces
+        ]
+        yield {"id": "bounces", "title": "Bounces", "rows": rows}
+    if events := data.provider_events:
+        yield {
+            "id": "events",
+            "title": "Reported by the mail provider",
+            "count": counted(len(events), "event"),
+            "rows": [
+                {"at": event["at"], "sentence": event["kind"] or "Something unreadable"}
+                for event in list(reversed(events))[:MAILS_SHOWN]
+            ],
+        }
+    notes = []
+    if len(data.mails) > MAILS_SHOWN:
+        notes.append(f"The latest {MAILS_SHOWN}. The download has them all.")
+    if older := data.mails_not_known:
+        notes.append(f"The recipients of {counted(older, 'older letter')} are not kept any more.")
+    yield {
+        "id": "mails",
+        "title": "Mails",
+        "count": counted(len(data.mails), "mail"),
+        "rows": [_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
+        "notes": notes or ([] if data.mails else ["None yet."]),
     }
 
 
@@ -73,9 +111,14 @@ def _source(data: PersonalData) -> str:
 
 
 def _mail(mail: Entry) -> Entry:
-    is_letter = mail["kind"] == "newsletter"
+    is_correction = mail["version"] > 1 and mail["kind"] == "newsletter"
     outcome = OUTCOMES.get(mail["outcome"], mail["outcome"])
-    return {**mail, "is_letter": is_letter, "outcome": outcome}
+    return {
+        "at": mail["published_at"],
+        "sentence": mail["title"],
+        "version": mail["version"] if is_correction else None,
+        "details": [f"{outcome}. {mail['reason']}" if mail["reason"] else outcome],
+    }
 
 
 def _provider(data: PersonalData) -> list[str]:
