@@ -12,6 +12,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
 from postmark_sandbox import control_api
+from postmark_sandbox.faults.fault_rules import FaultPoint
 from postmark_sandbox.http import (
     PostmarkError,
     Request,
@@ -136,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
         if host is None or not is_loopback(host.hostname):
             self._refuse(403, "This sandbox answers to localhost and 127.0.0.1 only.")
             return
-        if (fault := sandbox.faults.on_arrival(path)) is not None:
+        if (fault := sandbox.faults.on_call(path, (), FaultPoint.ARRIVAL)) is not None:
             sandbox.calls.add(LoggedCall(at_ns, self.command, path, path, 0, 0.0, fault=fault.kind))
             sandbox.gate.changed()
             if fault.kind == "reset":

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class FaultPoint(Enum):
@@ -17,8 +18,7 @@ class FaultPoint(Enum):
 
     ARRIVAL = "before the request is read"
     INSTEAD = "instead of judging the request"
-    REPLY = "after the messages were accepted"
-    SEARCH = "in the search index"
+    REPLY = "after judging the request"
     EVENT = "when a webhook is posted"
 
 
@@ -32,78 +32,64 @@ SUPPRESSION_PATHS = (
 EVERY_EVENT = ("*",)
 
 
-@dataclass(frozen=True, slots=True)
-class FaultKind:
+class FaultKind(NamedTuple):
     """What can go wrong. `unreported`: what the inbox says of a message whose caller did not learn
     of its acceptance. `lasting`: by default it stays until it is cleared."""
 
     point: FaultPoint
     label: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = {}
     paths: tuple[str, ...] = SEND_PATHS
     unreported: str = ""
     lasting: bool = False
 
 
-def _accept_then(label: str, unreported: str, **parameters: Any) -> FaultKind:
-    return FaultKind(FaultPoint.REPLY, label, parameters, unreported=f"Accepted, {unreported}")
-
-
-def _late(point: FaultPoint, label: str, paths: tuple[str, ...]) -> FaultKind:
-    return FaultKind(point, label, {"seconds": 60.0}, paths, lasting=True)
-
-
-def _reply(label: str, **parameters: Any) -> FaultKind:
-    return FaultKind(FaultPoint.REPLY, label, parameters)
-
-
-def _instead(label: str, *paths: str, **parameters: Any) -> FaultKind:
-    return FaultKind(FaultPoint.INSTEAD, label, parameters, paths or SEND_PATHS)
-
-
-def _event(label: str, *types: str, **parameters: Any) -> FaultKind:
-    return FaultKind(FaultPoint.EVENT, label, parameters, types or EVERY_EVENT)
-
-
+_instead = partial(FaultKind, FaultPoint.INSTEAD)
+_reply = partial(FaultKind, FaultPoint.REPLY)
+_event = partial(FaultKind, FaultPoint.EVENT, paths=EVERY_EVENT)
 FAULT_KINDS = {
-    "accept_then_close": _accept_then("Accept, then drop the connection", "reply dropped"),
-    "accept_then_500": _accept_then("Accept, then answer 500", "answered 500"),
-    "accept_then_stall": _accept_then(
-        "Accept, then stall and hang up", "reply stalled", seconds=30.0
+    "accept_then_close": _reply("Accept, then drop the connection", unreported="reply dropped"),
+    "accept_then_500": _reply("Accept, then answer 500", unreported="answered 500"),
+    "accept_then_stall": _reply(
+        "Accept, then stall and hang up", {"seconds": 30.0}, unreported="reply stalled"
     ),
-    "accept_then_truncate": _accept_then("Accept, then cut the reply short", "reply cut short"),
-    "accept_then_garble": _accept_then("Accept, then garble the reply", "reply garbled"),
-    "accept_then_wrong_length": _accept_then(
-        "Accept, then answer one result too few", "one result too few"
+    "accept_then_truncate": _reply(
+        "Accept, then cut the reply short", unreported="reply cut short"
     ),
-    "accept_first_k_then_close": _accept_then(
-        "Accept the first k, then drop the connection", "reply dropped", k=1
+    "accept_then_garble": _reply("Accept, then garble the reply", unreported="reply garbled"),
+    "accept_then_wrong_length": _reply(
+        "Accept, then answer one result too few", unreported="one result too few"
+    ),
+    "accept_first_k_then_close": _reply(
+        "Accept the first k, then drop the connection", {"k": 1}, unreported="reply dropped"
     ),
     "success_without_error_code": _reply("Accept without an ErrorCode"),
-    "slow": _reply("Answer slowly", seconds=1.0),
-    "hold": _reply("Hold the call until released", moment="after_accept"),
-    "item_error": _reply("Refuse single messages", code=300, text="", recipients=(), k=None),
-    "refuse_429": _instead("Answer 429", retry_after=None),
+    "slow": _reply("Answer slowly", {"seconds": 1.0}),
+    "hold": _reply("Hold the call until released", {"moment": "after_accept"}),
+    "item_error": _reply(
+        "Refuse single messages", {"code": 300, "text": "", "recipients": (), "k": None}
+    ),
+    "refuse_429": _instead("Answer 429", {"retry_after": None}),
     "maintenance_503": _instead("Answer 503, maintenance"),
     "bad_gateway_502_html": _instead("Answer 502 with a page"),
     "forbidden_403_html": _instead("Answer 403 with a page"),
     "unauthorized_401": _instead("Answer 401"),
     "payload_too_large_413": _instead("Answer 413"),
-    "whole_422": _instead("Refuse the whole request, 422", code=400, text=""),
+    "whole_422": _instead("Refuse the whole request, 422", {"code": 400, "text": ""}),
     "close_before_reading": FaultKind(FaultPoint.ARRIVAL, "Hang up before reading"),
     "reset": FaultKind(FaultPoint.ARRIVAL, "Reset the connection before reading"),
-    "search_delay": _late(FaultPoint.SEARCH, "Search index late", SEARCH_PATHS),
-    "search_503": _instead("Search answers 503", *SEARCH_PATHS),
-    "search_429": _instead("Search answers 429", *SEARCH_PATHS, retry_after=None),
-    "suppression_delay": _late(
-        FaultPoint.REPLY, "Suppressions take effect late", SUPPRESSION_PATHS
+    "search_delay": _reply("Search index late", {"seconds": 60.0}, SEARCH_PATHS, lasting=True),
+    "search_503": _instead("Search answers 503", paths=SEARCH_PATHS),
+    "search_429": _instead("Search answers 429", {"retry_after": None}, SEARCH_PATHS),
+    "suppression_delay": _reply(
+        "Suppressions take effect late", {"seconds": 60.0}, SUPPRESSION_PATHS, lasting=True
     ),
-    "webhook_duplicate": _event("Post an event again", k=1, seconds=0.0),
-    "webhook_reorder": _event("Post events in another order", k=10, seconds=1.0),
-    "webhook_delay": _event("Post an event late", seconds=5.0),
-    "webhook_very_late": _event("Post an event very late", seconds=3600.0),
+    "webhook_duplicate": _event("Post an event again", {"k": 1, "seconds": 0.0}),
+    "webhook_reorder": _event("Post events in another order", {"k": 10, "seconds": 1.0}),
+    "webhook_delay": _event("Post an event late", {"seconds": 5.0}),
+    "webhook_very_late": _event("Post an event very late", {"seconds": 3600.0}),
     "webhook_unknown_message": _event("Post an event of an unknown message"),
-    "webhook_delivery_after_bounce": _event("Post a Delivery after the Bounce", "Bounce"),
+    "webhook_delivery_after_bounce": _event("Post a Delivery after the Bounce", paths=("Bounce",)),
 }
 HOLD_MOMENTS = ("before_accept", "after_accept")
 CONDITIONS = ("calls", "nth", "every", "probability", "seed", "path", "recipient")
@@ -195,29 +181,19 @@ class FaultRules:
         with self._lock:
             return list(self._rules)
 
-    def on_arrival(self, path: str) -> FaultRule | None:
-        """The rule that hits this call before its request is read, if any."""
-        return self._first((FaultPoint.ARRIVAL,), path, ())
-
-    def on_request(self, path: str, recipients: Iterable[str]) -> FaultRule | None:
-        """The first rule that hits this call, if any."""
-        points = (FaultPoint.INSTEAD, FaultPoint.REPLY, FaultPoint.SEARCH)
-        return self._first(points, path, recipients)
+    def on_call(
+        self, path: str, recipients: Iterable[str], *points: FaultPoint
+    ) -> FaultRule | None:
+        """The first rule that hits this call at one of these points, if any."""
+        with self._lock:
+            rules = (rule for rule in self._rules if FAULT_KINDS[rule.kind].point in points)
+            return next((rule for rule in rules if rule.fires(path, recipients)), None)
 
     def on_event(self, record_type: str, address: str) -> list[FaultRule]:
         """Every rule that hits this event: they all act. `address` is in lower case."""
         with self._lock:
-            rules = self._at((FaultPoint.EVENT,))
+            rules = [r for r in self._rules if FAULT_KINDS[r.kind].point is FaultPoint.EVENT]
             return [rule for rule in rules if rule.fires(record_type, (address,))]
-
-    def _first(
-        self, points: tuple[FaultPoint, ...], path: str, recipients: Iterable[str]
-    ) -> FaultRule | None:
-        with self._lock:
-            return next((rule for rule in self._at(points) if rule.fires(path, recipients)), None)
-
-    def _at(self, points: tuple[FaultPoint, ...]) -> list[FaultRule]:
-        return [rule for rule in self._rules if FAULT_KINDS[rule.kind].point in points]
 
 
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
@@ -234,15 +210,12 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     for given in data:
         if given not in (*known, "kind"):
             raise FaultError(f"The fault {name} has no '{given}'. It takes: {', '.join(known)}.")
-    settings = {n: _setting(n, data.get(n, default)) for n, default in kind.parameters.items()}
+    settings = {n: _read(n, data.get(n, default)) for n, default in kind.parameters.items()}
     sometimes = any(data.get(n) is not None for n in ("nth", "every", "probability"))
-    calls = data.get("calls", None if sometimes or kind.lasting else 1)
-    own_seed = _whole(data.get("seed", seed), "seed", least=None)
+    own_seed = _whole("seed", data.get("seed", seed), least=None)
     probability = data.get("probability")
-    if probability is not None:
-        probability = _number(probability, "probability")
-        if probability > 1:
-            raise FaultError(f"'probability' is {probability}; expected a number from 0 to 1.")
+    if probability is not None and (probability := _number("probability", probability)) > 1:
+        raise FaultError(f"'probability' is {probability}; expected a number from 0 to 1.")
     path, recipient = data.get("path"), data.get("recipient")
     if not isinstance(path, str | None) or not isinstance(recipient, str | None):
         raise FaultError("'path' and 'recipient' are texts.")
@@ -251,9 +224,9 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
         kind=str(name),
         settings=settings,
         paths=tuple(path.split(",")) if path else kind.paths,
-        calls=_whole_or_none(calls, "calls"),
-        nth=_whole_or_none(data.get("nth"), "nth"),
-        every=_whole_or_none(data.get("every"), "every"),
+        calls=_read("calls", data.get("calls", None if sometimes or kind.lasting else 1)),
+        nth=_read("nth", data.get("nth")),
+        every=_read("every", data.get("every")),
         probability=probability,
         seed=own_seed,
         recipient=recipient.lower() if recipient else None,
@@ -261,14 +234,16 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     )
 
 
-def _setting(name: str, value: Any) -> Any:
+def _read(name: str, value: Any) -> Any:
     match name:
         case "seconds":
-            return _number(value, name)
+            return _number(name, value)
         case "code":
-            return _whole(value, name)
+            return _whole(name, value)
+        case "calls" | "nth" | "every":
+            return None if value is None else _whole(name, value)
         case "k" | "retry_after":
-            return _whole_or_none(value, name, least=0)
+            return None if value is None else _whole(name, value, least=0)
         case "recipients":
             addresses = [value] if isinstance(value, str) else value
             if not all(isinstance(address, str) for address in addresses):
@@ -280,7 +255,7 @@ def _setting(name: str, value: Any) -> Any:
     return str(value)
 
 
-def _number(value: Any, name: str) -> float:
+def _number(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -290,7 +265,7 @@ def _number(value: Any, name: str) -> float:
     return number
 
 
-def _whole(value: Any, name: str, *, least: int | None = 1) -> int:
+def _whole(name: str, value: Any, *, least: int | None = 1) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError):
@@ -298,7 +273,3 @@ def _whole(value: Any, name: str, *, least: int | None = 1) -> int:
     if least is not None and number < least:
         raise FaultError(f"'{name}' is {number}; expected at least {least}.")
     return number
-
-
-def _whole_or_none(value: Any, name: str, *, least: int = 1) -> int | None:
-    return None if value is None else _whole(value, name, least=least)

@@ -1,7 +1,5 @@
 """The page of faults: those in force, those that are done, and a form."""
 
-from typing import Any
-
 from postmark_sandbox.faults.fault_rules import (
     EVERY_EVENT,
     FAULT_KINDS,
@@ -31,10 +29,7 @@ def show(
     sandbox: Sandbox, request: Request, error: str = "", form: dict[str, str] | None = None
 ) -> Response:
     """`GET /faults`."""
-    rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-    for rule in sandbox.faults.all():
-        label = FAULT_KINDS[rule.kind].label
-        rows[rule.spent].append({"rule": rule, "label": label, "when": _when(rule)})
+    rules = sorted(sandbox.faults.all(), key=lambda rule: rule.spent)
     late = {"webhook": sandbox.webhooks.waiting, "suppression": sandbox.delayed.waiting}
     values = form or {name: initial for name, _, _, initial in FIELDS}
     return page(
@@ -44,9 +39,8 @@ def show(
         422 if error else 200,
         held=sandbox.gate.held,
         late=" and ".join(counted(number, what) for what, number in late.items() if number),
-        live=rows[False],
-        more=len(rows[False]) - 1,
-        spent=rows[True],
+        rules=[(rule, FAULT_KINDS[rule.kind].label, _when(rule)) for rule in rules],
+        live=sum(not rule.spent for rule in rules),
         error=error,
         kinds={name: kind.label for name, kind in FAULT_KINDS.items()},
         chosen=values.get("kind", ""),

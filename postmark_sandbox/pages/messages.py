@@ -169,9 +169,8 @@ def _state(sandbox: Sandbox, number: int, unreported_by: str) -> tuple[str, str,
 
 
 def _unreported(fault: str) -> str:
-    if fault == "hold":
-        return "Accepted, reply dropped"
-    return FAULT_KINDS[fault].unreported if fault in FAULT_KINDS else "Accepted, caller gone"
+    by_kind = {name: kind.unreported for name, kind in FAULT_KINDS.items()}
+    return f"Accepted, {(by_kind | {'hold': 'reply dropped'}).get(fault, 'caller gone')}"
 
 
 def _message(

@@ -16,7 +16,8 @@ def respond(call: ApiCall) -> Response:
     recipients: set[str] = set()
     if any(rule.recipient for rule in sandbox.faults.all()):
         recipients = {address.lower() for address in request.addresses("To")}
-    fault = call.fault = sandbox.faults.on_request(request.path, recipients)
+    points = (FaultPoint.INSTEAD, FaultPoint.REPLY)
+    fault = call.fault = sandbox.faults.on_call(request.path, recipients, *points)
     if fault is not None and FAULT_KINDS[fault.kind].point is FaultPoint.INSTEAD:
         return refusal(fault, request)
     try:
