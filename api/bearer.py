@@ -48,7 +48,7 @@ class _Registry:
     find_caller: Callable[[str], Caller | None] | None = None
 
 
-def register(find_caller: Callable[[str], Caller | None]) -> None:
+def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
     """Register the look-up of tokens; it returns None for a token that is not accepted."""
     _Registry.find_caller = find_caller
 

@@ -1,7 +1,7 @@
 """Problems: the one shape of every response to a call that failed (RFC 9457), without its input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -55,25 +55,6 @@ class FieldError:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a call failed: the type, one sentence, and the errors of its fields."""
-
-    type: ProblemType
-    detail: str
-    errors: Sequence[FieldError] = ()
-    earlier_url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-class ProblemError(Exception):
-    """Ends a call with a problem, and undoes its work. Takes what `Problem` takes."""
-
-    def __init__(self, type: ProblemType, detail: str, **more: Any) -> None:  # noqa: A002
-        super().__init__(detail)
-        self.problem = Problem(type, detail, **more)
-
-
 class FieldErrorBody(BaseModel):
     """One posted field, and what is wrong with it."""
 
@@ -103,16 +84,30 @@ def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
 CHANGE_STATUSES = (409, 413, 415, 422)
 
 
-def problem_response(problem: Problem) -> HttpResponse:
-    """Build the response that states a problem."""
-    kind = problem.type
+def problem_response(
+    kind: ProblemType,
+    detail: str,
+    *,
+    errors: Sequence[FieldError] = (),
+    earlier_url: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """Build the response that states a problem in one sentence, with the errors of its fields."""
     body = ProblemBody(
         type=kind.urn,
         title=kind.title,
         status=kind.status,
-        detail=problem.detail,
-        errors=[FieldErrorBody(field=each.field, detail=each.sentence) for each in problem.errors],
-        made=problem.earlier_url,
+        detail=detail,
+        errors=[FieldErrorBody(field=each.field, detail=each.sentence) for each in errors],
+        made=earlier_url,
     )
     content = body.model_dump_json(exclude_defaults=True)
-    return HttpResponse(content, MEDIA_TYPE, kind.status, headers=dict(problem.headers))
+    return HttpResponse(content, MEDIA_TYPE, kind.status, headers=headers)
+
+
+class ProblemError(Exception):
+    """Ends a call with a problem, and undoes its work. Takes what `problem_response` takes."""
+
+    def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.response = problem_response(kind, detail, **more)

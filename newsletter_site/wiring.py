@@ -34,5 +34,5 @@ def register_hooks() -> None:
     ):
         register_background_task(task)
     sent_before_restore.register(start_sent_before_restore)
-    bearer.register(find_caller)
+    bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")

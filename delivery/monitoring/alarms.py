@@ -10,7 +10,7 @@ from django.db.models.functions import Now, RowNumber
 
 from delivery.models import Alarm
 from delivery.monitoring.delivery_metrics import ALARMS
-from delivery.monitoring.metrics_buffer import add_on_commit
+from delivery.monitoring.metrics_storage import add_on_commit
 from delivery.rules.reason import Reason
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from delivery.monitoring.metrics_buffer import Histogram, add_on_commit, metrics_buffer
+from delivery.monitoring.metrics_storage import Histogram, add_on_commit, metrics_buffer
 
 DELIVERIES = "homing_deliveries_total"
 CALLS = "homing_calls_total"

@@ -12,7 +12,7 @@ from psycopg.errors import LockNotAvailable
 
 from delivery import log_context
 from delivery.monitoring import delivery_metrics
-from delivery.monitoring.metrics_buffer import metrics_buffer
+from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.queue.batches.batch_state import end_settled_batch
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.batches.split import halve, waiting_recipients

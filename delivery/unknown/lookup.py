@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from delivery.monitoring.delivery_metrics import LOOKUPS
-from delivery.monitoring.metrics_buffer import metrics_buffer
+from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup

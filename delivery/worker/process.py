@@ -16,7 +16,7 @@ from django.db import connection
 
 from delivery import log_context
 from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
-from delivery.monitoring import metrics_table, worker_heartbeat
+from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import next_step
@@ -100,7 +100,7 @@ class Worker:
             for thread in threads:
                 thread.join()
             self._run_duty(lambda: worker_heartbeat.remove_worker(self.id))
-            self._run_duty(metrics_table.flush)
+            self._run_duty(metrics_storage.flush)
 
     def _run_duties(self, until: Callable[[], bool]) -> None:
         """Run every duty in turn until stopped. One that fails keeps no other from its turn."""
@@ -121,7 +121,7 @@ class Worker:
                 for duty in duties:
                     succeeded &= self._run_duty(duty)[0]
                 # Metrics that fail must not slow the duties down.
-                self._run_duty(metrics_table.flush)
+                self._run_duty(metrics_storage.flush)
             checked, is_over = self._run_duty(until)
             if is_over:
                 return

@@ -15,7 +15,7 @@ from delivery import log_context
 from delivery.configuration import Timing
 from delivery.models import Edition
 from delivery.monitoring import delivery_metrics
-from delivery.monitoring.metrics_buffer import metrics_buffer
+from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down

@@ -10,7 +10,7 @@ from ninja.errors import HttpError, ValidationError
 
 # In this order: a fixed word in a path comes before a parameter.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
-from api.problem import FieldError, Problem, ProblemError, ProblemType, problem_response
+from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.api.routing import router as issues
 from subscribers.api import import_calls, reader_calls
@@ -33,11 +33,11 @@ api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
 
-_UNREADABLE = Problem(ProblemType.NOT_READABLE, "The body could not be read to its end.")
-_PROBLEMS: dict[type[Exception], Problem] = {
-    Http404: Problem(ProblemType.NOT_FOUND, "There is nothing at this address."),
-    RequestDataTooBig: Problem(ProblemType.TOO_LARGE, "The body is larger than any call may be."),
-    UnreadablePostError: Problem(
+_UNREADABLE = ProblemType.NOT_READABLE, "The body could not be read to its end."
+_PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
+    Http404: (ProblemType.NOT_FOUND, "There is nothing at this address."),
+    RequestDataTooBig: (ProblemType.TOO_LARGE, "The body is larger than any call may be."),
+    UnreadablePostError: (
         ProblemType.NOT_READABLE,
         "The body broke off on its way; nothing was kept. Send it again, with the same key.",
     ),
@@ -56,32 +56,33 @@ def url_patterns() -> tuple[list[Any], str, str]:
 
 @api.exception_handler(ProblemError)
 def _problem_error(request: HttpRequest, error: ProblemError) -> HttpResponse:
-    return problem_response(error.problem)
+    return error.response
 
 
 @api.exception_handler(ValidationError)
 def _validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
     in_path = [each for each in error.errors if each["loc"][0] == "path"]
     if in_path:
-        return problem_response(Problem(ProblemType.NOT_FOUND, _path_sentence(in_path[0])))
+        return problem_response(ProblemType.NOT_FOUND, _path_sentence(in_path[0]))
     errors = [FieldError(_field_name(each["loc"]), _sentence(each)) for each in error.errors[:50]]
     detail = f"“{errors[0].field}”: {errors[0].sentence}"
-    return problem_response(Problem(ProblemType.NOT_VALID, detail, errors))
+    return problem_response(ProblemType.NOT_VALID, detail, errors=errors)
 
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     """Answer what ninja refuses itself; its cause says why a body could not be read."""
     if isinstance(error.__cause__, ProblemError):
-        return problem_response(error.__cause__.problem)
+        return error.__cause__.response
     if isinstance(error.__cause__, UnreadablePostError):
-        return problem_response(_PROBLEMS[UnreadablePostError])
-    return problem_response(Problem(ProblemType.NOT_READABLE, "The call cannot be read."))
+        return problem_response(*_PROBLEMS[UnreadablePostError])
+    return problem_response(ProblemType.NOT_READABLE, "The call cannot be read.")
 
 
 def _known_error(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
-    problem = next(_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS)
-    return problem_response(problem)
+    return problem_response(
+        *next(_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS)
+    )
 
 
 for _kind in _PROBLEMS:

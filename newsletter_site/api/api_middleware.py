@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from api.problem import MEDIA_TYPE, Problem, ProblemType, problem_response
+from api.problem import MEDIA_TYPE, ProblemType, problem_response
 
 API_ROOT = "/api/"
 
@@ -33,15 +33,19 @@ _WITHOUT_SLASH = (
     ProblemType.NOT_FOUND,
     "There is nothing at this address; is a slash missing at its end?",
 )
-_WITHOUT_LENGTH = Problem(
+_WITHOUT_LENGTH = (
     ProblemType.NOT_READABLE,
-    "The body came in pieces (chunked) and without its length, so nothing of it was read and "
-    "nothing done. Send it with a Content-Length.",
+    (
+        "The body came in pieces (chunked) and without its length, so nothing of it was read and "
+        "nothing done. Send it with a Content-Length."
+    ),
 )
-_OVER_HTTP = Problem(
+_OVER_HTTP = (
     ProblemType.USE_HTTPS,
-    "This came over http. Nothing was done; use https. If a token was sent, "
-    "anybody on the way may have read it: revoke it and make another.",
+    (
+        "This came over http. Nothing was done; use https. If a token was sent, anybody on the way "
+        "may have read it: revoke it and make another."
+    ),
 )
 _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
@@ -75,9 +79,9 @@ class ApiBoundary:
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             # After a redirect the next call would come in the clear too, unnoticed.
-            return problem_response(_OVER_HTTP)
+            return problem_response(*_OVER_HTTP)
         if _lacks_length(request):
-            return problem_response(_WITHOUT_LENGTH)
+            return problem_response(*_WITHOUT_LENGTH)
         response = self.get_response(request)
         if response.status_code < 300 or response.headers.get("Content-Type") == MEDIA_TYPE:
             return response
@@ -90,4 +94,4 @@ class ApiBoundary:
         methods = set(headers.get("Allow", "").split(", "))
         if "GET" in methods:
             headers["Allow"] = ", ".join(sorted(methods | {"HEAD"}))
-        return problem_response(Problem(kind, sentence, headers=headers))
+        return problem_response(kind, sentence, headers=headers)

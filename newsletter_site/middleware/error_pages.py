@@ -17,7 +17,7 @@ from django.urls import Resolver404, resolve
 from django.utils.deprecation import MiddlewareMixin
 from django.views import defaults
 
-from api.problem import Problem, ProblemType, problem_response
+from api.problem import ProblemType, problem_response
 from newsletter_site.api.api_middleware import API_ROOT
 from newsletter_site.logs.exceptions import iter_causes
 
@@ -54,7 +54,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
             "Nothing was done. Use the host name of the site's address. An operator can add "
             "another one to ALLOWED_HOSTS."
         )
-        return problem_response(Problem(ProblemType.UNKNOWN_HOST, sentence))
+        return problem_response(ProblemType.UNKNOWN_HOST, sentence)
     return HttpResponse(render_to_string("unknown_host.html"), status=400)
 
 

@@ -12,7 +12,7 @@ import yaml
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from delivery.monitoring.metrics_buffer import BUCKET, SUM
+from delivery.monitoring.metrics_storage import BUCKET, SUM
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
 from tests.installed_programs import program
 

@@ -7,8 +7,7 @@ import time
 
 from django.db import connection
 
-from delivery.monitoring.metrics_buffer import metrics_buffer
-from delivery.monitoring.metrics_table import flush
+from delivery.monitoring.metrics_storage import flush, metrics_buffer
 
 logger = logging.getLogger(__name__)
 

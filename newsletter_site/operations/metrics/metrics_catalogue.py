@@ -13,7 +13,7 @@ from delivery.interface import Phase
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
-from delivery.monitoring.metrics_buffer import Histogram
+from delivery.monitoring.metrics_storage import Histogram
 from delivery.reports.queue_snapshot import QueueSnapshot
 from delivery.rules.edition_state import EditionState, state_of
 from idempotency.run_once import PostOutcome

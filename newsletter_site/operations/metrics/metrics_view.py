@@ -8,7 +8,7 @@ from django.db.backends.utils import CursorWrapper
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from delivery.interface import database_identity
-from delivery.monitoring import metrics_table
+from delivery.monitoring import metrics_storage
 from delivery.reports.queue_snapshot import read_snapshot
 from newsletter_site.operations.health.checks import (
     CheckResult,
@@ -32,7 +32,7 @@ def _read(cursor: CursorWrapper) -> bytes | CheckResult:
     pending = find_pending_migrations(cursor)
     try:
         with transaction.atomic():
-            counters = metrics_table.load_metrics(cursor)
+            counters = metrics_storage.load_metrics(cursor)
             gauges = read_gauges(
                 read_snapshot(cursor),
                 load_open_imports(cursor),

@@ -9,10 +9,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from delivery.monitoring.metrics_buffer import BUCKET, INFINITY, SUM
+from delivery.monitoring.metrics_storage import BUCKET, INFINITY, SUM
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metric, Reading
 
-# The values with their labels, by name, as `delivery.monitoring.metrics_table` loads them.
+# The values with their labels, by name, as `delivery.monitoring.metrics_storage` loads them.
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
 # Counters go back when a backup is restored. Under another name they are other series, so that

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from delivery.monitoring.metrics_buffer import Histogram, metrics_buffer
+from delivery.monitoring.metrics_storage import Histogram, metrics_buffer
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics.flush_metrics import flusher
 

@@ -7,8 +7,7 @@ import pytest
 from django.db import DatabaseError, connection
 from prometheus_client.parser import text_string_to_metric_families
 
-from delivery.monitoring.metrics_buffer import Histogram, MetricsBuffer
-from delivery.monitoring.metrics_table import flush, load_metrics
+from delivery.monitoring.metrics_storage import Histogram, MetricsBuffer, flush, load_metrics
 from newsletter_site.operations.metrics.prometheus_text import exposition
 
 pytestmark = pytest.mark.django_db(transaction=True)

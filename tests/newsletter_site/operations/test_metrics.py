@@ -17,9 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Batch, Edition, MetricValue
-from delivery.monitoring import metrics_table, worker_heartbeat
+from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.monitoring.alarms import raise_alarm
-from delivery.monitoring.metrics_buffer import INFINITY, metric_key, metrics_buffer
+from delivery.monitoring.metrics_storage import INFINITY, metric_key, metrics_buffer
 from delivery.reconcile import database_identity
 from delivery.reports.queue_snapshot import read_snapshot
 from newsletter_site.operations.metrics import site_metrics
@@ -49,7 +49,7 @@ def nothing_counted_before(settings: Any) -> Iterator[None]:
 
 def scraped() -> Samples:
     """A real answer, as Prometheus reads it; what this process counted is in the table first."""
-    metrics_table.flush()
+    metrics_storage.flush()
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     assert answer.status_code == 200, answer.content
     return {

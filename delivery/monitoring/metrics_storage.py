@@ -1,4 +1,5 @@
-"""Counts in the memory of a process, thread-safe. Each combination of labels is a row later."""
+"""Counts in the memory of a process, thread-safe, and adds them to the table of metrics. Each
+combination of labels is a row."""
 
 import json
 import threading
@@ -7,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 # Name, and labels as JSON with their names in order.
 Key = tuple[str, str]
@@ -78,3 +80,40 @@ metrics_buffer = MetricsBuffer()
 def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
     """Add to a counter when the transaction is committed; at once outside of one."""
     transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels))
+
+
+def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
+    """Add the counts to the table. After `django.db.Error` they wait for the next flush."""
+    counts = buffer.take()
+    if not counts:
+        return
+    try:
+        with connection.cursor() as cursor:
+            # In order, so that two processes that flush at once cannot deadlock.
+            cursor.execute(
+                """
+                INSERT INTO metric_value (name, labels, value)
+                SELECT * FROM unnest(%s::text[], %s::text[], %s::float8[])
+                              AS counted (name, labels, value)
+                ORDER BY name, labels
+                ON CONFLICT (name, labels)
+                DO UPDATE SET value = metric_value.value + excluded.value
+                """,
+                [
+                    [name for name, _ in counts],
+                    [labels for _, labels in counts],
+                    [float(value) for value in counts.values()],
+                ],
+            )
+    except BaseException:
+        buffer.put_back(counts)
+        raise
+
+
+def load_metrics(cursor: CursorWrapper) -> dict[str, list[tuple[dict[str, str], float]]]:
+    """Load all stored metrics: by name, the values with their labels."""
+    cursor.execute("SELECT name, labels, value FROM metric_value ORDER BY name, labels")
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for name, labels, value in cursor.fetchall():
+        found.setdefault(name, []).append((json.loads(labels), value))
+    return found
