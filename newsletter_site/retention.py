@@ -14,7 +14,6 @@ from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
 from delivery.retention.batched_delete import OldRows
 from delivery.rules.provider_retention import details_retention_days
-from idempotency import expire
 from newsletter_site.logs.exceptions import summarise
 from publishing.external_checks import cached_results
 from publishing.images import unused_images
@@ -51,6 +50,12 @@ class Pruned:
     error: str = ""
 
 
+def saved_answers() -> OldRows:
+    """The old answers to posted forms. The result of the work keeps its key for good."""
+    along = ["created_at", "user_id", "idempotency_key"]
+    return OldRows("idempotency", along, "created_at", settings.IDEMPOTENCY_TTL_DAYS)
+
+
 def retention_rules() -> list[RetentionRule]:
     """All rules, by the current settings."""
     days = settings.DETAILS_KEEP_DAYS
@@ -70,12 +75,11 @@ def retention_rules() -> list[RetentionRule]:
         return RetentionRule(name, what, kept, rows.count, rows.delete)
 
     return [
-        RetentionRule(
+        old_rows(
             "answers",
             "saved answers to posted forms",
             _kept(settings.IDEMPOTENCY_TTL_DAYS, "IDEMPOTENCY_TTL_DAYS"),
-            expire.count_expired,
-            expire.expire_in_batches,
+            saved_answers(),
         ),
         RetentionRule(
             "pending",

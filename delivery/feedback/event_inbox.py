@@ -172,7 +172,7 @@ def _apply(event_id: int, wait_s: float) -> bool:
         if parsed.accepted is not None:
             log_context.bind(attempt=parsed.accepted.attempt)
         exists = parsed.accepted is not None and _apply_acceptance(
-            cursor, parsed.accepted.received_by(received_at)
+            cursor, parsed.accepted, received_at
         )
         event = _address_event(cursor, parsed, received_at)
         if event is not None:
@@ -274,7 +274,7 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
         save_latest(cursor, event)
 
 
-def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
+def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance, received_at: datetime) -> bool:
     """Record it and settle by it, if it is news. Return False if there is no such delivery."""
     key = accepted.delivery
     cursor.execute(
@@ -293,11 +293,13 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance) -> bool:
     if is_known:
         return True
     lock_edition(cursor, edition)
+    # No later than the event was received, whatever the provider's clock says.
+    by = min(accepted.by, received_at) if accepted.by else None
     record_acceptances(
         cursor,
         edition,
         accepted.attempt,
-        [(key.recipient, Sent(accepted.message_id, accepted.by))],
+        [(key.recipient, Sent(accepted.message_id, by))],
         Evidence.Source.WEBHOOK,
     )
     settle_by_evidence(cursor, edition, [key.recipient])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -41,10 +41,6 @@ class Acceptance:
     message_id: str
     attempt: UUID | None
     by: datetime | None
-
-    def received_by(self, received_at: datetime) -> Acceptance:
-        """The same, no later than the event was received."""
-        return self if self.by is None else replace(self, by=min(self.by, received_at))
 
 
 @dataclass(frozen=True, slots=True)

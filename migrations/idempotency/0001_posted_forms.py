@@ -52,7 +52,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "db_table": "idempotency",
-                "indexes": [models.Index(fields=["created_at"], name="idempotency_rows_by_age")],
+                "indexes": [
+                    models.Index(
+                        fields=["created_at", "user", "idempotency_key"],
+                        name="idempotency_rows_by_age",
+                    )
+                ],
                 "constraints": [
                     models.CheckConstraint(
                         name="an_answer_is_saved_whole_or_not_at_all",

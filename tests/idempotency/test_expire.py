@@ -4,9 +4,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from idempotency import expire as expiry
-from idempotency.expire import expire
 from idempotency.models import PostedForm
+from newsletter_site.retention import saved_answers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,6 +30,10 @@ def keys() -> set[str]:
     return set(PostedForm.objects.values_list("idempotency_key", flat=True))
 
 
+def expire(**options: int) -> int:
+    return sum(saved_answers().delete(**options))
+
+
 def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
     settings.IDEMPOTENCY_TTL_DAYS = 30
     remember(author, "young", "29 days 23 hours")
@@ -40,11 +43,10 @@ def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
     assert expire() == 0
 
 
-def test_many_rows_go_piece_by_piece(author, monkeypatch):
-    monkeypatch.setattr(expiry, "BATCH_SIZE", 2)
+def test_many_rows_go_piece_by_piece(author):
     for number in range(5):
         remember(author, f"old-{number}", "1000 days")
-    assert expire() == 5
+    assert expire(batch_size=2) == 5
     assert keys() == set()
 
 

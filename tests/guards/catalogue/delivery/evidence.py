@@ -61,7 +61,7 @@ a length of thousands of digits is not read
     _content_length: «[:MAX_DIGITS]»
     test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
 a time that is still to come is when the event was seen
-    _apply: said.accepted«.received_by(received_at)»
+    _apply_acceptance: by = «min(accepted.by, received_at) if accepted.by else None → accepted.by»
     test_future_times_and_odd_attempts_are_left_out
 a webhook that broke off is not taken for a whole one
     PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»

@@ -178,12 +178,6 @@ a claim without an answer is not taken for an answer
 keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
     test_keys_belong_to_their_user
-answers are forgotten only when they are old
-    _IS_OLD: _IS_OLD = "created_at < statement_timestamp() - «→ 0 *» make_interval(days => %s)
-    test_rows_older_than_the_days_allowed_are_forgotten
-a row that another run is deleting is left to it
-    _delete_batch: created_at LIMIT %s FOR UPDATE «SKIP LOCKED → NOWAIT»)
-    test_a_row_that_another_run_is_deleting_is_left_to_it
 a draft whose words a script publishes cannot be published again
     _posted: if «content is not None → False» or revision:
     test_draft_published_by_a_script_stays_published
