@@ -54,8 +54,8 @@ def settle(results: Mapping[int, str]) -> None:
         cursor.execute(
             """
             UPDATE suppression_change
-            SET state = CASE WHEN answer = '' THEN 'done' ELSE 'refused' END, said = answer,
-                done_at = clock_timestamp()
+            SET state = CASE WHEN answer = '' THEN 'done' ELSE 'refused' END,
+                refusal_reason = answer, done_at = clock_timestamp()
             FROM unnest(%s::bigint[], %s::text[]) AS result (change_id, answer)
             WHERE id = change_id AND state = 'waiting'
             """,
@@ -75,7 +75,7 @@ def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool
         SELECT EXISTS (
             SELECT FROM suppression_change AS asked
             WHERE address_key = %(key)s AND stream = %(stream)s AND change = 'suppress'
-              AND asked_at <= %(at)s::timestamptz + %(apart)s * interval '1 s'
+              AND requested_at <= %(at)s::timestamptz + %(apart)s * interval '1 s'
               AND NOT EXISTS (
                 SELECT FROM suppression_change AS lifted
                 WHERE lifted.address_key = asked.address_key AND lifted.stream = asked.stream

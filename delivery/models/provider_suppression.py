@@ -52,10 +52,10 @@ class SuppressionChange(models.Model):
     state = models.CharField(
         max_length=10, choices=State, default=State.WAITING, db_default=State.WAITING
     )
-    said = models.TextField(
+    refusal_reason = models.TextField(
         blank=True, default="", db_default="", help_text="Why the provider refused."
     )
-    asked_at = models.DateTimeField(db_default=Now())
+    requested_at = models.DateTimeField(db_default=Now())
     done_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -70,7 +70,8 @@ class SuppressionChange(models.Model):
                 condition=Q(state__in=["waiting", "done", "refused", "superseded"]),
             ),
             models.CheckConstraint(
-                name="a_refused_change_says_why", condition=~Q(state="refused") | ~Q(said="")
+                name="a_refused_change_says_why",
+                condition=~Q(state="refused") | ~Q(refusal_reason=""),
             ),
         ]
         indexes = [

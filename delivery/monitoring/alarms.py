@@ -2,7 +2,6 @@
 
 import logging
 import uuid
-from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, Max, QuerySet, Window
@@ -35,18 +34,9 @@ def raise_alarm(
     return is_new
 
 
-def load_alarms(edition: int, *, most: int) -> list[Alarm]:
-    """Load at most `most` alarms of an edition, the latest first."""
-    return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:most])
-
-
-@dataclass(frozen=True, slots=True)
-class UnseenAlarms:
-    """The latest unseen alarm of an edition, how many `others` it has, and the last one's id."""
-
-    latest: Alarm
-    others: int
-    up_to: int
+def load_alarms(edition: int, *, limit: int) -> list[Alarm]:
+    """Load at most `limit` alarms of an edition, the latest first."""
+    return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:limit])
 
 
 def _unseen() -> QuerySet[Alarm]:
@@ -57,22 +47,15 @@ def _unseen() -> QuerySet[Alarm]:
     )
 
 
-def load_unseen_by_edition(*, most: int) -> list[UnseenAlarms]:
-    """Load unseen alarms of at most `most` editions, the latest first."""
-    alarms = (
-        _unseen()
-        .annotate(
-            place=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
-            count=Window(Count("pk"), partition_by="edition"),
-            up_to=Window(Max("pk"), partition_by="edition"),
-        )
-        .filter(place=1)
-        .order_by("-raised_at", "-pk")
+def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
+    """Load the latest unseen alarm of at most `limit` editions, the latest first, with its
+    edition's number of `others` and highest id (`up_to`)."""
+    alarms = _unseen().annotate(
+        rank=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
+        others=Window(Count("pk"), partition_by="edition") - 1,
+        up_to=Window(Max("pk"), partition_by="edition"),
     )
-    return [
-        UnseenAlarms(alarm, vars(alarm)["count"] - 1, vars(alarm)["up_to"])
-        for alarm in alarms[:most]
-    ]
+    return list(alarms.filter(rank=1).order_by("-raised_at", "-pk")[:limit])
 
 
 def count_editions_with_unseen() -> int:

@@ -19,7 +19,7 @@ class Comparison(NamedTuple):
 
     same: Sequence[int]
     news: Sequence[tuple[int, FoundMessage]]
-    strangers: Sequence[tuple[int, FoundMessage]]
+    without_delivery: Sequence[tuple[int, FoundMessage]]
 
 
 def compare(
@@ -28,16 +28,16 @@ def compare(
     """Compare what the provider shows, as pairs of recipient and message, with our record."""
     same: list[int] = []
     news: list[tuple[int, FoundMessage]] = []
-    strangers: list[tuple[int, FoundMessage]] = []
+    without_delivery: list[tuple[int, FoundMessage]] = []
     for recipient, listed in found:
         row = recorded.get(recipient)
         if row is None:
-            strangers.append((recipient, listed))
+            without_delivery.append((recipient, listed))
         elif row == ("sent", listed.message_id):
             same.append(recipient)
         else:
             news.append((recipient, listed))
-    return Comparison(same, news, strangers)
+    return Comparison(same, news, without_delivery)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,11 +73,6 @@ def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[Editi
         return [EditionRecord(*row) for row in cursor.fetchall()]
 
 
-def load_versions(issue: uuid.UUID) -> set[int]:
-    """Load all versions of an issue."""
-    return set(Edition.objects.filter(issue_id=issue).values_list("version", flat=True))
-
-
 def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
     """Load the earlier versions whose audience is unknown after a restore."""
     with connection.cursor() as cursor:
@@ -143,20 +138,9 @@ def _attempt(listed: FoundMessage) -> uuid.UUID | None:
         return None
 
 
-def iter_sent(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
-    """Yield chunks of recipients whose delivery is recorded as sent, and when."""
-    yield from _iter_recipients(record, ["sent"])
-
-
-def iter_open(record: EditionRecord) -> Iterator[list[tuple[int, datetime]]]:
-    """Yield chunks of waiting and unknown (if ended also withdrawn) recipients; ignore the
-    times."""
-    yield from _iter_recipients(record, ["waiting", "unknown", *["withdrawn"] * record.has_ended])
-
-
-def _iter_recipients(
-    record: EditionRecord, outcomes: list[str]
-) -> Iterator[list[tuple[int, datetime]]]:
+def iter_recipients(record: EditionRecord, *outcomes: str) -> Iterator[list[tuple[int, datetime]]]:
+    """Yield chunks of the recipients whose delivery has one of these outcomes, and when it was
+    sent."""
     rows = _deliveries(record).filter(outcome__in=outcomes).order_by("recipient_id")
     recipients = rows.values_list("recipient_id", Coalesce("sent_at", Now()))
     after = 0

@@ -13,6 +13,7 @@ from django.db import DatabaseError, OperationalError
 from delivery import log_context
 from delivery.hooks import sent_before_restore
 from delivery.mail.transactional_mail import provider_tag
+from delivery.models import Edition
 from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
@@ -62,12 +63,12 @@ class RoundReport:
 
     found: int = 0
     recorded: int = 0
-    strangers: int = 0
+    without_delivery: int = 0
     missing: int = 0
     too_fresh: int = 0
     again_at: datetime | None = None
-    not_asked: int = 0
-    aside: int = 0
+    not_looked_up: int = 0
+    quarantined: int = 0
     twice: int = 0
     reconciled: list[int] = field(default_factory=list)
     obstacles: dict[int, tuple[Obstacle, datetime]] = field(default_factory=dict)
@@ -105,8 +106,8 @@ class ReconcileRound:
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         self._walk()
         # Asked for after the walk: a version may be published meanwhile.
-        for version in record_findings.load_versions(self._issue):
-            del self.report.unknown[version]
+        for edition in Edition.objects.filter(issue_id=self._issue):
+            del self.report.unknown[edition.version]
         self._coverage = SearchCoverage(
             self._walked_at,
             last_lookup_after_s=self._last_lookup_after_s,
@@ -121,7 +122,7 @@ class ReconcileRound:
         return self.report
 
     def _settle(self, walked: EditionRecord) -> None:
-        self.report.aside += record_findings.quarantine_bare_marks(walked)
+        self.report.quarantined += record_findings.quarantine_bare_marks(walked)
         self._look_up_missing(walked)
         if walked.unreconciled_since is not None:
             self._end(walked, walked.unreconciled_since)
@@ -190,8 +191,8 @@ class ReconcileRound:
                 self.report.found += is_new
         for _, listed in comparison.news:
             self.report.found += self._count_other(listed)
-        for _, listed in comparison.strangers:
-            self.report.strangers += self._count_other(listed)
+        for _, listed in comparison.without_delivery:
+            self.report.without_delivery += self._count_other(listed)
 
     def _count_other(self, listed: FoundMessage) -> bool:
         """Count a message that is not the recorded one, once by its id."""
@@ -203,8 +204,8 @@ class ReconcileRound:
 
     def _look_up_missing(self, walked: EditionRecord) -> None:
         coverage = self._coverage
-        for stretch in record_findings.iter_sent(walked):
-            unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
+        for chunk in record_findings.iter_recipients(walked, "sent"):
+            unseen = [each for each in chunk if each[0] not in self._seen[walked.version]]
             self._count_too_fresh([at for _, at in unseen if coverage.is_too_early_for(at)])
             candidates = [recipient for recipient, at in unseen if coverage.counts_for(at)]
             if not candidates:
@@ -215,7 +216,7 @@ class ReconcileRound:
                 if key in alarmed:
                     self.report.missing += 1
                 elif self._asked >= MAX_SINGLE_LOOKUPS:
-                    self.report.not_asked += 1
+                    self.report.not_looked_up += 1
                 elif not self._look_up(walked, recipient):
                     self.report.missing += 1
                     record_findings.raise_not_at_provider_alarm(walked, key, recipient)
@@ -229,8 +230,9 @@ class ReconcileRound:
 
     def _look_up_open(self, walked: EditionRecord) -> bool:
         """Look up each open delivery; return False if there are too many."""
-        for stretch in record_findings.iter_open(walked):
-            for recipient, _ in stretch:
+        ended = ("withdrawn",) if walked.has_ended else ()
+        for chunk in record_findings.iter_recipients(walked, "waiting", "unknown", *ended):
+            for recipient, _ in chunk:
                 if self._asked >= MAX_SINGLE_LOOKUPS:
                     return False
                 self._look_up(walked, recipient)

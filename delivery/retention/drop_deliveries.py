@@ -8,7 +8,6 @@ from enum import Enum, auto
 from uuid import UUID
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
 from delivery.models import Edition
@@ -34,7 +33,6 @@ class DropStatus:
     is_newest: bool
     has_dependent_schedule: bool
     has_unapplied_event: bool
-    last_moved_at: datetime
     old_enough_at: datetime
     is_old_enough: bool
     dropped_at: datetime | None
@@ -63,7 +61,7 @@ _STATUS = f"""
                    WHERE applied_at IS NULL
                      AND position(convert_to(replace(edition.issue_id::text, '-', ''), 'UTF8')
                                   IN body) > 0),
-           last.moved_at, last.moved_at + make_interval(secs => %(age)s),
+           last.moved_at + make_interval(secs => %(age)s),
            last.moved_at + make_interval(secs => %(age)s) <= clock_timestamp(),
            deliveries_dropped_at
     FROM edition
@@ -221,28 +219,24 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
                     break
                 batches.append(batch)
                 total += size
-            gone = _delete(cursor, edition, batches) if batches else 0
-        if not batches:
-            break
+            if not batches:
+                break
+            # The statement itself checks the mark. By `ctid`, so that nothing but these batches is
+            # read, whatever the statistics say.
+            cursor.execute(
+                """
+                DELETE FROM delivery WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM delivery
+                    WHERE batch_id = ANY(%s)
+                      AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %s)
+                    FOR UPDATE SKIP LOCKED))
+                """,
+                [batches, edition],
+            )
+            gone = int(cursor.rowcount)
         yield gone
         after = batches[-1]
     yield from _delete_evidence(edition)
-
-
-def _delete(cursor: CursorWrapper, edition: int, batches: Sequence[int]) -> int:
-    # The statement itself checks the mark. By `ctid`, so that nothing but these batches is read,
-    # whatever the statistics say.
-    cursor.execute(
-        """
-        DELETE FROM delivery WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM delivery
-            WHERE batch_id = ANY(%(batches)s)
-              AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)
-            FOR UPDATE SKIP LOCKED))
-        """,
-        {"edition": edition, "batches": list(batches)},
-    )
-    return int(cursor.rowcount)
 
 
 def _delete_evidence(edition: int) -> Iterator[int]:

@@ -1216,13 +1216,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "said",
+                    "refusal_reason",
                     models.TextField(
                         blank=True, db_default="", default="", help_text="Why the provider refused."
                     ),
                 ),
                 (
-                    "asked_at",
+                    "requested_at",
                     models.DateTimeField(db_default=Now()),
                 ),
                 ("done_at", models.DateTimeField(null=True)),
@@ -1251,7 +1251,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("state", "refused"), _negated=True),
-                            models.Q(("said", ""), _negated=True),
+                            models.Q(("refusal_reason", ""), _negated=True),
                             _connector="OR",
                         ),
                         name="a_refused_change_says_why",

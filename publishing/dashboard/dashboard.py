@@ -156,7 +156,7 @@ def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoL
         editions_to_settle(statuses)
         + todo_list(
             "alarm",
-            [{"alarm": one} for one in load_unseen_by_edition(most=SHOWN)],
+            [{"alarm": one} for one in load_unseen_by_edition(limit=SHOWN)],
             count=count_editions_with_unseen(),
         )
         + no_worker(statuses)

@@ -63,7 +63,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     reading = _read(request, issue)
     edition, status = reading.edition, reading.status
     shown = _live_context(request, reading)
-    alarms = load_alarms(edition.pk, most=ALARMS_SHOWN + 1)
+    alarms = load_alarms(edition.pk, limit=ALARMS_SHOWN + 1)
     may_open = any(map(request.user.has_perm, MAY_WRITE))
     newest = max((one.version for one in reading.versions), default=edition.version)
     return desk_page(

@@ -106,7 +106,12 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
             for one in load_provider_suppressions(reader.email)
         ],
         provider_requests=[
-            {"at": one.asked_at, "change": one.change, "state": one.state, "said": one.said}
+            {
+                "at": one.requested_at,
+                "change": one.change,
+                "state": one.state,
+                "said": one.refusal_reason,
+            }
             for one in reversed(load_suppression_changes(reader.email))
         ],
         provider_events=[

@@ -149,7 +149,6 @@ class TestWhatIsRefused:
         is_newest=False,
         has_dependent_schedule=False,
         has_unapplied_event=False,
-        last_moved_at=timezone.now(),
         old_enough_at=timezone.now(),
         is_old_enough=True,
         dropped_at=None,

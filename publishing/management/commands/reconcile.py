@@ -28,6 +28,15 @@ NEEDS_DECISION = 3
 CLOCK = "%Y-%m-%d %H:%M:%S"
 _RUNNING = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
 
+_DIFFERENCES = {
+    "twice": "readers have more than one copy; the alarms stand on their edition's page",
+    "missing": "copies are recorded as sent, and Postmark does not show them; not resent",
+    "too_fresh": "copies are too fresh to judge: recorded as sent, and not shown yet",
+    "not_looked_up": "more copies are not shown and were not asked about; run it again",
+    "without_delivery": "messages at Postmark name readers who have no copy on record",
+    "quarantined": "copies bear a mark of having been sent; workers ask about them",
+}
+
 
 class Command(BaseCommand):
     help = (
@@ -106,18 +115,8 @@ class Command(BaseCommand):
             self.stderr.write(f"Version {edition.version} is left out. {sentence}")
 
     def _report_differences(self, outcome: ReconcileResult) -> None:
-        missing, too_fresh, not_asked, strangers, aside, twice = (
-            sum(getattr(report, name) for report in outcome.reports)
-            for name in ("missing", "too_fresh", "not_asked", "strangers", "aside", "twice")
-        )
-        for count, sentence in (
-            (twice, "readers have more than one copy; the alarms stand on their edition's page"),
-            (missing, "copies are recorded as sent, and Postmark does not show them; not resent"),
-            (too_fresh, "copies are too fresh to judge: recorded as sent, and not shown yet"),
-            (not_asked, "more copies are not shown and were not asked about; run it again"),
-            (strangers, "messages at Postmark name readers who have no copy on record"),
-            (aside, "copies bear a mark of having been sent; workers ask about them"),
-        ):
+        for name, sentence in _DIFFERENCES.items():
+            count = sum(getattr(report, name) for report in outcome.reports)
             if count:
                 self.stderr.write(f"{count:,} {sentence}.")
         for walked, version, count in outcome.unknown:

@@ -59,7 +59,7 @@ def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsro
     push()
     (refused,) = load_suppression_changes("a@example.net")
     assert refused.state == "refused"
-    assert "authority" in refused.said
+    assert "authority" in refused.refusal_reason
     assert states("b@example.net") == ["done"]
 
 

@@ -46,7 +46,7 @@ def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its
     comparison = compare(found, recorded)
     assert comparison.same == [1]
     assert [recipient for recipient, _ in comparison.news] == [2, 3, 4]
-    assert [recipient for recipient, _ in comparison.strangers] == [5]
+    assert [recipient for recipient, _ in comparison.without_delivery] == [5]
 
 
 def silence(**changes: Any) -> SearchCoverage:

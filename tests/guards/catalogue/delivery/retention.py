@@ -45,7 +45,7 @@ a picture that is just being uploaded again is left and not waited for
 
 # --- Copies ---
 no copy is deleted of an edition that does not say so
-    _delete: «AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)»
+    delete_deliveries: «AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %s)»
     test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted
 evidence stays of an edition whose copies are kept
     _delete_evidence: WHERE edition.id = %s «AND deliveries_dropped_at IS NOT NULL»
