@@ -12,7 +12,7 @@ from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import let_in, sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
-from publishing.archive.front_page_view import home
+from publishing.archive.public_pages import home
 from publishing.images.images_view import serve_image
 
 handler400 = "newsletter_site.middleware.error_pages.bad_request"

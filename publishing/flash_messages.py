@@ -1,7 +1,6 @@
 """The messages after a publication, each with a link to what it is about."""
 
 import uuid
-from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.messages.storage.base import Message
@@ -22,18 +21,6 @@ ALL_REACHED = "This version goes to nobody: every confirmed reader was reached b
 # What a message is about is in its tags, so that a replay leads to the same page as the first.
 # `until` is when its words are out of date: copies have `left`, or all is `at_rest`.
 UNTIL_LEFT, UNTIL_AT_REST = "until:left", "until:at_rest"
-
-
-@dataclass(frozen=True, slots=True)
-class FlashMessage:
-    """One message as the desk shows it; `link` is what its address leads to: issue or test."""
-
-    glyph: str
-    tone: str
-    text: str
-    url: str
-    link: str
-    until: str
 
 
 def tag_of(edition: Edition) -> str:
@@ -85,12 +72,12 @@ _LOOKS = {
 }
 
 
-def notes_of(request: HttpRequest) -> list[FlashMessage]:
+def notes_of(request: HttpRequest) -> list[dict[str, str]]:
     """The messages that wait for this author. They are shown once."""
     return [_shown(message) for message in messages.get_messages(request)]
 
 
-def _shown(message: Message) -> FlashMessage:
+def _shown(message: Message) -> dict[str, str]:
     tags = dict(tag.partition(":")[::2] for tag in (message.extra_tags or "").split())
     url, link = "", ""
     if "issue" in tags:
@@ -98,4 +85,5 @@ def _shown(message: Message) -> FlashMessage:
     elif "test" in tags:
         url, link = page_of_test(int(tags["test"]), tags.get("draft")), "test"
     glyph, tone = _LOOKS.get(message.level, ("done", ""))
-    return FlashMessage(glyph, tone, str(message.message), url, link, tags.get("until", ""))
+    text, until = str(message.message), tags.get("until", "")
+    return {"glyph": glyph, "tone": tone, "text": text, "url": url, "link": link, "until": until}

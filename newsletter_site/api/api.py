@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
+from ninja.operation import Operation
 
 # In this order: a fixed word in a path comes before a parameter.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
@@ -15,7 +16,16 @@ from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.api.routing import router as issues
 from subscribers.api import import_calls, reader_calls
 
-api = NinjaAPI(
+
+class HomingAPI(NinjaAPI):
+    """Names each operation after its function: `list_issues` is `listIssues`."""
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        first, *others = operation.view_func.__name__.split("_")
+        return first + "".join(map(str.capitalize, others))
+
+
+api = HomingAPI(
     title="Homing",
     version="1",
     description=(

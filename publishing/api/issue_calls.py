@@ -64,7 +64,6 @@ AFTER = Query(
     "/",
     auth=Bearer(scopes.STATUS),
     response={200: IssuePageBody, **problem_responses()},
-    operation_id="listIssues",
     summary="List issues",
 )
 def list_issues(
@@ -85,7 +84,6 @@ def list_issues(
     "/{uuid:issue}/",
     auth=Bearer(scopes.STATUS),
     response={200: IssueStatus, **problem_responses(404)},
-    operation_id="issueStatus",
     summary="Status of an issue",
     url_name="issue_status",
 )
@@ -103,7 +101,6 @@ def issue_status(
     "/{uuid:issue}/copies/",
     auth=Bearer(scopes.COPIES),
     response={200: CopyPage, **problem_responses(404, 410)},
-    operation_id="listCopies",
     summary="What became of each copy",
 )
 def list_copies(
@@ -147,7 +144,6 @@ def list_copies(
     "/{uuid:issue}/receipt/",
     auth=Bearer(scopes.STATUS),
     response={200: ReceiptBody, **problem_responses(404, 409)},
-    operation_id="issueReceipt",
     summary="The receipt of an issue",
 )
 def issue_receipt(
@@ -165,7 +161,6 @@ def issue_receipt(
     "/{uuid:issue}/{action}/",
     auth=Bearer(scopes.OPERATE),
     response={200: ActionDone, **problem_responses(404, *CHANGE_STATUSES)},
-    operation_id="actOnIssue",
     summary="Do something to an edition",
     openapi_extra=KEY_PARAMETER,
 )

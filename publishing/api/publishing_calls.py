@@ -49,7 +49,6 @@ _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES
     tags=["Publishing"],
     auth=Bearer(scopes.PUBLISH),
     response=_ANSWERS,
-    operation_id="publishIssue",
     summary="Publish a new issue",
     openapi_extra=KEY_PARAMETER,
 )
@@ -68,7 +67,6 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
     tags=["Publishing"],
     auth=Bearer(scopes.PUBLISH),
     response={**_ANSWERS, **problem_responses(*CHANGE_STATUSES, 404)},
-    operation_id="publishVersion",
     summary="Publish the next version of an issue",
     openapi_extra=KEY_PARAMETER,
 )
@@ -89,7 +87,6 @@ def publish_version(
     tags=["Publishing"],
     auth=Bearer(scopes.PUBLISH),
     response={200: IssueStatus, **problem_responses(404, *CHANGE_STATUSES)},
-    operation_id="rescheduleIssue",
     summary="Change the time of a scheduled issue",
     openapi_extra=KEY_PARAMETER,
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest, Left, Lower, Now, StrIndex, Substr
@@ -29,26 +28,14 @@ class ArchiveColumns(TypedDict):
     is_correction: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListedIssue:
-    """An issue as a list shows it."""
-
-    title: str
-    summary: str
-    slug: str
-    published_at: datetime
-    """When it was first published; a correction does not change that."""
-    corrected_at: datetime | None
-
-
-def latest_issues(most: int) -> list[ListedIssue]:
+def latest_issues(limit: int) -> list[dict[str, Any]]:
     """Return the latest listed issues, newest first."""
-    return listed_issues_of(listed_editions(), 0, most)
+    return listed_issues_of(listed_editions(), 0, limit)
 
 
 def listed_issues_of(
     editions: QuerySet[WithAnnotations[Edition, ArchiveColumns]], start: int, stop: int
-) -> list[ListedIssue]:
+) -> list[dict[str, Any]]:
     """Return a slice of `listed_editions()` as a list shows it, in one query."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
     found = editions.defer(*LARGE_COLUMNS).annotate(
@@ -56,13 +43,14 @@ def listed_issues_of(
         text_beginning=Left("text_content", BEGINNING),
     )
     return [
-        ListedIssue(
-            title=plain_title(edition),
-            summary=summarise(edition.html_beginning, edition.text_beginning, edition.preheader),
-            slug=edition.issue.slug,
-            published_at=edition.first_public_at,
-            corrected_at=edition.published_at if edition.is_correction else None,
-        )
+        {
+            "title": plain_title(edition),
+            "summary": summarise(edition.html_beginning, edition.text_beginning, edition.preheader),
+            "slug": edition.issue.slug,
+            # A correction does not change when it was published.
+            "published_at": edition.first_public_at,
+            "corrected_at": edition.published_at if edition.is_correction else None,
+        }
         for edition in found[start:stop]
     ]
 

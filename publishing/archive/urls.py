@@ -2,12 +2,12 @@
 
 from django.urls import path, re_path
 
-from publishing.archive import archive_view
+from publishing.archive import public_pages
 
 app_name = "archive"
 urlpatterns = [
-    path("", archive_view.index, name="index"),
-    path("feed.xml", archive_view.feed, name="feed"),
-    path("<slug:slug>/", archive_view.issue, name="issue"),
-    re_path(r"^(?P<rest>.+)/$", archive_view.not_there),
+    path("", public_pages.index, name="index"),
+    path("feed.xml", public_pages.feed, name="feed"),
+    path("<slug:slug>/", public_pages.issue, name="issue"),
+    re_path(r"^(?P<rest>.+)/$", public_pages.not_there),
 ]

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from delivery.humanise import counted
 from publishing.content.xml_characters import only_xml_characters
-from publishing.images.resize_image import ResizedImage, resize_image
+from publishing.images.resize_image import ResizedImage, UnusableImageError, resize_image
 from publishing.models import UploadedImage
 
 LONGEST_NAME = 200
@@ -31,16 +31,20 @@ _COUNT_ATTEMPT = """
 """
 
 
-class TooManyUploadsError(Exception):
+class TooManyUploadsError(UnusableImageError):
     """The author has used up the uploads of an hour."""
 
+    status = 429
 
-class ResizingBusyError(Exception):
+
+class ResizingBusyError(UnusableImageError):
     """Other images take too long to be resized."""
+
+    status = 503
 
 
 def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
-    """Store an image once, made fit for mail. Raises the errors above and `UnusableImageError`."""
+    """Store an image once, made fit for mail. Raises `UnusableImageError`."""
     sha256 = hashlib.sha256(file).digest()
     same = UploadedImage.objects.filter(sha256=sha256)
     # Clear the mark before reading, so that it is not deleted as unused afterwards.

@@ -12,8 +12,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from publishing.desk_access import author_of, desk_page, may_write
 from publishing.images.images import (
     EXTENSIONS,
-    ResizingBusyError,
-    TooManyUploadsError,
     address_of,
     count_attempt,
     in_html,
@@ -57,11 +55,7 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         [file] = files
         image = store_image(file.read(), file.name or "", by=author_of(request))
     except UnusableImageError as error:
-        return _refused(request, str(error))
-    except TooManyUploadsError as error:
-        return _refused(request, str(error), status=429)
-    except ResizingBusyError as error:
-        return _refused(request, str(error), status=503)
+        return _refused(request, str(error), status=error.status)
     alt = request.POST.get("alt", "")
     if not wants_json(request):
         query = urlencode({"image": str(image.pk), "alt": alt})

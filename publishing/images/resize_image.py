@@ -58,6 +58,8 @@ _DAMAGED = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.err
 class UnusableImageError(Exception):
     """The file cannot be put into a letter; the sentence says why and what to do."""
 
+    status = 400
+
 
 @dataclass(frozen=True, slots=True)
 class ResizedImage:

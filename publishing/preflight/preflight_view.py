@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -43,19 +42,6 @@ _FIX_IN_DRAFT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
-    """A finding in words; `more` counts the examples that are not shown."""
-
-    sentence: str
-    merge_field: str
-    detail: str
-    examples: tuple[str, ...]
-    more: int
-    url: str
-    label: str
-
-
 @may_write
 @require_safe
 def check_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
@@ -73,8 +59,8 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     found = get_draft_or_404(draft)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
-    letter = parse_letter(build_content(drafts.content_of_draft(found)).html)
-    check_letter(*external_targets(letter), *default_checkers())
+    html = build_content(drafts.content_of_draft(found)).html
+    check_letter(*external_targets(parse_letter(html)), *default_checkers())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
     checked = check(found, author_of(request))
@@ -171,15 +157,23 @@ def progress_url(edition: Edition) -> str:
 
 def finding_rows(
     findings: Iterable[Finding], clock: Clock, draft: Draft, request: HttpRequest
-) -> list[FindingRow]:
+) -> list[dict[str, Any]]:
     """Findings with links to where each can be fixed, if this user may go there."""
     rows = []
     for finding in findings:
         sentence, detail = describe(finding, clock)
-        shown, more = finding.examples[:MAX_EXAMPLES], len(finding.examples) - MAX_EXAMPLES
         url, label = _fix_link(finding, draft, request)
-        field = merge_field_of(finding)
-        rows.append(FindingRow(sentence, field, detail, shown, max(0, more), url, label))
+        rows.append(
+            {
+                "sentence": sentence,
+                "merge_field": merge_field_of(finding),
+                "detail": detail,
+                "examples": finding.examples[:MAX_EXAMPLES],
+                "more": max(0, len(finding.examples) - MAX_EXAMPLES),
+                "url": url,
+                "label": label,
+            }
+        )
     return rows
 
 

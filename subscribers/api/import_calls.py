@@ -68,7 +68,6 @@ _UPLOAD: dict[str, Any] = {
 @router.get(
     "/",
     response={200: ImportPage, **problem_responses()},
-    operation_id="listImports",
     summary="List imports",
 )
 def list_imports(
@@ -88,7 +87,6 @@ def list_imports(
 @router.post(
     "/",
     response={201: ImportReceived, 200: ImportReceived, **problem_responses(*CHANGE_STATUSES)},
-    operation_id="uploadImport",
     summary="Upload a file to be checked",
     openapi_extra=_UPLOAD,
 )
@@ -114,7 +112,6 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
 @router.get(
     "/{int:import_id}/",
     response={200: Import, **problem_responses(404)},
-    operation_id="getImport",
     summary="Status of an import",
     url_name="import",
 )
@@ -126,7 +123,6 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
 @router.get(
     "/{int:import_id}/rejects.csv",
     response={200: str, **problem_responses(404)},
-    operation_id="importRejects",
     summary="The rejected rows",
     openapi_extra={"x-answers": CSV},
 )
@@ -140,7 +136,6 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @router.post(
     "/{int:import_id}/import/",
     response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
-    operation_id="decideImport",
     summary="Import what was checked",
     openapi_extra=KEY_PARAMETER,
 )
@@ -171,7 +166,6 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 @router.post(
     "/{int:import_id}/drop/",
     response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
-    operation_id="dropImport",
     summary="Discard what was checked",
     openapi_extra=KEY_PARAMETER,
 )

@@ -19,8 +19,8 @@ from subscribers.api.shapes import (
     Reader,
     ReaderActedOn,
     ReaderAdded,
+    ReaderLookup,
     ReaderPage,
-    SearchAnswered,
     State,
 )
 from subscribers.data_requests.personal_data import load_personal_data
@@ -42,7 +42,6 @@ WHICH_STATE = Query(None, description="In this state alone.")
 @router.get(
     "/",
     response={200: ReaderPage, **problem_responses()},
-    operation_id="listReaders",
     summary="List readers",
 )
 def list_readers(
@@ -66,10 +65,9 @@ def list_readers(
 @router.post(
     "/look-up/",
     response={200: Reader, **problem_responses(404, 413, 415)},
-    operation_id="lookUpReader",
     summary="Look a reader up by address",
 )
-def look_up_reader(request: HttpRequest, whom: Body[SearchAnswered]) -> Reader:
+def look_up_reader(request: HttpRequest, whom: Body[ReaderLookup]) -> Reader:
     """The reader with this address. Changes nothing, so it takes no key."""
     key = _address(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
@@ -81,7 +79,6 @@ def look_up_reader(request: HttpRequest, whom: Body[SearchAnswered]) -> Reader:
 @router.post(
     "/",
     response={201: ReaderAdded, 200: ReaderAdded, **problem_responses(*CHANGE_STATUSES)},
-    operation_id="addReader",
     summary="Add a reader",
     openapi_extra=KEY_PARAMETER,
 )
@@ -125,7 +122,6 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
 @router.get(
     "/{int:reader}/",
     response={200: Reader, **problem_responses(404)},
-    operation_id="getReader",
     summary="One reader",
     url_name="reader",
 )
@@ -137,7 +133,6 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
 @router.get(
     "/{int:reader}/record/",
     response={200: dict[str, object], **problem_responses(404)},
-    operation_id="exportReader",
     summary="Everything that is held about a reader",
 )
 def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
@@ -152,7 +147,6 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
 @router.post(
     "/{int:reader}/{action}/",
     response={200: ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
-    operation_id="actOnReader",
     summary="Unsubscribe, block, unblock or erase a reader",
     openapi_extra=KEY_PARAMETER,
 )

@@ -46,7 +46,7 @@ else:
     )
 
 
-class SearchAnswered(RequestBody):
+class ReaderLookup(RequestBody):
     """Whom to look up. In the body, because URLs are written into logs."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])

@@ -66,7 +66,7 @@ def test_its_page_is_there_for_whoever_has_the_address_and_asks_not_to_be_found(
     assert "/archive/before/" not in page.html
     for address in ("/archive/", FEED, "/archive/no-such-letter/", "/archive/after/"):
         assert "members" not in anybody.get(address).html
-    assert [letter.title for letter in latest_issues(9)] == ["After", "Before"]
+    assert [letter["title"] for letter in latest_issues(9)] == ["After", "Before"]
     listed = anybody.get("/archive/after/")
     assert "noindex" not in listed.html
     assert "X-Robots-Tag" not in listed.answer

@@ -66,7 +66,7 @@ def test_the_archive_tells_a_letter_by_it(author, three_readers):
     content = Content("Swifts", "<p>They have gone.</p>", "", "{{ name|You }} and  the swifts")
     edition = publish(author.pk, "k", content, hold_s=0).edition
 
-    assert [letter.summary for letter in latest_issues(1)] == ["You and the swifts"]
+    assert [letter["summary"] for letter in latest_issues(1)] == ["You and the swifts"]
     anybody = WindowOf(None)
     assert (
         '<meta name="description" content="You and the swifts">'

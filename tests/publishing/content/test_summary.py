@@ -61,7 +61,7 @@ def test_the_list_has_it_under_the_title_and_so_has_whoever_asks_for_the_latest(
     publish(author.pk, "k2", letter("Second", html=document), hold_s=0)
 
     newest, older = latest_issues(5)
-    assert (newest.title, newest.summary) == ("Second", f"Later. {FIRST}")
-    assert (older.title, older.summary) == ("First", FIRST)
+    assert (newest["title"], newest["summary"]) == ("Second", f"Later. {FIRST}")
+    assert (older["title"], older["summary"]) == ("First", FIRST)
     assert latest_issues(1) == [newest]
     assert f"First {FIRST}" in WindowOf(None).get("/archive/").words

@@ -1,4 +1,4 @@
-"""The public archive: list, issues, feed."""
+"""The public pages: front page, and the archive with its list, issues and feed."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from publishing.content.edition_content import plain_title
 from publishing.content.public_html import PublicIssue, first_image, render_public_issue
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
-from subscribers.signup.signup_view import cacheable_form_context
+from subscribers.signup.signup_form import SignUpForm
+from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
     from publishing.archive.archived_editions import ArchiveColumns
 
-PAGE = 50
-INSTEAD = 3
+PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
 # A correction is seen within minutes, and a crowd does not reach the database.
 FRESH_S = 60
 # These pages show sanitised words of authors; only our own form may be sent.
@@ -62,6 +62,17 @@ def cached_page(view: View[P]) -> View[P]:
         return answer
 
     return page
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Show the newsletter, its sign-up form and its latest issues."""
+    context = {
+        **form_context(SignUpForm()),
+        "issues": latest_issues(ON_FRONT_PAGE),
+        "count": listed_editions().count(),
+    }
+    return for_one_visitor(_public_page(request, "home.html", context))
 
 
 @cached_page
