@@ -12,7 +12,7 @@ from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marked
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.reason import Reason, ReasonCode, dumps
 
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
@@ -34,19 +34,8 @@ def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
 def pause(edition: int) -> bool:
     """Pause a running edition; False if it was not running."""
     with short_transaction() as cursor:
-        if lock_edition(cursor, edition) != "running":
-            return False
-        # It may have been letting one batch go first after a fault; it still has to.
-        cursor.execute(
-            """
-            UPDATE edition SET control = 'paused', control_reason = '',
-                   control_at = clock_timestamp()
-            WHERE id = %s
-            """,
-            [edition],
-        )
-        pause_batches(cursor, edition)
-    return True
+        lock_edition(cursor, edition)
+        return pause_automatically(cursor, edition, None)
 
 
 def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
@@ -58,17 +47,21 @@ def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
     pause_batches(cursor, edition)
 
 
-def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
-    """Pause a running edition until an operator has looked at it. The caller has locked it."""
+def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason | None) -> bool:
+    """Pause a running edition until an operator has looked at it; False if it was not running. The
+    caller has locked it."""
+    # It may have been letting one batch go first after a fault; it still has to.
     cursor.execute(
         """
         UPDATE edition SET control = 'paused', control_reason = %s, control_at = clock_timestamp()
         WHERE id = %s AND control = 'running'
         """,
-        [reason.dumps(), edition],
+        [dumps(reason), edition],
     )
-    if cursor.rowcount:
-        pause_batches(cursor, edition)
+    if cursor.rowcount == 0:
+        return False
+    pause_batches(cursor, edition)
+    return True
 
 
 def resume(edition: int) -> bool:
@@ -132,14 +125,9 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
 def end_probe(cursor: CursorWrapper, edition: int) -> None:
     """Make the rest ready: the provider judged the probe. The caller has locked the edition."""
     cursor.execute(
-        """
-        UPDATE edition SET probing = false WHERE id = %s AND probing
-        RETURNING control
-        """,
-        [edition],
+        "UPDATE edition SET probing = false WHERE id = %s AND probing RETURNING control", [edition]
     )
-    row = cursor.fetchone()
-    if row == ("running",):
+    if cursor.fetchone() == ("running",):
         cursor.execute(
             f"""
             UPDATE batch SET state = 'ready', due_at = clock_timestamp()

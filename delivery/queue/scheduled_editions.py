@@ -38,7 +38,7 @@ def begin(
     """Run a scheduled edition that is due, or `immediately`; its audience is enqueued in this
     transaction. None if it is not scheduled any more, not due, or the database was restored and
     does not know whether it went out already."""
-    return _begin(
+    return _leave_schedule(
         cursor,
         edition,
         "running",
@@ -51,21 +51,32 @@ def begin(
 def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
     """Pause a scheduled edition of which the provider has copies; it stays unreconciled. The
     database was restored from a backup of before its time. The caller enqueues its audience."""
-    return _begin(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
+    return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
 
-def _begin(
-    cursor: CursorWrapper, edition: int, control: str, guard: str, *, immediately: bool = False
+def _leave_schedule(
+    cursor: CursorWrapper,
+    edition: int,
+    control: str,
+    guard: str,
+    *,
+    reason: Reason | None = None,
+    immediately: bool = False,
 ) -> StartedEdition | None:
     cursor.execute(
         f"""
-        UPDATE edition SET control = %(control)s, control_reason = '', control_at = moment.now,
-               published_at = moment.now, held_until = moment.now
+        UPDATE edition SET control = %(control)s, control_reason = %(reason)s,
+               control_at = moment.now, published_at = moment.now, held_until = moment.now
         FROM (SELECT clock_timestamp() AS now) AS moment
         WHERE id = %(edition)s AND control = 'scheduled' AND {guard}
         RETURNING published_at, scheduled_for
         """,  # noqa: S608 -- constants
-        {"edition": edition, "control": control, "immediately": immediately},
+        {
+            "edition": edition,
+            "control": control,
+            "reason": dumps(reason),
+            "immediately": immediately,
+        },
     )
     row = cursor.fetchone()
     return StartedEdition(*row) if row else None
@@ -99,15 +110,6 @@ def cancel(edition: int, *, called_back: bool) -> bool:
     """End a scheduled edition before its time; False if it is not one any more. Also False if the
     database was restored and does not know whether it went out."""
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
+    guard = f"unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}"
     with short_transaction() as cursor:
-        cursor.execute(
-            f"""
-            UPDATE edition SET control = 'cancelled', control_reason = %s, control_at = moment.now,
-                   published_at = moment.now, held_until = moment.now
-            FROM (SELECT clock_timestamp() AS now) AS moment
-            WHERE id = %s AND control = 'scheduled' AND unreconciled_since IS NULL
-              AND {IS_THE_KNOWN_DATABASE}
-            """,  # noqa: S608 -- constants
-            [dumps(reason), edition],
-        )
-        return bool(cursor.rowcount)
+        return _leave_schedule(cursor, edition, "cancelled", guard, reason=reason) is not None

@@ -1,14 +1,17 @@
 """The words for how sending does, line by line. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from delivery.humanise import clock_and_day
+from delivery.humanise import clock_and_day, counted
 from delivery.reports.health import Health
 
+Clock = Callable[[datetime], str]
 
-@dataclass(frozen=True, slots=True)
-class HealthLine:
+
+class HealthLine(NamedTuple):
     """One line: what it is about, its state, and more words."""
 
     name: str
@@ -22,32 +25,29 @@ def health_lines(
     health: Health, zone: ZoneInfo, *, ceiling_per_s: float | None, takes_webhooks: bool
 ) -> list[HealthLine]:
     """The lines, with times in `zone`."""
+
+    def at(moment: datetime) -> str:
+        return clock_and_day(moment, health.now, zone)
+
     return [
-        _workers(health, zone),
-        _postmark(health, zone, ceiling_per_s),
-        _unknown(health, zone),
-        _webhooks(health, zone, takes_webhooks),
-        _bounces(health, zone),
+        _workers(health, at),
+        _postmark(health, at, ceiling_per_s),
+        _unknown(health, at),
+        _webhooks(health, at, takes_webhooks),
+        _bounces(health, at),
     ]
 
 
-def _workers(health: Health, zone: ZoneInfo) -> HealthLine:
-    heard = (
-        f"last heard from at {clock_and_day(health.heard_at, health.now, zone)}"
-        if health.heard_at
-        else ""
-    )
+def _workers(health: Health, at: Clock) -> HealthLine:
+    heard = f"last heard from at {at(health.heard_at)}" if health.heard_at else ""
     if health.workers:
-        flying = "1 call in flight" if health.calls == 1 else f"{health.calls:,} calls in flight"
-        return HealthLine(
-            "Workers", "sent", "sent", f"{health.workers:,} at work", f"{heard}; {flying}"
-        )
+        state = f"{health.workers:,} at work"
+        more = _joined(heard, f"{counted(health.calls, 'call')} in flight")
+        return HealthLine("Workers", "sent", "sent", state, more)
     if health.work:
-        start = "start one with ./homing deliver; nothing is lost meanwhile"
-        return HealthLine(
-            "Workers", "attention", "fault", "None is running", f"{heard}; {start}".lstrip("; ")
-        )
-    more = f"{heard}; nothing waits for one".lstrip("; ")
+        more = _joined(heard, "start one with ./homing deliver", "nothing is lost meanwhile")
+        return HealthLine("Workers", "attention", "fault", "None is running", more)
+    more = _joined(heard, "nothing waits for one")
     return HealthLine("Workers", "waiting", "calm", "None is running", more)
 
 
@@ -60,65 +60,49 @@ _ENDS = {
 }
 
 
-def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> HealthLine:
+def _postmark(health: Health, at: Clock, ceiling_per_s: float | None) -> HealthLine:
     limit = f"limit {_a_minute(ceiling_per_s)}" if ceiling_per_s else ""
     if health.slowed_to_per_s is not None:
         pace = f"about {_a_minute(health.slowed_to_per_s)} for now, and more from moment to moment"
-        return HealthLine(
-            "Postmark",
-            "held",
-            "doubt",
-            "Asked for a slower pace",
-            "; ".join(filter(None, (pace, limit))),
-        )
+        more = _joined(pace, limit)
+        return HealthLine("Postmark", "held", "doubt", "Asked for a slower pace", more)
     if health.last_result not in _ENDS or health.last_call_at is None:
-        more = "; ".join(filter(None, ("no call in the last day", limit)))
+        more = _joined("no call in the last day", limit)
         return HealthLine("Postmark", "waiting", "calm", "Not called lately", more)
-    glyph, tone, state = _ENDS[health.last_result]
-    well = health.last_result == "answered"
-    words: list[str] = []
-    if health.response_s is not None:
-        words.append(f"answers in {_seconds(health.response_s)}")
-    if not well:
-        words.append(f"at {clock_and_day(health.last_call_at, health.now, zone)}")
+    answers = f"answers in {_seconds(health.response_s)}" if health.response_s is not None else ""
+    failed = ""
+    if health.last_result != "answered":
+        failed = f"at {at(health.last_call_at)}"
     elif health.last_failure_at:
-        failed_at = clock_and_day(health.last_failure_at, health.now, zone)
-        words.append(f"the last call that failed was at {failed_at}")
-    words += [limit, "not slowed"]
-    return HealthLine("Postmark", glyph, tone, state, "; ".join(filter(None, words)))
+        failed = f"the last call that failed was at {at(health.last_failure_at)}"
+    more = _joined(answers, failed, limit, "not slowed")
+    return HealthLine("Postmark", *_ENDS[health.last_result], more)
 
 
-def _unknown(health: Health, zone: ZoneInfo) -> HealthLine:
+def _unknown(health: Health, at: Clock) -> HealthLine:
     if not health.unknown:
         return HealthLine("Unknown", "sent", "sent", "Nothing is in doubt")
-    since = (
-        f"since {clock_and_day(health.unknown_since, health.now, zone)}"
-        if health.unknown_since
-        else ""
-    )
+    since = f"since {at(health.unknown_since)}" if health.unknown_since else ""
     asks = "being asked about now"
     if health.next_lookup_at and health.next_lookup_at > health.now:
-        asks = f"asked about again at {clock_and_day(health.next_lookup_at, health.now, zone)}"
-    copies = "1 copy is" if health.unknown == 1 else f"{health.unknown:,} copies are"
-    return HealthLine(
-        "Unknown", "unknown", "doubt", f"{copies} in doubt", f"{since}; {asks}".lstrip("; ")
-    )
+        asks = f"asked about again at {at(health.next_lookup_at)}"
+    state = f"{counted(health.unknown, 'copy is', 'copies are')} in doubt"
+    return HealthLine("Unknown", "unknown", "doubt", state, _joined(since, asks))
 
 
-def _webhooks(health: Health, zone: ZoneInfo, takes_webhooks: bool) -> HealthLine:
+def _webhooks(health: Health, at: Clock, takes_webhooks: bool) -> HealthLine:
     if not takes_webhooks:
         more = "POSTMARK_WEBHOOK_PASSWORD is not set, so news comes by asking alone"
         return HealthLine("Webhooks", "waiting", "calm", "Off", more)
     if health.webhook_at is None:
         return HealthLine("Webhooks", "waiting", "calm", "None came yet")
-    last = f"last one at {clock_and_day(health.webhook_at, health.now, zone)}"
-    return HealthLine("Webhooks", "sent", "sent", "Arriving", last)
-
-
-def _bounces(health: Health, zone: ZoneInfo) -> HealthLine:
-    last = (
-        f"last at {clock_and_day(health.polled_at, health.now, zone)}" if health.polled_at else ""
+    return HealthLine(
+        "Webhooks", "sent", "sent", "Arriving", f"last one at {at(health.webhook_at)}"
     )
+
+
+def _bounces(health: Health, at: Clock) -> HealthLine:
+    last = f"last at {at(health.polled_at)}" if health.polled_at else ""
     if health.poll_failures:
         times = "once" if health.poll_failures == 1 else f"{health.poll_failures:,} times"
         more = f"failed {times} since; {last or 'it never went well yet'}"
@@ -127,6 +111,10 @@ def _bounces(health: Health, zone: ZoneInfo) -> HealthLine:
         more = "a worker asks Postmark for them every hour and after each publication"
         return HealthLine("Bounces", "waiting", "calm", "Not asked for yet", more)
     return HealthLine("Bounces", "sent", "sent", "Asked for", last)
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(filter(None, parts))
 
 
 def _a_minute(per_s: float) -> str:

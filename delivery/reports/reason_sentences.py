@@ -19,7 +19,10 @@ def reason_sentence(reason: Reason | None, zone: tzinfo = UTC) -> str:
     if reason is None:
         return ""
     try:
-        sentence = _RENDERERS[reason.code](reason.params, zone)
+        if reason.code in _TEMPLATES:
+            sentence = _TEMPLATES[reason.code].format_map(reason.params)
+        else:
+            sentence = _RENDERERS[reason.code](reason.params, zone)
     except KeyError:
         # A newer version wrote it: its code or its parameters are unknown here.
         sentence = f"{reason.code.replace('_', ' ').capitalize()}."
@@ -42,7 +45,7 @@ _TEMPLATES: Mapping[str, str] = {
     Code.STATUS_AMBIGUOUS: "Postmark answered {status}, which leaves open what it accepted.",
     Code.WORKER_LOST: "The worker was lost during the call; Postmark is asked about it.",
     Code.PROVIDER_ERROR: "Postmark refuses: “{text}” (code {error_code}).",
-    Code.CALL_REFUSED_FOR_ONE: ("Postmark refused the whole call: “{text}” (code {error_code})."),
+    Code.CALL_REFUSED_FOR_ONE: "Postmark refused the whole call: “{text}” (code {error_code}).",
     Code.INACTIVE_RECIPIENT: (
         "Postmark will not mail this address (code 406): it is inactive there."
     ),
@@ -115,9 +118,7 @@ _TEMPLATES: Mapping[str, str] = {
 _REMEDIES: Mapping[str, str] = {
     Remedy.TOKEN: "Check POSTMARK_SERVER_TOKEN: it must be the token of a Postmark server.",
     Remedy.ENABLE_API: "Ask Postmark's support to enable this API for the account.",
-    Remedy.CONFIRM_SENDER: (
-        "Confirm the address or domain of FROM_EMAIL in Postmark, then resume."
-    ),
+    Remedy.CONFIRM_SENDER: "Confirm the address or domain of FROM_EMAIL in Postmark, then resume.",
     Remedy.CONFIRM_SIGNATURE: (
         "Confirm the sender signature of FROM_EMAIL in Postmark, then resume."
     ),
@@ -136,15 +137,13 @@ _REMEDIES: Mapping[str, str] = {
     Remedy.ALLOWED_IPS: (
         "Put this machine's address on the Postmark server's list of allowed IPs, then resume."
     ),
-    Remedy.SIGNATURES_AND_DOMAINS: (
-        "Check sender signatures and domains in Postmark, then resume."
-    ),
+    Remedy.SIGNATURES_AND_DOMAINS: "Check sender signatures and domains in Postmark, then resume.",
     Remedy.SERVER_SETTINGS: "Check the settings of the Postmark server, then resume.",
     Remedy.STREAM_SETTINGS: "Check the message streams of the Postmark server, then resume.",
     Remedy.FROM_AND_REPLY_TO: "Check FROM_EMAIL and the reply-to, then resume.",
     Remedy.CORRECT_ISSUE: "Correct the issue; then publish it again as a new version.",
     Remedy.SHORTEN_ISSUE: "Shorten the issue: a single copy of it is too large.",
-    Remedy.NETWORK: ("Check POSTMARK_BASE_URL and the network between this machine and Postmark."),
+    Remedy.NETWORK: "Check POSTMARK_BASE_URL and the network between this machine and Postmark.",
     Remedy.BASE_URL: "Check POSTMARK_BASE_URL, then resume.",
     Remedy.HOMING_FAULT: (
         "This is a fault of Homing, not of the list; no reader was marked as failed."
@@ -242,26 +241,17 @@ def _no_worker(params: Params, zone: tzinfo) -> str:
     )
 
 
-def _asks_again(params: Params, zone: tzinfo) -> str:
-    at = params["next_lookup_at"]
-    return f" Asks again at {_clock(at, zone)}." if at else ""
+def _looking_up(one: str, many: str, where: str) -> Callable[[Params, tzinfo], str]:
+    def sentence(params: Params, zone: tzinfo) -> str:
+        unknown, at = params["unknown"], params["next_lookup_at"]
+        rest = " and goes on with the rest" if params.get("waiting") else ""
+        again = f" Asks again at {_clock(at, zone)}." if at else ""
+        return (
+            f"{counted(unknown, one, many)} {where}: Homing is asking Postmark about "
+            f"{'it' if unknown == 1 else 'them'}{rest}.{again}"
+        )
 
-
-def _ended_looking_up(params: Params, zone: tzinfo) -> str:
-    unknown = params["unknown"]
-    return (
-        f"{counted(unknown, 'copy was', 'copies were')} in flight when it ended: Homing is asking "
-        f"Postmark about {'it' if unknown == 1 else 'them'}.{_asks_again(params, zone)}"
-    )
-
-
-def _looking_up(params: Params, zone: tzinfo) -> str:
-    unknown = params["unknown"]
-    rest = " and goes on with the rest" if params["waiting"] else ""
-    return (
-        f"{counted(unknown, 'copy is', 'copies are')} in doubt: Homing is asking Postmark about "
-        f"{'it' if unknown == 1 else 'them'}{rest}.{_asks_again(params, zone)}"
-    )
+    return sentence
 
 
 def _retry(params: Params, zone: tzinfo) -> str:
@@ -277,12 +267,7 @@ def _slowed(params: Params, zone: tzinfo) -> str:
     )
 
 
-def _render_template(template: str) -> Callable[[Params, tzinfo], str]:
-    return lambda params, _zone: template.format_map(params)
-
-
 _RENDERERS: Mapping[str, Callable[[Params, tzinfo], str]] = {
-    **{code: _render_template(template) for code, template in _TEMPLATES.items()},
     Code.TRIES_USED_UP: _tries_used_up,
     Code.BOUNCE_RATE: _rate("sent back"),
     Code.COMPLAINT_RATE: _rate("called spam"),
@@ -313,9 +298,9 @@ _RENDERERS: Mapping[str, Callable[[Params, tzinfo], str]] = {
         f"{counted(params['unknown'], 'copy stays', 'copies stay')} in doubt: no proof came that "
         "Postmark accepted them, and none that it did not."
     ),
-    Code.ENDED_LOOKING_UP: _ended_looking_up,
+    Code.ENDED_LOOKING_UP: _looking_up("copy was", "copies were", "in flight when it ended"),
     Code.NO_WORKER: _no_worker,
-    Code.LOOKING_UP: _looking_up,
+    Code.LOOKING_UP: _looking_up("copy is", "copies are", "in doubt"),
     Code.RETRY: _retry,
     Code.SLOWED: _slowed,
 }

@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 from django.core.management.base import OutputWrapper
 
@@ -22,28 +21,6 @@ from delivery.tasks import background_tasks
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 # Often enough to be watched, seldom enough to be read in a log.
 LINE_EVERY_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Counts over the editions that were open at the start, and what waits for a person now."""
-
-    editions: int
-    totals: Counter[str]
-    reasons: tuple[str, ...]
-
-    @property
-    def awaits_decision(self) -> bool:
-        """Whether an edition waits for a person."""
-        return bool(self.reasons)
-
-    def by_outcome(self) -> dict[str, int | bool]:
-        """The counts as one JSON object."""
-        return {
-            "editions": self.editions,
-            "audience": self.totals["audience"],
-            **{outcome: self.totals[outcome] for outcome in OUTCOMES},
-        }
 
 
 def _name(counts: EditionCounts) -> str:
@@ -69,21 +46,19 @@ class Drain:
         # In this order: an import's last piece brings mail that is due from then on.
         return not background_tasks.is_any_due() and next_due_at() is None
 
-    def totals(self) -> Totals:
-        """The counts now; says what waits for a person, also in what was published meanwhile."""
+    def totals(self) -> tuple[dict[str, int], bool]:
+        """The counts now, as one JSON object, and whether an edition waits for a person. Says what
+        waits, also in what was published meanwhile."""
         waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]
-        totals = Totals(
-            editions=len(self._editions) + self._transactional_editions,
-            totals=self._totals(),
-            reasons=tuple(
-                f"{_name(counts)}: {reason_sentence(reason_of(counts))}" for counts in waiting
-            ),
-        )
+        totals = self._totals()
+        names = ("audience", *OUTCOMES)
+        editions = len(self._editions) + self._transactional_editions
         if self._is_terminal:
             self._output.write("")
-        for reason in totals.reasons:
-            self._output.write(f"Waits for a person. {reason}")
-        return totals
+        for counts in waiting:
+            reason = reason_sentence(reason_of(counts))
+            self._output.write(f"Waits for a person. {_name(counts)}: {reason}")
+        return {"editions": editions, **{name: totals[name] for name in names}}, bool(waiting)
 
     def _totals(self) -> Counter[str]:
         totals = Counter(sum_batches(self._transactional_batches))

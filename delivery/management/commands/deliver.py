@@ -85,14 +85,14 @@ class Command(BaseCommand):
         drained = drain.Drain(self.stderr, is_terminal=self.stderr.isatty())
         worker.run(until=drained.is_drained)
         # A connection that breaks now must not make it look unfinished.
-        totals = retry_write(
+        totals, awaits_decision = retry_write(
             drained.totals,
             what="the last line",
             until_s=now_s() + TOTALS_WITHIN_S,
             is_stopping=lambda: False,
             jitter=random.random,
         )
-        self.stdout.write(json.dumps(totals.by_outcome()))
+        self.stdout.write(json.dumps(totals))
         self.stdout.flush()
-        if totals.awaits_decision:
+        if awaits_decision:
             sys.exit(NEEDS_DECISION)

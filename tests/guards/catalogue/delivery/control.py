@@ -13,7 +13,7 @@ a stopped edition holds back no other
     _pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {IS_OPEN} AND state IN
     test_other_editions_go_on_while_one_is_stopped
 only what runs is paused
-    pause: if lock_edition(cursor, edition) «!= "running" → == ""»:
+    pause_automatically: WHERE id = %s «AND control = 'running'»
     test_only_what_runs_can_be_paused_and_only_once
 a stop leaves what has ended ended
     stop: ELSE control_reason END WHERE id = %s «AND control IN ('running', 'paused', 'stopped')»
@@ -34,7 +34,7 @@ a pause does not forget that one batch has to go first
     resume: probe = control == "stopped" «or probing»
     test_a_pause_does_not_forget_that_one_batch_goes_first
 the rest does not go after the first while its edition is held back
-    end_probe: if row «== ("running",)»:
+    end_probe: if cursor.fetchone() «== ("running",)»:
     test_judged_in_a_pause_the_first_releases_nobody
 the first batch keeps its turn while it will still do something by itself
     pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {IS_OPEN} AND state IN

@@ -4,8 +4,9 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 what waits for its time is started once
-    _begin: WHERE id = %(edition)s «AND control = 'scheduled'» AND {guard}
+    _leave_schedule: WHERE id = %(edition)s «AND control = 'scheduled'» AND {guard}
     test_two_workers_start_it_once
+    test_what_was_started_meanwhile_is_not_called_off
 a time beside now is asked about
     ScheduleForm.clean: if «found.get("at") → False»:
     test_a_time_beside_now_is_asked_about_and_not_passed_over
@@ -22,7 +23,7 @@ a database that is another starts nothing
     begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(immediately)s
     test_in_a_database_that_is_another_it_does_not_start
 a database that is another calls nothing off
-    cancel: «AND {IS_THE_KNOWN_DATABASE}» ",
+    cancel: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}»
     test_in_a_database_that_is_another_it_does_not_start
 what waits for its time waits for its reconciliation as well
     _stop_open_editions: «OR control = 'scheduled'» ORDER
@@ -55,11 +56,8 @@ what waits for its reconciliation keeps its time
     move: AND control = 'scheduled' «AND unreconciled_since IS NULL»
     test_a_restored_database_moves_nothing
 what was called off stays so
-    cancel: SET «control = 'cancelled',» control_reason = %s, control_at
+    cancel: _leave_schedule(cursor, edition, "«cancelled → scheduled»", guard
     test_it_is_called_off_before_its_time_and_stays_so[call-back]
-what has started is not called off
-    cancel: WHERE id = %s «AND control = 'scheduled'» AND unreconciled_since IS NULL
-    test_what_was_started_meanwhile_is_not_called_off
 a key stands for its moment
     Asked.is_answered_by: «and is_for(edition, self.at)»
     test_the_same_key_for_another_time_is_other_content
