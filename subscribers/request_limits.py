@@ -1,14 +1,20 @@
-"""Limit requests for mail: a few a day for each reader, a few an hour for each network."""
+"""Limit requests for mail: a few a day for each reader, a few an hour for each network. A form that
+came back too fast is not refused, because browsers fill forms in; it has fewer tries."""
 
+from collections.abc import Sequence
 from hashlib import blake2b
+from math import ceil
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
 
 from subscribers.models import Subscriber
-from subscribers.network_wait import DAY_S, HOUR_S, PastRequest, seconds_to_wait
 from subscribers.reserve_ids import next_request_number
 
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+SUSPICIOUS_PER_HOUR = 3
 # The detail of a consent record whose form came back too fast.
 TOO_FAST = "the form came back faster than a person fills it in"
 NOT_MAILED = 0  # the number of a request that no mail answers, because of the day's limit
@@ -50,6 +56,35 @@ def next_number(reader: Subscriber, counter: str) -> int:
     setattr(reader, counter, number)
     reader.save(update_fields=[counter])
     return number
+
+
+class PastRequest(NamedTuple):
+    """One request of a network: how long ago, and whether it came back too fast."""
+
+    seconds_ago: float
+    suspicious: bool = False
+
+
+def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
+    """The seconds until a network may ask, at most an hour. `asked`: its requests of the last hour,
+    the latest first."""
+    every = [one.seconds_ago for one in asked]
+    wait = _until_fewer_than(per_hour, every)
+    if suspicious:
+        fast = [one.seconds_ago for one in asked if one.suspicious]
+        wait = max(wait, _until_fewer_than(min(SUSPICIOUS_PER_HOUR, per_hour), fast))
+    return wait
+
+
+def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
+    """Whether the form came back faster than a person types; None says nothing, as scripts do."""
+    return seconds_filling_in is not None and seconds_filling_in < least_s
+
+
+def _until_fewer_than(limit: int, seconds_ago: Sequence[float]) -> int:
+    if len(seconds_ago) < limit:
+        return 0
+    return min(HOUR_S, max(1, ceil(HOUR_S - sorted(seconds_ago)[limit - 1])))
 
 
 def _mails_within_a_day(subscriber_id: int) -> int:

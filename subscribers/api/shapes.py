@@ -139,7 +139,7 @@ class ImportReceived(Import):
 
 
 class ImportDropped(ResponseBody):
-    """A file that was forgotten. Nobody was imported from it."""
+    """A file that was deleted. Nobody was imported from it."""
 
     id: int = Field(serialization_alias="import", examples=[3])
     dropped: bool

@@ -10,13 +10,13 @@ from django.db.models.functions import Now
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.report import Counts
-from subscribers.models import SubscriberImport
+from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
 
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
 ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
-_NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "stalled_claims": 0}
-_NO_COUNTS: dict[str, Any] = {
+NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "stalled_claims": 0}
+NO_COUNTS: dict[str, Any] = {
     "rows": 0,
     **asdict(Counts()),
     "skipped_because": {},
@@ -77,8 +77,8 @@ def start_import(
     """Import what was checked, counted anew; False if its state is not in `from_states`."""
     return bool(
         SubscriberImport.objects.filter(pk=import_id, state__in=from_states).update(
-            **_NO_COUNTS,
-            **_NO_LEASE,
+            **NO_COUNTS,
+            **NO_LEASE,
             **statement.as_columns(),
             state=State.WAITING,
             started_at=Now(),
@@ -93,19 +93,16 @@ def discard(import_id: int) -> bool:
         if not imports.filter(pk=import_id, state__in=NOT_IMPORTED).exists():
             return False
         stored_file.delete(import_id)
+        delete_noted_rows(import_id)
         with connection.cursor() as cursor:
-            delete_noted_rows(cursor, import_id)
             cursor.execute("DELETE FROM subscriber_import WHERE id = %s", [import_id])
         return True
 
 
-def delete_noted_rows(cursor: Any, import_id: int) -> None:
+def delete_noted_rows(import_id: int) -> None:
     """Delete the rejected rows and seen addresses of an import, in the caller's transaction."""
-    for table in ("import_seen_address", "rejected_row"):
-        cursor.execute(
-            f"DELETE FROM {table} WHERE subscriber_import_id = %s",  # noqa: S608 -- a constant
-            [import_id],
-        )
+    ImportSeenAddress.objects.filter(subscriber_import=import_id).delete()
+    RejectedRow.objects.filter(subscriber_import=import_id).delete()
 
 
 def _get_or_create(
@@ -138,6 +135,6 @@ def _retry(record: SubscriberImport, state: str, file: ReaderFile, content: Bina
     stored_file.delete(record.pk)
     stored_file.store(record.pk, content, file.content_hash)
     SubscriberImport.objects.filter(pk=record.pk).update(
-        **_NO_LEASE, state=state, refusal=None, finished_at=None
+        **NO_LEASE, state=state, refusal=None, finished_at=None
     )
     record.refresh_from_db()

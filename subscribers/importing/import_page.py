@@ -40,13 +40,8 @@ SKIPPED_IN_SHORT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ResultLine:
-    name: str
-    glyph: str
-    tone: str
-    count: int
-    note: str
+# Name, glyph, tone, count and note of the rows with one result.
+ResultLine = tuple[str, str, str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +121,11 @@ def _result_lines(record: SubscriberImport) -> list[ResultLine]:
     again = "the same address again further down the file" if record.duplicates else ""
     rejected = _rejected_note(record) if record.rejected else ""
     return [
-        ResultLine("added", "sent", "sent", record.added, _added_note(record)),
-        ResultLine("known", "done", "calm", record.known, known),
-        ResultLine("duplicates", "waiting", "calm", record.duplicates, again),
-        ResultLine("skipped", "suppressed", "calm", record.skipped, _skipped_note(record)),
-        ResultLine("rejected", "failed", "fault", record.rejected, rejected),
+        ("added", "sent", "sent", record.added, _added_note(record)),
+        ("known", "done", "calm", record.known, known),
+        ("duplicates", "waiting", "calm", record.duplicates, again),
+        ("skipped", "suppressed", "calm", record.skipped, _skipped_note(record)),
+        ("rejected", "failed", "fault", record.rejected, rejected),
     ]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 SHORTEST_LEASE_S = 2.0  # a chunk takes some tenths of a second
@@ -72,12 +72,6 @@ def guard(cursor: CursorWrapper, lease: Lease) -> None:
         "SELECT set_config('idle_in_transaction_session_timeout', %s, true)",
         [f"{int(lease_s() * 1000)}ms"],
     )
-
-
-def renew(lease: Lease) -> None:
-    """Renew the lease between chunks, while the file is read up to the checkpoint."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        guard(cursor, lease)
 
 
 def release(lease: Lease) -> None:

@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import islice
+from typing import Any
 from uuid import uuid4
 
 from django.db import connection, reset_queries, transaction
+from django.db.models import F
+from django.db.models.functions import Now
 
 from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
 from subscribers.importing import stored_file
-from subscribers.importing.accept_upload import delete_noted_rows
+from subscribers.importing.accept_upload import NO_COUNTS, NO_LEASE, delete_noted_rows
 from subscribers.importing.apply import ImportTerms, apply_rows, store_rejected_rows
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
@@ -27,10 +30,9 @@ from subscribers.importing.lease import (
     claim_import,
     guard,
     release,
-    renew,
 )
 from subscribers.importing.report import Counts, ImportProgress, counts_of
-from subscribers.models import RejectedRow, SubscriberImport
+from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
 from subscribers.refusal import InputRefusal
 
 logger = logging.getLogger(__name__)
@@ -93,7 +95,7 @@ def _run(
         # What an earlier check of this file noted is found again.
         with transaction.atomic(), connection.cursor() as cursor:
             guard(cursor, lease)
-            delete_noted_rows(cursor, lease.import_id)
+            delete_noted_rows(lease.import_id)
     mapping = tuple((column, field) for column, field in record.mapping)
     with (
         stored_file.spooled(record.pk) as spool,
@@ -118,7 +120,8 @@ def _run(
 
 def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) -> None:
     for done in range(0, count, CHUNK):
-        renew(lease)
+        with transaction.atomic(), connection.cursor() as cursor:
+            guard(cursor, lease)
         for _ in islice(rows, min(CHUNK, count - done)):
             pass
 
@@ -156,43 +159,30 @@ def count_skipped(rows: list[RejectedRow]) -> Counter[str]:
 def _finish(lease: Lease) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
-        cursor.execute(
-            "DELETE FROM import_seen_address WHERE subscriber_import_id = %s", [lease.import_id]
-        )
+        ImportSeenAddress.objects.filter(subscriber_import=lease.import_id).delete()
         if not lease.is_check:
             stored_file.delete(lease.import_id)
-        cursor.execute(
-            """
-            UPDATE subscriber_import
-               SET state = %(state)s,
-                   checked_at = CASE WHEN %(is_check)s THEN clock_timestamp() ELSE checked_at END,
-                   finished_at = CASE WHEN %(is_check)s THEN NULL ELSE clock_timestamp() END,
-                   owner = NULL, lease_until = NULL, bytes_read = size, stalled_claims = 0
-             WHERE id = %(id)s
-            """,
-            {
-                "state": "checked" if lease.is_check else "finished",
-                "is_check": lease.is_check,
-                "id": lease.import_id,
-            },
+        end: dict[str, Any] = (
+            {"state": State.CHECKED, "checked_at": Now()}
+            if lease.is_check
+            else {"state": State.FINISHED, "finished_at": Now()}
+        )
+        SubscriberImport.objects.filter(pk=lease.import_id).update(
+            **end, **NO_LEASE, bytes_read=F("size")
         )
 
 
 def _refuse(lease: Lease, refusal: InputRefusal) -> None:
+    # A check leaves no checkpoint.
+    counts = {**NO_COUNTS, "bytes_read": F("bytes_read")} if lease.is_check else {}
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
         stored_file.delete(lease.import_id)
-        record = SubscriberImport.objects.filter(pk=lease.import_id)
-        record.update(refusal=asdict(refusal))
-        if lease.is_check:
-            # A check leaves no checkpoint.
-            record.update(rows=0, **asdict(Counts()), skipped_because={}, statuses={})
-        cursor.execute(
-            """
-            UPDATE subscriber_import
-               SET state = 'refused', finished_at = clock_timestamp(),
-                   owner = NULL, lease_until = NULL
-             WHERE id = %s
-            """,
-            [lease.import_id],
+        SubscriberImport.objects.filter(pk=lease.import_id).update(
+            **counts,
+            state=State.REFUSED,
+            refusal=asdict(refusal),
+            finished_at=Now(),
+            owner=None,
+            lease_until=None,
         )

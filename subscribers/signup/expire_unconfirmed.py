@@ -19,7 +19,7 @@ TOO_OLD = f"""
     SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """  # noqa: S608 -- a constant
 # Checked again under the lock: they may have signed up again just before.
-FORGET = """
+DELETE_PENDING = """
     DELETE FROM subscriber
      WHERE id = ANY(%s) AND state = 'pending'
        AND NOT EXISTS (SELECT FROM consent_record AS asked
@@ -38,13 +38,13 @@ def expire_pending(batch_size: int = AT_ONCE) -> int:
         found = [reader for (reader,) in cursor]
         if not found:
             return 0
-        cursor.execute(FORGET, [found, days])
-        forgotten: dict[int, str] = dict(cursor.fetchall())
-        ids = [list(forgotten)]
+        cursor.execute(DELETE_PENDING, [found, days])
+        deleted: dict[int, str] = dict(cursor.fetchall())
+        ids = [list(deleted)]
         cursor.execute("DELETE FROM bounce WHERE subscriber_id = ANY(%s)", ids)
         cursor.execute("DELETE FROM consent_record WHERE subscriber_id = ANY(%s)", ids)
-        anonymise_unconfirmed(forgotten)
-    return len(forgotten)
+        anonymise_unconfirmed(deleted)
+    return len(deleted)
 
 
 def count_expired() -> int:

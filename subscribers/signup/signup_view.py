@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models.newsletter import Newsletter
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON, full_wording
-from subscribers.network_wait import is_suspicious
+from subscribers.request_limits import is_suspicious
 from subscribers.signup.sign_up import sign_up
 from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sign_time
 

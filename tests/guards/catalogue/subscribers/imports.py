@@ -47,7 +47,7 @@ of two lists in one upload neither is taken
     _imports: if «len(files) > 1 → False»: return _history(
     test_of_two_files_in_one_upload_neither_is_taken
 an import begins without what its check had noted
-    _run: cursor: guard(cursor, lease) «delete_noted_rows(cursor, lease.import_id)»
+    _run: cursor: guard(cursor, lease) «delete_noted_rows(lease.import_id)»
     test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
 an address that stood further up is taken once, across pieces too
     REMOVE_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»

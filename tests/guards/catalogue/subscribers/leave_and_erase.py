@@ -20,7 +20,7 @@ a piece of an import holds off those who erase until it is to be seen
     _apply_chunk: «cursor.execute(LOCK_ENQUEUE)» guard
     test_an_import_that_has_asked_already_who_was_erased_is_waited_for
 whoever never confirmed is forgotten by their mails too
-    expire_pending: «anonymise_unconfirmed(forgotten)»
+    expire_pending: «anonymise_unconfirmed(deleted)»
     test_nothing_of_the_address_stays_anywhere
 erasing looks once more when nobody holds the person any more
     erase: «anonymise_recipient(subscriber_id, key) delete_provider_data(key)»

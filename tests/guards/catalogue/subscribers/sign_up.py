@@ -142,7 +142,7 @@ a token that was changed is none of ours
 nobody is forgotten but who never confirmed
     why: what is found and what is deleted are asked for the same
     IS_TOO_OLD: «state = 'pending' AND» created_at
-    FORGET: WHERE id = ANY(%s) «AND state = 'pending'»
+    DELETE_PENDING: WHERE id = ANY(%s) «AND state = 'pending'»
     test_expire_unconfirmed::test_nobody_else_is
 nobody is forgotten before their time
     IS_TOO_OLD: AND «created_at < now() - make_interval(days => %s) → %s > 0» AND NOT EXISTS
@@ -150,9 +150,9 @@ nobody is forgotten before their time
 whoever asked again in the meantime is not forgotten
     why: what is found and what is deleted are asked for the same
     IS_TOO_OLD: now() «- → +» make_interval(days => %s))
-    FORGET: now() «- → +» make_interval(days => %s)) RETURNING id
+    DELETE_PENDING: now() «- → +» make_interval(days => %s)) RETURNING id
     test_it_counts_from_the_latest_request
 who signed up again just before their row was locked is not forgotten
-    FORGET: now() «- → +» make_interval(days => %s)) RETURNING id
+    DELETE_PENDING: now() «- → +» make_interval(days => %s)) RETURNING id
     test_who_signed_up_again_just_before_their_row_was_locked_is_not_forgotten
 """)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subscribers.client_network import network_of
-from subscribers.network_wait import (
+from subscribers.request_limits import (
     HOUR_S,
     SUSPICIOUS_PER_HOUR,
     PastRequest,
