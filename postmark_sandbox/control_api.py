@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from postmark_sandbox.events.one_click import MULTIPART
 from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox import Sandbox
@@ -158,15 +157,6 @@ def _events(sandbox: Sandbox, body: Json) -> Json:
     return {"happened": event}
 
 
-def _one_click(sandbox: Sandbox, body: Json) -> Json:
-    encoding = str(body.get("encoding", MULTIPART))
-    message = _message(sandbox, body)
-    status, sentence = sandbox.unsubscribe_by_one_click(message, encoding)
-    invalid = sandbox.one_click_link(message).problems
-    failure = [] if status is not None and 200 <= status < 300 else [sentence]
-    return {"status": status, "valid": not invalid, "problems": invalid + failure}
-
-
 def _set_webhook(sandbox: Sandbox, body: Json) -> Json:
     url = body.get("url")
     sandbox.webhooks.hooks.set_catch_all(None if url is None else str(url))
@@ -194,7 +184,6 @@ ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Json], Json]] = {
     ("POST", "suppressions"): _suppressions,
     ("POST", "account"): _account,
     ("POST", "events"): _events,
-    ("POST", "one-click"): _one_click,
     ("GET", "webhooks"): _list_webhooks,
     ("POST", "webhooks"): _set_webhook,
     ("POST", "hurry"): lambda sandbox, _: {**sandbox.hurry()},

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from postmark_sandbox.events import one_click
 from postmark_sandbox.events.delayed_actions import DelayedActions
 from postmark_sandbox.events.message_events import MessageEvents
-from postmark_sandbox.events.one_click import OneClickLink, OneClickResult
 from postmark_sandbox.events.webhook_queue import WAITS_S, WebhookQueue
 from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.held_calls import Gate
@@ -15,7 +13,6 @@ from postmark_sandbox.rules.validation import ACCOUNT_STATES, Account
 from postmark_sandbox.state.bounces import Bounces
 from postmark_sandbox.state.call_log import CallLog
 from postmark_sandbox.state.outbox import Message, Outbox
-from postmark_sandbox.state.raw_mail import headers_of
 from postmark_sandbox.state.suppressions import Suppressions
 from postmark_sandbox.times import now_ns
 
@@ -102,16 +99,6 @@ class Sandbox:
         if self.streams.get(message.stream).unsubscribe_handling != "Postmark":
             return None
         return f"{self.url}/unsubscribe/{message.id}/"
-
-    def one_click_link(self, message: Message) -> OneClickLink:
-        """What a mailbox provider makes of the headers that a message leaves with."""
-        return one_click.read_link(headers_of(message, self.unsubscribe_url(message)))
-
-    def unsubscribe_by_one_click(self, message: Message, encoding: str) -> OneClickResult:
-        """Press the button “Unsubscribe” of a mailbox provider."""
-        result = one_click.unsubscribe(self.one_click_link(message), encoding)
-        self.events.one_click(message, result, encoding)
-        return result
 
     def hurry(self) -> dict[str, int]:
         """Let everything that is late happen now; return how much there was."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from postmark_sandbox.events.one_click import OneClickResult
 from postmark_sandbox.events.webhook_queue import WebhookQueue
 from postmark_sandbox.faults.webhook_faults import delivery_fields
 from postmark_sandbox.rules.magic_addresses import (
@@ -26,14 +25,13 @@ from postmark_sandbox.times import eastern_text, now_ns, utc_text
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """An event after a message left. `label` and `detail` are for the inbox."""
+    """An event after a message left. `label` is for the inbox."""
 
     outcome: EventType
     label: str
     address: str
     at_ns: int
     bounce: BounceRecord | None = None
-    detail: str = ""
     replaces_delivery: bool = False
 
 
@@ -139,11 +137,6 @@ class MessageEvents:
         """Deliver a message once more; post the webhook `times` times."""
         self._note(message, EventType.DELIVERED, "Delivered again", address)
         self._webhooks.send([_delivery_webhook(message, address)], times)
-
-    def one_click(self, message: Message, attempt: OneClickResult, encoding: str) -> None:
-        """Note that a mailbox provider posted to the link of a message, or could not."""
-        address, label = message.recipients[0], f"One-click, {encoding}"
-        self._note(message, EventType.ONE_CLICK, label, address, detail=attempt.sentence)
 
     def delivered_to(self, message: Message) -> list[str]:
         """The recipients that a message reached at once."""

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from postmark_sandbox.events.message_events import MessageEvent
-from postmark_sandbox.events.one_click import ENCODINGS
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS
 from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages import layout
@@ -34,9 +33,9 @@ MAIL_POLICY = (
 )
 # A tag before the doctype would change how the browser lays the mail out.
 DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
+# RFC 8058, section 3.1.
+ONE_CLICK = "List-Unsubscribe=One-Click"
 LINKS_OPEN_OUTSIDE = '<base target="_blank">'
-# These do not change the state that the list shows.
-NO_CHANGE = (EventType.DELIVERED, EventType.ONE_CLICK)
 
 BUTTONS = {
     "delivered": "Delivered",
@@ -51,7 +50,6 @@ LOOKS = {
     EventType.REACTIVATED: ("sent", "sent"),
     EventType.DROPPED: ("withdrawn", "calm"),
     EventType.UNSUBSCRIBED: ("withdrawn", "calm"),
-    EventType.ONE_CLICK: ("withdrawn", "calm"),
     EventType.BOUNCED: ("failed", "fault"),
     EventType.COMPLAINED: ("failed", "fault"),
 }
@@ -116,12 +114,6 @@ def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
     return see_other(f"/?message={message.id}&part=events")
 
 
-def one_click(sandbox: Sandbox, request: Request, message: Message) -> Response:
-    """`POST /message/{id}/one-click`: post to the sender's link, then back to the message."""
-    sandbox.unsubscribe_by_one_click(message, request.form().get("encoding", ""))
-    return see_other(f"/?message={message.id}&part=events")
-
-
 def _counts(sandbox: Sandbox) -> dict[str, Any]:
     counts = sandbox.outbox.counts()
     by_stream = counts["by_stream"].items()
@@ -160,7 +152,8 @@ def _row(
 
 
 def _state(sandbox: Sandbox, number: int, unreported_by: str) -> tuple[str, str, str]:
-    events = [e for e in sandbox.events.of(number) if e.outcome not in NO_CHANGE]
+    # A repeated delivery does not change the state.
+    events = [e for e in sandbox.events.of(number) if e.outcome is not EventType.DELIVERED]
     if events:
         return _event_state(events[-1])
     if unreported_by:
@@ -177,14 +170,14 @@ def _message(
     sandbox: Sandbox, message: Message, part: str, state: dict[str, str]
 ) -> dict[str, Any]:
     part = part if part in PARTS else "html"
-    events, unsubscribe_url = sandbox.events.of(message.number), sandbox.unsubscribe_url(message)
+    unsubscribe_url = sandbox.unsubscribe_url(message)
     delivery = message.metadata.get("delivery")
     values: dict[str, Any] = {
         "message": message,
         "message_id": message.header("Message-ID") or f"<{message.id}@mtasv.net>",
         "unsubscribe": _unsubscribe(sandbox, message),
         "copies": len(sandbox.outbox.with_metadata("delivery", delivery)) if delivery else 0,
-        "changes": [event for event in events if event.outcome is not EventType.ONE_CLICK],
+        "changes": sandbox.events.of(message.number),
         "unreported": _unreported(message.unreported_by) if message.unreported_by else "",
         "back": _link(state),
         "part": part,
@@ -209,15 +202,13 @@ def _message(
 
 
 def _unsubscribe(sandbox: Sandbox, message: Message) -> dict[str, object]:
-    results = [e for e in sandbox.events.of(message.number) if e.outcome is EventType.ONE_CLICK]
     header = message.header("List-Unsubscribe")
     targets = [part.strip().strip("<>") for part in header.split(",")]
     return {
-        "result": results[-1].detail if results else "",
         "by_postmark": sandbox.unsubscribe_url(message),
         "header": header,
         "url": next((t for t in targets if t.lower().startswith(("http:", "https:"))), None),
-        "is_one_click": not sandbox.one_click_link(message).problems,
+        "is_one_click": message.header("List-Unsubscribe-Post") == ONE_CLICK,
     }
 
 
@@ -234,7 +225,7 @@ def _events(sandbox: Sandbox, message: Message) -> dict[str, Any]:
     delivered = sandbox.events.delivered_to(message)
     log += [(message.at_ns, ("sent", "sent", "Delivered"), address) for address in delivered]
     log += [
-        (event.at_ns, _event_state(event), event.detail or event.address)
+        (event.at_ns, _event_state(event), event.address)
         for event in sandbox.events.of(message.number)
     ]
     return {
@@ -242,9 +233,6 @@ def _events(sandbox: Sandbox, message: Message) -> dict[str, Any]:
         "buttons": {
             name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return
         },
-        "link": sandbox.one_click_link(message),
-        "is_broadcast": sandbox.streams.is_broadcast(message.stream),
-        "encodings": list(ENCODINGS),
     }
 
 

@@ -18,7 +18,7 @@ STATIC_FILES = {
     "/static/sandbox.css": (PAGE_FILES / "sandbox.css", "text/css; charset=utf-8"),
 }
 SHOWN_CALLS = 200
-OF_MESSAGE = re.compile(r"(/message|/unsubscribe)/([0-9a-f-]{36})/(html|events|one-click|)")
+OF_MESSAGE = re.compile(r"(/message|/unsubscribe)/([0-9a-f-]{36})/(html|events|)")
 
 
 def respond(sandbox: Sandbox, request: Request) -> Response:
@@ -91,7 +91,6 @@ PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
 ON_MESSAGE: dict[tuple[str, str, str], Callable[[Sandbox, Request, Message], Response]] = {
     ("GET", "/message", "html"): messages.show_html,
     ("POST", "/message", "events"): messages.add_event,
-    ("POST", "/message", "one-click"): messages.one_click,
     ("GET", "/unsubscribe", ""): _unsubscribe,
     ("POST", "/unsubscribe", ""): _unsubscribe,
 }

@@ -72,7 +72,6 @@ class EventType(Enum):
     INVALID = "invalid"
     INACTIVE = "inactive"
     REACTIVATED = "reactivated"
-    ONE_CLICK = "one_click"
 
 
 def event_type_of(address: str, header: str | None = None) -> tuple[EventType, BounceType | None]:

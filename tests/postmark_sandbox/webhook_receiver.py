@@ -1,4 +1,4 @@
-"""A real server that receives what the sandbox posts: webhooks, and one-click unsubscribes."""
+"""A real server that receives the webhooks that the sandbox posts."""
 
 import json
 import threading
@@ -8,12 +8,10 @@ from typing import Any
 
 class Receiver:
     """`statuses` are answered in turn, then 200 for ever. `moves` are paths that lead elsewhere:
-    path to status and Location. `bodies` are what came, byte for byte; `got` is each post's
-    headers, the path among them, and its JSON if it is any."""
+    path to status and Location. `got` is each post's headers, the path among them, and its JSON."""
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], dict[str, Any]]] = []
-        self.bodies: list[bytes] = []
         self.statuses: list[int] = []
         self.moves: dict[str, tuple[int, str]] = {}
         self._changed = threading.Condition()
@@ -27,12 +25,11 @@ class Receiver:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 headers["path"] = self.path
                 status, location = receiver.moves.get(self.path, (0, ""))
-                read = json.loads(body) if body.startswith(b"{") else {}
+                read = json.loads(body)
                 with receiver._changed:
                     if not status:
                         status = receiver.statuses.pop(0) if receiver.statuses else 200
                         receiver.got.append((headers, read))
-                        receiver.bodies.append(body)
                     receiver._changed.notify_all()
                 self.send_response(status)
                 if location:

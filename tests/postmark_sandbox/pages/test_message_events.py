@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.pages.test_inbox import read
 from tests.postmark_sandbox.webhook_receiver import Receiver
@@ -103,18 +102,4 @@ def test_invalid_event_form_changes_nothing(caller: Caller, message: str) -> Non
         *("broadcast", "reader1@example.net")
     ]
     gone = "00000000-0000-4000-8000-000000000000"
-    for what in ("events", "one-click"):
-        assert caller.form(f"/message/{gone}/{what}", event="complaint").status == 404
-
-
-def test_page_names_what_is_wrong_with_unsubscribe_headers(caller: Caller, message: str) -> None:
-    page = shown(caller, message).text
-    assert "There is no List-Unsubscribe header; expected exactly one." in page
-    assert f"/message/{message}/one-click" not in page
-    mail = str(caller.send(a_message(1, MessageStream="outbound"))[0]["MessageID"])
-    assert "not valid" not in shown(caller, mail).text
-    own = [{"Name": "List-Unsubscribe", "Value": "<https://example.org/u/>"}]
-    with SandboxServer(unsubscribe_handling="Postmark") as server:
-        other = Caller(server.url)
-        letter = str(other.send(a_message(1, Headers=own))[0]["MessageID"])
-        assert "There are 2 List-Unsubscribe headers" in shown(other, letter).text
+    assert caller.form(f"/message/{gone}/events", event="complaint").status == 404
