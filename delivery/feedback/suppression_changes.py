@@ -1,6 +1,8 @@
-"""Queues changes of the provider's suppression list, and records its answers."""
+"""Queues changes of the provider's suppression list, and sends them from one worker at a time."""
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Literal
 
 from django.conf import settings
@@ -9,22 +11,29 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
+from delivery.configuration import postmark_from_settings
 from delivery.models import SuppressionChange
+from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.provider_events import AddressSuppressed
+from delivery.postmark.responses import SUPPRESSION_CHANGE
+from delivery.rules.call_results import SearchFailed
+from delivery.rules.reason import Reason, ReasonCode
+from delivery.tasks import periodic_tasks
+from delivery.tasks.periodic_tasks import TaskPostponedError
 
 Change = Literal["suppress", "reactivate"]
 
 # The most that the provider's clock and the database's may differ.
 MAX_CLOCK_SKEW_S = 300
 
-
-def _pending() -> QuerySet[SuppressionChange]:
-    return SuppressionChange.objects.filter(state=SuppressionChange.State.WAITING)
-
-
-def _later() -> Exists:
-    same = {name: OuterRef(name) for name in ("address_key", "stream")}
-    return Exists(SuppressionChange.objects.filter(id__gt=OuterRef("id"), **same))
+NAME = "push suppression changes"
+# Postmark's limit for one call.
+MAX_CHANGES = 50
+MAX_CALL_S = 30.0
+# Longer than a call, so that no second worker sends while a first still may.
+LEASE_S = 120.0
+RETRY_BASE_S = 5.0
+RETRY_CAP_S = 900.0
 
 
 def queue_suppression_change(address: str, change: Change) -> None:
@@ -37,35 +46,14 @@ def queue_suppression_change(address: str, change: Change) -> None:
     )
 
 
-def supersede() -> None:
-    """Mark the changes that a later one of the same address replaces."""
-    _pending().filter(_later()).update(state=SuppressionChange.State.SUPERSEDED, done_at=Now())
+def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
+    """Load the changes of an address, the latest first."""
+    return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
 
 
-def load_pending(stream: str, change: Change, *, most: int) -> list[SuppressionChange]:
-    """Load the oldest pending changes of a kind, at most one for each address."""
-    pending = _pending().filter(~_later(), stream=stream, change=change)
-    return list(pending.order_by("id")[:most])
-
-
-def settle(results: Mapping[int, str]) -> None:
-    """Record results: change → the provider's reason for refusing it, empty if done."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE suppression_change
-            SET state = CASE WHEN answer = '' THEN 'done' ELSE 'refused' END,
-                refusal_reason = answer, done_at = clock_timestamp()
-            FROM unnest(%s::bigint[], %s::text[]) AS result (change_id, answer)
-            WHERE id = change_id AND state = 'waiting'
-            """,
-            [list(results), list(results.values())],
-        )
-
-
-def load_pending_streams() -> list[str]:
-    """The streams with pending changes."""
-    return list(_pending().order_by("stream").values_list("stream", flat=True).distinct())
+def delete_changes(address: str) -> None:
+    """Delete the changes of an address whose reader is erased; pending ones are not sent."""
+    SuppressionChange.objects.filter(address_key=address.lower()).delete()
 
 
 def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool:
@@ -93,11 +81,65 @@ def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool
     return bool(cursor.fetchone()[0])
 
 
-def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
-    """Load the changes of an address, the latest first."""
-    return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
+def push_suppression_changes(is_stopping: Callable[[], bool]) -> None:
+    """Send pending changes, if there are any. Every worker runs this."""
+    if not _pending().exists():
+        return
+    periodic_tasks.ensure_exists(NAME)
+    lease = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    if lease is None:
+        return
+    with (
+        closing(postmark_from_settings()) as postmark,
+        periodic_tasks.running(
+            lease, again_in_s=0, retry_base_s=RETRY_BASE_S, retry_cap_s=RETRY_CAP_S
+        ),
+    ):
+        _send_all(
+            postmark,
+            lambda: not is_stopping() and periodic_tasks.extend_lease(lease, lease_s=LEASE_S),
+        )
 
 
-def delete_changes(address: str) -> None:
-    """Delete the changes of an address whose reader is erased; pending ones are not sent."""
-    SuppressionChange.objects.filter(address_key=address.lower()).delete()
+def _pending() -> QuerySet[SuppressionChange]:
+    return SuppressionChange.objects.filter(state=SuppressionChange.State.WAITING)
+
+
+def _send_all(postmark: Postmark, may_continue: Callable[[], bool]) -> None:
+    # Of one address only the last change is sent.
+    same = {name: OuterRef(name) for name in ("address_key", "stream")}
+    later = Exists(SuppressionChange.objects.filter(id__gt=OuterRef("id"), **same))
+    _pending().filter(later).update(state=SuppressionChange.State.SUPERSEDED, done_at=Now())
+    changes: tuple[Change, ...] = ("suppress", "reactivate")
+    for stream in list(_pending().order_by("stream").values_list("stream", flat=True).distinct()):
+        for change in changes:
+            oldest = _pending().filter(~later, stream=stream, change=change).order_by("id")
+            while may_continue() and (pending := list(oldest[:MAX_CHANGES])):
+                _send(postmark, stream, change, pending)
+
+
+def _send(
+    postmark: Postmark, stream: str, change: Change, pending: Sequence[SuppressionChange]
+) -> None:
+    results = postmark.change_suppressions(
+        change,
+        stream,
+        [each.address for each in pending],
+        deadline_at_s=now_s() + min(MAX_CALL_S, postmark.deadline_s),
+    )
+    if isinstance(results, SearchFailed):
+        raise TaskPostponedError(results.reason, results.retry_after_s)
+    named = [each for each in pending if each.address_key in results]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE suppression_change
+            SET state = CASE WHEN answer = '' THEN 'done' ELSE 'refused' END,
+                refusal_reason = answer, done_at = clock_timestamp()
+            FROM unnest(%s::bigint[], %s::text[]) AS result (change_id, answer)
+            WHERE id = change_id AND state = 'waiting'
+            """,
+            [[each.id for each in named], [results[each.address_key] for each in named]],
+        )
+    if len(named) < len(pending):
+        raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SUPPRESSION_CHANGE))

@@ -7,7 +7,7 @@ from contextlib import suppress
 import css_inline
 from django.template.loader import render_to_string
 
-from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import normalise
 
 # Nothing is fetched, and an author's own rules for phones and dark mode stay.

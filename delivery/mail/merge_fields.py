@@ -1,7 +1,8 @@
 """Merge fields such as `{{ name|there }}`. Triple braces are Postmark's own placeholders. Pure."""
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from html import escape
@@ -100,3 +101,30 @@ class FieldTemplate:
                 value = escape(value)
             filled += (value, text)
         return "".join(filled)
+
+
+# With the braces of Postmark's own placeholders.
+_ANY_FIELD = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
+
+
+class FieldPlaceholders:
+    """Protects merge fields from parsers of Markdown, HTML and addresses: `text` has a placeholder
+    for each; `restore` undoes it."""
+
+    def __init__(self, text: str) -> None:
+        # A hash of the text, which no text contains. It begins like no entity and no hexadecimal
+        # number, so that what is before it does not change its meaning.
+        self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
+        self._numbers: dict[str, int] = {}
+        self.text = _ANY_FIELD.sub(self._placeholder, text)
+        self._fields = list(self._numbers)
+        self._placeholders = re.compile(rf"{self._mark}([0-9]+)q")
+
+    def _placeholder(self, field: re.Match[str]) -> str:
+        return f"{self._mark}{self._numbers.setdefault(field[0], len(self._numbers))}q"
+
+    def restore(self, text: str, write: Callable[[str], str] = str) -> str:
+        """Put the fields back into `text`, each as `write` writes it."""
+        if not self._fields:
+            return text
+        return self._placeholders.sub(lambda found: write(self._fields[int(found[1])]), text)

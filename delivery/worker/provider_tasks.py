@@ -1,10 +1,9 @@
-"""The worker's polling of the provider, and its suppressions pushed to it, in a thread of its
-own."""
+"""Polls the provider, and sends it suppression changes, in a thread of its own."""
 
 import threading
 from collections.abc import Callable
 
-from delivery.feedback import polling, suppression_push
+from delivery.feedback import polling, suppression_changes
 from delivery.tasks.background_tasks import BackgroundTask
 
 _is_busy = threading.Event()
@@ -13,7 +12,7 @@ _is_busy = threading.Event()
 def _work(is_stopping: Callable[[], bool]) -> bool:
     _is_busy.set()
     try:
-        for task in (suppression_push.push, polling.poll):
+        for task in (suppression_changes.push_suppression_changes, polling.poll):
             if not is_stopping():
                 task(is_stopping)
     finally:

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from delivery.mail.field_placeholders import FieldPlaceholders
-from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.merge_fields import FieldPlaceholders, FieldTemplate
 
 # HTML within Markdown stays text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])

@@ -6,7 +6,7 @@ from html import unescape
 
 import nh3
 
-from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
 # Mail programs would wrap wider tables.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from delivery.mail.field_placeholders import FieldPlaceholders
+from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import normalise, parse_attributes, split_tags
 
 _BLOCKS = {

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
-from delivery.feedback import suppression_push
-from delivery.feedback.suppression_changes import load_suppression_changes, queue_suppression_change
+from delivery.feedback.suppression_changes import (
+    load_suppression_changes,
+    push_suppression_changes,
+    queue_suppression_change,
+)
 from delivery.models import PeriodicTask, SuppressionChange
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
@@ -13,7 +16,7 @@ from tests.delivery.webhook_events import PASSWORD, USER, post
 
 
 def push() -> None:
-    suppression_push.push(lambda: False)
+    push_suppression_changes(lambda: False)
 
 
 def listed(newsroom: Newsroom) -> set[str]:

@@ -120,7 +120,8 @@ an echo of our own wish is known as such
     _fact: fact.origin == "«Customer → Nobody»":
     test_an_echo_of_our_own_wish_says_nothing_new
 only the last wish about an address is sent
-    _send_all: «suppression_change.supersede()»
+    _send_all: «_pending().filter(later).update(state=SuppressionChange.State.SUPERSEDED,
+        done_at=Now())»
     test_only_the_last_wish_about_an_address_is_sent
 two workers are never on one task
     acquire: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
