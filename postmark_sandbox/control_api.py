@@ -123,15 +123,16 @@ def _suppressions(sandbox: Sandbox, body: Json) -> Json:
 
 
 def _account(sandbox: Sandbox, body: Json) -> Json:
+    account = sandbox.account
     if "state" in body:
         sandbox.set_account(str(body["state"]))
     if "verified" in body:
-        verified = body["verified"]
-        if not isinstance(verified, list | None):
+        given = body["verified"]
+        if not isinstance(given, list | None):
             raise ValueError("'verified' is a list of domains and addresses, or null for all.")
-        sandbox.verified = None if verified is None else frozenset(str(v).lower() for v in verified)
-    verified_now = None if sandbox.verified is None else sorted(sandbox.verified)
-    return {"state": sandbox.account, "verified": verified_now}
+        account.verified = None if given is None else frozenset(str(v).lower() for v in given)
+    verified = None if account.verified is None else sorted(account.verified)
+    return {"state": account.state, "verified": verified}
 
 
 def _events(sandbox: Sandbox, body: Json) -> Json:
@@ -186,7 +187,7 @@ ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Json], Json]] = {
     ("POST", "events"): _events,
     ("GET", "webhooks"): _list_webhooks,
     ("POST", "webhooks"): _set_webhook,
-    ("POST", "hurry"): lambda sandbox, _: {**sandbox.hurry()},
+    ("POST", "hurry"): lambda sandbox, _: {"webhooks": sandbox.webhooks.hurry()},
 }
 
 

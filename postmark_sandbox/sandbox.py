@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from postmark_sandbox.events.delayed_actions import DelayedActions
 from postmark_sandbox.events.message_events import MessageEvents
 from postmark_sandbox.events.webhook_queue import WAITS_S, WebhookQueue
 from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
@@ -45,16 +44,14 @@ class Sandbox:
         self.latency_s = latency_s
         self.tokens = frozenset(tokens)
         self._verified = None if verified is None else frozenset(v.lower() for v in verified)
-        self.verified = self._verified
-        self.account = "active"
         self.streams = Streams(now_ns(), unsubscribe_handling, streams or {})
         self.outbox = Outbox(self.streams.is_broadcast)
         self.suppressions = Suppressions()
+        self.account = Account(self.streams, self.suppressions.of, self._verified)
         self.bounces = Bounces()
         self.faults = FaultRules(seed)
         self.gate = Gate()
         self.calls = CallLog()
-        self.delayed = DelayedActions()
         self.webhooks = WebhookQueue(webhook_url, webhook_waits_s, self.faults)
         self.events = MessageEvents(self.outbox, self.bounces, self.suppressions, self.webhooks)
 
@@ -74,25 +71,19 @@ class Sandbox:
     def reset(self) -> None:
         """Return to how it started, also the account; held calls are hung up on."""
         self.faults.clear()
-        self.delayed.clear()
         self.gate.release("close")
         stores = (self.outbox, self.events, self.bounces, self.suppressions, self.calls)
         for store in (self.webhooks, *stores):
             store.clear()
-        self.account = "active"
-        self.verified = self._verified
+        self.account.state = "active"
+        self.account.verified = self._verified
 
     def set_account(self, state: str) -> None:
         """`active`, `no_credits`, `pending` or `not_approved`."""
         if state not in ACCOUNT_STATES:
             known = ", ".join(ACCOUNT_STATES)
             raise ValueError(f"There is no account state '{state}'. Known: {known}.")
-        self.account = state
-
-    def account_now(self) -> Account:
-        """What the account and the server allow now."""
-        suppressed = {stream.id: self.suppressions.of(stream.id) for stream in self.streams.all()}
-        return Account(self.streams, suppressed, self.verified, self.account)
+        self.account.state = state
 
     def unsubscribe_url(self, message: Message) -> str | None:
         """Postmark's own unsubscribe link for a message, where Postmark handles unsubscribes."""
@@ -100,12 +91,7 @@ class Sandbox:
             return None
         return f"{self.url}/unsubscribe/{message.id}/"
 
-    def hurry(self) -> dict[str, int]:
-        """Let everything that is late happen now; return how much there was."""
-        return {"changes": self.delayed.hurry(), "webhooks": self.webhooks.hurry()}
-
     def stop(self) -> None:
         """Let everything that waits go on, and end the threads."""
         self.gate.stop()
-        self.delayed.stop()
         self.webhooks.stop()

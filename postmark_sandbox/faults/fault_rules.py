@@ -24,11 +24,6 @@ class FaultPoint(Enum):
 
 SEND_PATHS = ("/email", "/email/batch")
 SEARCH_PATHS = ("/messages/*",)
-SUPPRESSION_PATHS = (
-    "/message-streams/*/suppressions",
-    "/message-streams/*/suppressions/delete",
-    "/bounces/*/activate",
-)
 EVERY_EVENT = ("*",)
 
 
@@ -81,9 +76,6 @@ FAULT_KINDS = {
     "search_delay": _reply("Search index late", {"seconds": 60.0}, SEARCH_PATHS, lasting=True),
     "search_503": _instead("Search answers 503", paths=SEARCH_PATHS),
     "search_429": _instead("Search answers 429", {"retry_after": None}, SEARCH_PATHS),
-    "suppression_delay": _reply(
-        "Suppressions take effect late", {"seconds": 60.0}, SUPPRESSION_PATHS, lasting=True
-    ),
     "webhook_duplicate": _event("Post an event again", {"k": 1, "seconds": 0.0}),
     "webhook_reorder": _event("Post events in another order", {"k": 10, "seconds": 1.0}),
     "webhook_delay": _event("Post an event late", {"seconds": 5.0}),

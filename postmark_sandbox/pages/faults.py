@@ -30,7 +30,6 @@ def show(
 ) -> Response:
     """`GET /faults`."""
     rules = sorted(sandbox.faults.all(), key=lambda rule: rule.spent)
-    late = {"webhook": sandbox.webhooks.waiting, "suppression": sandbox.delayed.waiting}
     values = form or {name: initial for name, _, _, initial in FIELDS}
     return page(
         sandbox,
@@ -38,7 +37,7 @@ def show(
         "faults.html",
         422 if error else 200,
         held=sandbox.gate.held,
-        late=" and ".join(counted(number, what) for what, number in late.items() if number),
+        late=sandbox.webhooks.waiting,
         rules=[(rule, FAULT_KINDS[rule.kind].label, _when(rule)) for rule in rules],
         live=sum(not rule.spent for rule in rules),
         error=error,
@@ -77,7 +76,7 @@ def release(sandbox: Sandbox, request: Request) -> Response:
 
 def hurry(sandbox: Sandbox, request: Request) -> Response:
     """`POST /faults/hurry`: what is late happens now."""
-    sandbox.hurry()
+    sandbox.webhooks.hurry()
     return see_other("/faults")
 
 

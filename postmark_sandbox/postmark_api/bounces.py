@@ -1,7 +1,5 @@
 """`/bounces` and `/deliverystats`."""
 
-from functools import partial
-
 from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
 from postmark_sandbox.state.raw_mail import source
@@ -30,7 +28,7 @@ def activate(call: ApiCall) -> Response:
     if not bounce.type.can_activate or blocked:
         raise PostmarkError(1003, "This bounce cannot be activated.")
     bounce.active_again = True
-    call.change_suppressions(partial(call.sandbox.events.lift, stream, address))
+    call.sandbox.events.lift(stream, address)
     return ok({"Message": "OK", "Bounce": bounce.as_json()})
 
 

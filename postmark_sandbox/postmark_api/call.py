@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from postmark_sandbox.faults.fault_rules import FaultRule
@@ -26,14 +25,6 @@ class ApiCall:
     id: str = ""
     messages: int = 0
     stored: StoredRequest | None = None
-
-    def fault_of_kind(self, kind: str) -> FaultRule | None:
-        return self.fault if self.fault is not None and self.fault.kind == kind else None
-
-    def change_suppressions(self, change: Callable[[], object]) -> None:
-        """Change a suppression list, late if a fault says so."""
-        fault = self.fault_of_kind("suppression_delay")
-        self.sandbox.delayed.after(0.0 if fault is None else fault.settings["seconds"], change)
 
     def record_caller_gone(self) -> None:
         """Remember that the caller did not wait for the response."""

@@ -40,14 +40,13 @@ def send_batch(call: ApiCall) -> Response:
 
 def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
     call.messages = len(items)
-    account = call.sandbox.account_now()
     weigh = len(call.request.body) > validation.BODY_BYTES
     results: list[dict[str, Any]] = []
     accepted: dict[int, CheckedMessage] = {}
     for position, item in enumerate(items):
         result = {}
         try:
-            message = validation.check(item, account, batched=batched, weigh=weigh)
+            message = validation.check(item, call.sandbox.account, batched=batched, weigh=weigh)
             refuse_item(call.fault, message, position)
             accepted[position] = message
         except PostmarkError as refused:

@@ -70,10 +70,9 @@ def _message(call: ApiCall) -> Message:
 
 def _indexed_until(call: ApiCall) -> int:
     """A late index does not show messages that were accepted after this."""
-    fault = call.fault_of_kind("search_delay")
-    if fault is None:
+    if call.fault is None or call.fault.kind != "search_delay":
         return sys.maxsize
-    return now_ns() - int(fault.settings["seconds"] * NS_PER_SECOND)
+    return now_ns() - int(call.fault.settings["seconds"] * NS_PER_SECOND)
 
 
 def _described(message: Message) -> dict[str, Any]:

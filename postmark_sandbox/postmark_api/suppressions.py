@@ -1,6 +1,5 @@
 """`/message-streams` and their suppression lists."""
 
-from functools import partial
 from typing import Any
 
 from postmark_sandbox.http import PostmarkError, Response, ok
@@ -37,8 +36,7 @@ def suppress(call: ApiCall) -> Response:
     for address in _addresses(call):
         wrong = address_error(address)
         if wrong is None:
-            reason = ("ManualSuppression", "Customer")
-            call.change_suppressions(partial(events.suppress, stream, address, *reason))
+            events.suppress(stream, address, "ManualSuppression", "Customer")
         results.append(_result(address, "Suppressed", wrong))
     return ok({"Suppressions": results})
 
@@ -51,7 +49,7 @@ def unsuppress(call: ApiCall) -> Response:
         if wrong is None and sandbox.suppressions.blocks_lifting(stream, address):
             wrong = NO_AUTHORITY
         if wrong is None:
-            call.change_suppressions(partial(sandbox.events.lift, stream, address))
+            sandbox.events.lift(stream, address)
         results.append(_result(address, "Deleted", wrong))
     return ok({"Suppressions": results})
 

@@ -3,7 +3,7 @@
 Postmark's own order of checks is not documented.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -66,7 +66,7 @@ class Account:
     """What the server and its account allow now; `verified` None allows every sender."""
 
     streams: Streams
-    suppressed: Mapping[str, Mapping[str, object]]
+    suppressed: Callable[[str], Mapping[str, object]]
     verified: Set[str] | None = None
     state: str = "active"
 
@@ -104,7 +104,7 @@ def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) ->
     for attachment in item.get("Attachments") or []:
         _check_attachment(attachment)
     _check_account(sender, recipients, account)
-    inactive = _inactive(recipients, account.suppressed.get(stream) or {}, magic)
+    inactive = _inactive(recipients, account.suppressed(stream), magic)
     if inactive:
         recipients = [r for r in recipients if r.lower() not in inactive]
         if not recipients:

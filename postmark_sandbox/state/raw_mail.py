@@ -1,11 +1,12 @@
 """The raw mail that would have left."""
 
-import quopri
 from datetime import UTC, datetime
+from email import policy
 from email.header import Header
+from email.message import EmailMessage
 from email.utils import format_datetime, formataddr
 
-from postmark_sandbox.rules.addresses import read_list
+from postmark_sandbox.rules.addresses import CONTROL, read_list
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import NS_PER_SECOND
 
@@ -60,12 +61,18 @@ def source(message: Message, unsubscribe_url: str | None = None) -> str:
     The standard library refuses to write some of the headers that Postmark lets through.
     """
     lines = [_header_line(name, value) for name, value in headers_of(message, unsubscribe_url)]
-    bodies = [(kind, body_of(message, f"{kind}Body", unsubscribe_url)) for kind in ("Text", "Html")]
-    parts = [_part("plain" if kind == "Text" else "html", body) for kind, body in bodies if body]
-    content = _multipart("alternative", parts, message.id)
-    attached = [_attachment(a["Name"]) for a in message.item.get("Attachments") or []]
-    content = _multipart("mixed", [content, *attached], message.id)
-    return "\r\n".join([*lines, "MIME-Version: 1.0", content])
+    mail = EmailMessage(policy.SMTP)
+    for part in ("Text", "Html"):
+        if body := body_of(message, f"{part}Body", unsubscribe_url):
+            add = mail.add_alternative if "MIME-Version" in mail else mail.set_content
+            add(body, subtype="plain" if part == "Text" else "html")
+    for attachment in message.item.get("Attachments") or []:
+        name = CONTROL.sub(" ", attachment["Name"])
+        mail.add_attachment(b"", "application", "octet-stream", filename=name)
+    for number, multipart in enumerate(part for part in mail.walk() if part.is_multipart()):
+        # The same every time.
+        multipart.set_boundary(f"{number}-{message.id}")
+    return "\r\n".join([*lines, mail.as_string()])
 
 
 def _header_line(name: str, value: str) -> str:
@@ -77,28 +84,3 @@ def _header_line(name: str, value: str) -> str:
 
 def _encoded(value: str) -> str:
     return value if value.isascii() else Header(value, "utf-8", maxlinelen=MAX_LINE_LENGTH).encode()
-
-
-def _part(kind: str, body: str) -> str:
-    body = "\n".join(body.splitlines())
-    encoding = "7bit"
-    if not body.isascii() or any(len(line) > MAX_LINE_LENGTH for line in body.split("\n")):
-        encoding, body = "quoted-printable", quopri.encodestring(body.encode()).decode()
-    return (
-        f"Content-Type: text/{kind}; charset=utf-8\r\nContent-Transfer-Encoding: {encoding}"
-        "\r\n\r\n" + body.replace("\n", "\r\n") + "\r\n"
-    )
-
-
-def _attachment(name: str) -> str:
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'Content-Disposition: attachment; filename="{_encoded(quoted)}"\r\n\r\n'
-
-
-def _multipart(kind: str, parts: list[str], message_id: str) -> str:
-    """One part as it is, several as a multipart. The boundary is the same every time."""
-    if len(parts) == 1:
-        return parts[0]
-    boundary = f"{kind}-{message_id}"
-    inner = "".join(f"--{boundary}\r\n{part}\r\n" for part in parts)
-    return f'Content-Type: multipart/{kind}; boundary="{boundary}"\r\n\r\n{inner}--{boundary}--\r\n'

@@ -109,49 +109,17 @@ def test_several_rules_act_on_one_event(posting: Caller, receiver: Receiver) -> 
     assert whom(receiver, 3) == ["2", "1", "1"]
 
 
-SUPPRESSIONS = "/message-streams/broadcast/suppressions"
-ADA = {"Suppressions": [{"EmailAddress": "ada@example.net"}]}
-
-
-def listed(caller: Caller) -> list[str]:
-    dump = caller.get(f"{SUPPRESSIONS}/dump").json["Suppressions"]
-    return [entry["EmailAddress"] for entry in dump]
-
-
-def test_late_events_and_changes_arrive_automatically(posting: Caller, receiver: Receiver) -> None:
+def test_late_events_arrive_automatically(posting: Caller, receiver: Receiver) -> None:
     posting.fault("webhook_delay", seconds=0.05)
     posting.send(*messages(2))
     assert sorted(whom(receiver, 2)) == ["1", "2"]
     posting.fault("webhook_reorder", k=100, seconds=0.05)
     posting.send(*messages(2))
     assert sorted(whom(receiver, 4)[2:]) == ["1", "2"]
-    posting.fault("suppression_delay", seconds=0.05)
-    posting.post(SUPPRESSIONS, ADA)
-    change = receiver.events(5)[4]
-    assert (change["SuppressSending"], change["MessageID"]) == (True, None)
-    assert listed(posting) == ["ada@example.net"]
 
 
-def test_suppression_change_takes_effect_later(posting: Caller, receiver: Receiver) -> None:
-    posting.fault("suppression_delay", seconds=600)
-    made = posting.post(SUPPRESSIONS, ADA).json["Suppressions"][0]
-    assert made["Status"] == "Suppressed"
-    assert listed(posting) == []
-    assert posting.send(a_message(1, To="ada@example.net"))[0]["ErrorCode"] == 0
-    assert posting.post("/__sandbox__/hurry", {}).json["changes"] == 1
-    assert listed(posting) == ["ada@example.net"]
-    assert [e["RecordType"] for e in receiver.events(2)] == ["Delivery", "SubscriptionChange"]
-    lifted = posting.post(f"{SUPPRESSIONS}/delete", ADA).json["Suppressions"][0]
-    assert lifted["Status"] == "Deleted"
-    assert listed(posting) == ["ada@example.net"]
-    posting.post("/__sandbox__/hurry", {})
-    assert listed(posting) == []
-
-
-def test_reset_drops_late_events_and_changes(posting: Caller, receiver: Receiver) -> None:
-    posting.fault("suppression_delay", seconds=600)
-    posting.post(SUPPRESSIONS, ADA)
+def test_reset_drops_late_events(posting: Caller, receiver: Receiver) -> None:
     posting.fault("webhook_delay", seconds=600)
     posting.send(a_message(1))
     posting.post("/__sandbox__/reset", {})
-    assert posting.post("/__sandbox__/hurry", {}).json == {"changes": 0, "webhooks": 0}
+    assert posting.post("/__sandbox__/hurry", {}).json == {"webhooks": 0}

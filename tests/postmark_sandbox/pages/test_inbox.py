@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.postmark_sandbox.caller import LEFT_OUT, Caller, Reply, a_message, messages
+from tests.postmark_sandbox.webhook_receiver import Receiver
 
 EVIL = "<script>alert(1)</script>\"'&"
 ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27;&amp;"
@@ -277,14 +278,13 @@ def test_a_form_from_another_site_changes_nothing(caller: Caller, origin: str) -
     assert len(caller.get("/__sandbox__/faults").json["faults"]) == 1
 
 
-def test_late_changes_can_be_hurried_by_form(caller: Caller) -> None:
-    assert "happen now" not in caller.get("/faults").text
-    caller.fault("suppression_delay", seconds=600)
-    body = {"Suppressions": [{"EmailAddress": "ada@example.net"}]}
-    caller.post("/message-streams/broadcast/suppressions", body)
-    page = caller.get("/faults")
+def test_late_events_can_be_hurried_by_form(posting: Caller, receiver: Receiver) -> None:
+    assert "late event" not in posting.get("/faults").text
+    posting.fault("webhook_delay", seconds=600)
+    posting.send(a_message(1), a_message(2))
+    assert receiver.events(1)[0]["Recipient"] == "reader2@example.net"
+    page = posting.get("/faults")
     read(page)
-    assert "Let 1 suppression happen now" in page.text
-    assert caller.form("/faults/hurry").status == 303
-    dump = caller.get("/message-streams/broadcast/suppressions/dump").json
-    assert [entry["EmailAddress"] for entry in dump["Suppressions"]] == ["ada@example.net"]
+    assert "Post 1 late event now" in page.text
+    assert posting.form("/faults/hurry").status == 303
+    assert receiver.events(2)[1]["Recipient"] == "reader1@example.net"
