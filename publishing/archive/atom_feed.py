@@ -52,11 +52,10 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
     def title(self, newsletter: Newsletter) -> str:
         return only_xml_characters(newsletter.name)
 
+    author_name = title
+
     def subtitle(self, newsletter: Newsletter) -> str:
         return only_xml_characters(newsletter.tagline)
-
-    def author_name(self, newsletter: Newsletter) -> str:
-        return only_xml_characters(newsletter.name)
 
     def link(self, newsletter: Newsletter) -> str:
         return f"{settings.SITE_URL}{reverse('archive:index')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
@@ -44,17 +44,16 @@ POLICY = (
     "form-action 'self'; frame-ancestors 'none'"
 )
 
-P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+View = Callable[..., HttpResponse]
 
 
-def cached_page(view: View[P]) -> View[P]:
+def cached_page(view: View) -> View:
     """Let caches keep a page for a minute and revalidate it by its `ETag`; set the policy."""
     conditional = conditional_page(view)
 
     @require_safe
     @wraps(view)
-    def page(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def page(request: HttpRequest, /, *args: Any, **kwargs: Any) -> HttpResponse:
         answer: HttpResponse = conditional(request, *args, **kwargs)
         answer.headers["Content-Security-Policy"] = POLICY
         if "Cache-Control" not in answer.headers:

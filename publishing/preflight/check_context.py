@@ -23,16 +23,6 @@ class OtherEdition:
     is_scheduled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SentTestLetter:
-    """A test letter that was sent."""
-
-    __test__ = False
-
-    address: str
-    at: datetime
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
     """The content, its mail, and what surrounds it."""
@@ -59,7 +49,8 @@ class CheckContext:
     recent_duplicates: tuple[OtherEdition, ...] = ()
     other_issues: tuple[OtherEdition, ...] = ()
     overlap_warnings: tuple[str, ...] = ()
-    test: SentTestLetter | None = None
+    # The address of the newest test letter, and when it was sent.
+    test: tuple[str, datetime] | None = None
     worker_is_running: bool = True
     worker_seen_at: datetime | None = None
 

@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
 from django.conf import settings
 from django.db.models import Count, Max, Min, Sum
@@ -15,7 +14,7 @@ from delivery.reports.health import read_health
 from publishing.approval import approval
 from publishing.content.compose_content import compose_content
 from publishing.content.draft_content import build_content
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import Content, plain_title
 from publishing.drafts.drafts import content_of_draft
 from publishing.editions import versions
 from publishing.editions.audience import EVERYONE, NOBODY
@@ -25,13 +24,13 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
-from publishing.preflight.check_context import CheckContext, OtherEdition, SentTestLetter
+from publishing.preflight.check_context import CheckContext, OtherEdition
 from publishing.preflight.estimates import audience_change, estimate_duration
 from publishing.preflight.finding import Finding, Findings, FixIn, stop
 from publishing.preflight.finding_sentences import refuse
 from publishing.preflight.link_address import is_placeholder
 from publishing.preflight.links import links_to_open
-from publishing.preflight.parse_letter import ParsedLetter, parse_letter
+from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.run_checks import run_checks
 from publishing.preflight.words import fields_without_fallback
 from subscribers.confirmed_readers import confirmed
@@ -86,7 +85,7 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     everyone = plan.everyone if plan else confirmed().count()
     to_all = 0 if draft.goes_to == NOBODY else everyone
     readers = plan.readers_of(draft.goes_to) if plan else to_all
-    letter = parse_letter(content.html)
+    letter = ParsedLetter(content.html)
     domain, links = external_targets(letter)
     external = cached_results.load_fresh(domain, links)
     context = _context(draft, content, letter, plan, readers, external)
@@ -172,24 +171,19 @@ def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> tuple[O
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _DUPLICATES_WITHIN
     ).exclude(control=Edition.Control.CANCELLED)
-    rows = lately.order_by("-published_at").values_list(
-        "issue_id", "title", "published_at", "content_hash", "control"
-    )
-    published = partial(Content, html="", text="")
+    editions = lately.order_by("-published_at").exclude(issue=draft.issue_id)
     return tuple(
         OtherEdition(
-            str(issue),
-            published(title).plain_title,
-            at,
-            bytes(digest) == content.sha256,
-            is_scheduled=control == Edition.Control.SCHEDULED,
+            str(one.issue_id),
+            title,
+            one.published_at,
+            has_the_same_words,
+            is_scheduled=one.control == Edition.Control.SCHEDULED,
         )
-        for issue, title, at, digest, control in rows
-        if issue != draft.issue_id
-        and (
-            bytes(digest) == content.sha256
-            or published(title).plain_title.casefold() == content.plain_title.casefold()
-        )
+        for one in editions.only("issue", "title", "published_at", "content_hash", "control")
+        for title in [plain_title(one)]
+        for has_the_same_words in [bytes(one.content_hash) == content.sha256]
+        if has_the_same_words or title.casefold() == content.plain_title.casefold()
     )
 
 
@@ -206,7 +200,7 @@ def _other_issues_sending(draft: Draft) -> tuple[OtherEdition, ...]:
     )
 
 
-def _sent_test_letter(content: Content) -> SentTestLetter | None:
+def _sent_test_letter(content: Content) -> tuple[str, datetime] | None:
     """The newest test letter of these very words that Postmark accepted."""
     for number, issue in (
         Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
@@ -219,7 +213,7 @@ def _sent_test_letter(content: Content) -> SentTestLetter | None:
             .first()
         )
         if copy and copy[1]:
-            return SentTestLetter(copy[0], copy[1])
+            return copy[0], copy[1]
     return None
 
 

@@ -47,25 +47,6 @@ class Image:
     alt: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedLetter:
-    """What was found in the HTML of a letter."""
-
-    passages: tuple[Passage, ...]
-    links: tuple[Link, ...]
-    images: tuple[Image, ...]
-
-
-def parse_letter(html: str) -> ParsedLetter:
-    """Read the HTML of a letter as the mail has it, in time linear in its length."""
-    placeholders = FieldPlaceholders(html)
-    reader = _Reader(placeholders)
-    for words, tag, rest in split_tags(normalise(placeholders.text)):
-        reader.take(words, tag, rest)
-    reader.end_passage()
-    return ParsedLetter(tuple(reader.passages), tuple(reader.links), tuple(reader.images))
-
-
 def parse_text(text: str) -> tuple[Passage, ...]:
     """The passages of a text part: what blank lines divide."""
     parts = (part.strip() for part in re.split(r"\n\s*\n", text))
@@ -75,26 +56,31 @@ def parse_text(text: str) -> tuple[Passage, ...]:
     )
 
 
-class _Reader:
-    def __init__(self, placeholders: FieldPlaceholders) -> None:
+class ParsedLetter:
+    """The passages, links and images of a letter's HTML, read in time linear in its length."""
+
+    def __init__(self, html: str) -> None:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
         self.images: list[Image] = []
-        self._placeholders = placeholders
+        self._placeholders = FieldPlaceholders(html)
         self._paragraphs = 0
         self._kind = ""
         self._words: list[str] = []
         self._link: tuple[str, list[str]] | None = None
         self._in_style = False
+        for words, tag, rest in split_tags(normalise(self._placeholders.text)):
+            self._take(words, tag, rest)
+        self._end_passage()
 
-    def take(self, words: str, tag: str, rest: str) -> None:
+    def _take(self, words: str, tag: str, rest: str) -> None:
         """Some words, and the tag after them."""
         if words and not self._in_style:
             self._add_words(words)
         self._in_style = tag == "style"
         name = tag.removeprefix("/")
         if name in _BLOCKS:
-            self.end_passage()
+            self._end_passage()
             self._kind = _BLOCKS.get(tag, "")
         elif name == "a":
             self._anchor(tag, rest)
@@ -124,7 +110,7 @@ class _Reader:
         if self._link:
             self._link[1].append(alt or "")
 
-    def end_passage(self) -> None:
+    def _end_passage(self) -> None:
         """Close the passage that was read so far."""
         self._end_link()
         words, kind = self._one_line(self._words), self._kind

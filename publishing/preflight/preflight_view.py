@@ -24,7 +24,7 @@ from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
 from publishing.preflight.finding_sentences import Clock, describe, merge_field_of, summarise
-from publishing.preflight.parse_letter import parse_letter
+from publishing.preflight.parse_letter import ParsedLetter
 from publishing.scheduling.schedule_form import ScheduleForm
 from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
@@ -60,7 +60,7 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if found.edition is not None:
         return see_other(progress_url(found.edition))
     html = build_content(drafts.content_of_draft(found)).html
-    check_letter(*external_targets(parse_letter(html)), *default_checkers())
+    check_letter(*external_targets(ParsedLetter(html)), *default_checkers())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
     checked = check(found, author_of(request))

@@ -1,6 +1,7 @@
 """Check what surrounds the letter: readers, test letters, workers, other editions. Pure."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed
@@ -14,7 +15,8 @@ def check_readiness(context: CheckContext) -> Iterator[Finding]:
         yield advice("no_readers", FixIn.READERS, archive_note=context.archive_note)
     if context.is_mailed:
         if context.test:
-            yield passed("test_sent", address=context.test.address, at=context.test.at)
+            address, at = context.test
+            yield passed("test_sent", address=address, at=at)
         else:
             yield advice("no_test", FixIn.TEST)
     for other in context.recent_duplicates:
@@ -31,19 +33,10 @@ def check_readiness(context: CheckContext) -> Iterator[Finding]:
     for sentence in context.overlap_warnings:
         yield advice("version_overlap", FixIn.PROGRESS, sentence=sentence)
     if context.is_mailed:
-        yield from _other_issues(context)
+        for other in context.other_issues:
+            params: dict[str, Any] = {"title": other.title, "waiting": other.waiting}
+            yield advice("other_issue_sending", FixIn.PROGRESS, issue=other.issue, **params)
         yield from _worker(context)
-
-
-def _other_issues(context: CheckContext) -> Iterator[Finding]:
-    for other in context.other_issues:
-        yield advice(
-            "other_issue_sending",
-            FixIn.PROGRESS,
-            issue=other.issue,
-            title=other.title,
-            waiting=other.waiting,
-        )
 
 
 def _worker(context: CheckContext) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from publishing.content.summary import summarise
 from publishing.content.text_part import html_to_text
 from publishing.content.word_count import count_words, estimate_word_count
 from publishing.images.strip_gif_metadata import strip_gif_metadata
-from publishing.preflight.parse_letter import Link, parse_letter
+from publishing.preflight.parse_letter import Link, ParsedLetter
 from tests.publishing.preflight.context_factory import found
 
 SHORT, LONG = 10_000, 40_000
@@ -95,7 +95,7 @@ def _mail(letter: str) -> object:
 
 PARSERS: dict[str, Callable[[str], object]] = {
     "made sound": normalise,
-    "read for the check sheet": parse_letter,
+    "read for the check sheet": ParsedLetter,
     "check sheet": found,
     "text part": html_to_text,
     "archive": lambda letter: render_public_issue("x", letter, "", leave_url="/", archive_url="/"),
@@ -181,6 +181,6 @@ def test_only_the_first_unknown_fields_are_named() -> None:
 
 
 def test_an_address_is_read_as_it_was_written() -> None:
-    letter = parse_letter("""<a href='/?a=1&copy=2&amp;b="{{ name|"x" }}'>it&amp;s</a>""")
+    letter = ParsedLetter("""<a href='/?a=1&copy=2&amp;b="{{ name|"x" }}'>it&amp;s</a>""")
 
-    assert letter.links == (Link('/?a=1&copy=2&b="{{ name|"x" }}', "it&s"),)
+    assert letter.links == [Link('/?a=1&copy=2&b="{{ name|"x" }}', "it&s")]

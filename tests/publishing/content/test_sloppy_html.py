@@ -6,7 +6,7 @@ import nh3
 import pytest
 
 from delivery.mail.normalise_html import normalise
-from publishing.preflight.parse_letter import parse_letter
+from publishing.preflight.parse_letter import ParsedLetter
 
 END = '<p><a href="https://x.example/leave">Leave</a> <a href="https://x.example/shop">Shop</a></p>'
 MSO = "<!--[if mso]><table><tr><td><![endif]--><div>{}</div><!--[if mso]></table><![endif]-->"
@@ -42,4 +42,4 @@ def test_a_sloppy_letter_keeps_its_links_and_words(kind: str) -> None:
     letter = LETTERS[kind] + END
 
     assert seen(normalise(letter)) == seen(letter)
-    assert "https://x.example/shop" in [link.address for link in parse_letter(letter).links]
+    assert "https://x.example/shop" in [link.address for link in ParsedLetter(letter).links]

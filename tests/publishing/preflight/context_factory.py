@@ -8,10 +8,10 @@ from delivery.models import Newsletter
 from publishing.content.edition_content import Content
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, Records
-from publishing.preflight.check_context import CheckContext, SentTestLetter
+from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Findings
 from publishing.preflight.finding_sentences import describe, merge_field_of
-from publishing.preflight.parse_letter import parse_letter
+from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.run_checks import run_checks
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)
@@ -38,7 +38,7 @@ def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any)
     preheader = otherwise.pop("preheader", "Where they are now")
     well: dict[str, Any] = {
         "content": Content.from_input(title, letter, text, preheader),
-        "letter": parse_letter(letter),
+        "letter": ParsedLetter(letter),
         "is_markdown": False,
         "has_own_text": False,
         "mail": MailParts(
@@ -57,7 +57,7 @@ def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any)
         "readers": 52_418,
         "archive_note": "It would stand in the archive.",
         "without_value": {"name": 0},
-        "test": SentTestLetter("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
+        "test": ("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
         "external": CachedResults(
             otherwise.pop("domain", domain()),
             otherwise.pop("domain_checked_at", NOW),

@@ -15,7 +15,7 @@ from publishing.preflight.estimates import (
 from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
 from publishing.preflight.links import links_to_open
-from publishing.preflight.parse_letter import parse_letter
+from publishing.preflight.parse_letter import ParsedLetter
 from tests.publishing.preflight.context_factory import (
     NOW,
     context,
@@ -384,7 +384,7 @@ def test_only_the_first_200_links_are_opened():
     addresses = [f"https://almanack.org/{number}" for number in range(203)]
     letter = "".join(LINKED.format(address) for address in addresses)
 
-    assert links_to_open(parse_letter(letter), "https://letters.almanack.org") == addresses[:200]
+    assert links_to_open(ParsedLetter(letter), "https://letters.almanack.org") == addresses[:200]
     answers = {address: LinkResult(status=200) for address in addresses}
     findings = found(letter, links=answers, links_checked_at=NOW)
     assert sentences(findings.unknown) == ["Three links are not opened"]
