@@ -27,15 +27,17 @@ from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Evidence, ProviderEvent
 from delivery.postmark.provider_events import (
+    Acceptance,
     AddressEvent,
     AddressReactivated,
     AddressSuppressed,
     Bounced,
     BounceMeaning,
     Delivered,
+    WebhookEvent,
+    parse_webhook,
     received_by,
 )
-from delivery.postmark.webhook_event import Acceptance, WebhookEvent, parse_webhook
 from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import short_transaction
@@ -216,7 +218,7 @@ def _delete_if_erased(
 ) -> None:
     """Delete the event if its reader was erased meanwhile. Without the delivery's row it stays only
     if a reader has that address. `exists`: the row was just seen."""
-    if not exists and is_dropped(cursor, key):
+    if not exists and is_dropped(key):
         if readers.registered().reader_at(address_key) is None:
             cursor.execute("DELETE FROM provider_event WHERE id = %s", [event_id])
         return
@@ -238,17 +240,15 @@ def _address_event(
     event = received_by(parsed.address_event, received_at)
     if not isinstance(event, Delivered):
         # Mail of another system may go over the same server.
-        event = replace(event, delivery=_find_delivery(cursor, event, parsed))
+        event = replace(event, delivery=_find_delivery(event, parsed))
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
         event = replace(event, is_our_own=was_requested_by_us(cursor, event))
     return event
 
 
-def _find_delivery(
-    cursor: CursorWrapper, event: AddressEvent, parsed: WebhookEvent
-) -> DeliveryKey | None:
+def _find_delivery(event: AddressEvent, parsed: WebhookEvent) -> DeliveryKey | None:
     if event.delivery is not None:
-        return event.delivery if exists_or_dropped(cursor, event.delivery) else None
+        return event.delivery if exists_or_dropped(event.delivery) else None
     if parsed.issue is None or event.message_id is None:
         return None
     is_test = parsed.is_of_a_test

@@ -10,17 +10,20 @@ from hypothesis import strategies as st
 
 from delivery.postmark.provider_events import (
     MAX_DESCRIPTION_LENGTH,
+    MAX_KIND_LENGTH,
     MAX_WORD_LENGTH,
+    Acceptance,
     AddressReactivated,
     AddressSuppressed,
     Bounced,
     BounceMeaning,
     Delivered,
+    WebhookEvent,
     meaning_of_bounce,
     parse_event,
+    parse_webhook,
     received_by,
 )
-from delivery.postmark.webhook_event import MAX_KIND_LENGTH, Acceptance, WebhookEvent, parse_webhook
 from delivery.rules.delivery_key import DeliveryKey
 
 BOUNCE = {

@@ -47,7 +47,7 @@ a worker that is to stop does not wait for the end of a list
     _PollRun._download.write: «if self._is_stopping(): raise TaskInterruptedError» try:
     test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list
 of a delivery's times the earliest stays
-    record_delivered: deliveries.filter(«is_news,» recipient_id
+    record_delivered: _delivery(key).filter(«is_news»).update(delivered_at=at)
     test_a_delivery_is_written_beside_the_copy_with_the_earliest_time
 a copy that came back is counted once
     count_feedback: WHERE {delivery} «AND {what}_at IS NULL» AND NOT

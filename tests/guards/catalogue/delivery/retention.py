@@ -107,7 +107,7 @@ the database itself refuses it, whatever the code does
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping
 what is told of a dropped copy reaches its reader
-    exists_or_dropped: «OR {_IS_DROPPED}»
+    exists_or_dropped: return _delivery(key).exists() «or is_dropped(key)»
     test_a_bounce_reaches_its_reader_whatever_address_it_names
 what is told of a dropped copy brings nobody back who was erased
     _drop_if_forgotten: if «readers.registered().reader_at(address) is None → False»:
