@@ -26,12 +26,12 @@ def check_streams_differ(**kwargs: Any) -> Iterable[CheckMessage]:
 @register("homing")
 def check_token_is_encrypted(**kwargs: Any) -> Iterable[CheckMessage]:
     """Plain http to another machine shows the server token to the network."""
-    address = urlsplit(settings.POSTMARK_BASE_URL)
-    local = address.hostname in {"127.0.0.1", "localhost", "::1"}
-    if address.scheme == "http" and not local and not settings.DEBUG:
+    url = urlsplit(settings.POSTMARK_BASE_URL)
+    local = url.hostname in {"127.0.0.1", "localhost", "::1"}
+    if url.scheme == "http" and not local and not settings.DEBUG:
         yield Advice(
             f"POSTMARK_BASE_URL is {settings.POSTMARK_BASE_URL!r}: the token travels unencrypted.",
-            hint="Use an https address.",
+            hint="Use an https URL.",
             id="delivery.W001",
         )
 
@@ -69,8 +69,8 @@ def check_unsubscribe_handling(postmark: Postmark) -> str:
     answer. Source: Postmark's API documentation, “Message streams”."""
     expected = {"own": {"custom", "none"}, "postmark": {"postmark"}}
     stream = settings.POSTMARK_BROADCAST_STREAM
-    told = postmark.unsubscribe_handling(stream)
-    if told is None or told.lower() in expected[settings.UNSUBSCRIBE_HANDLING]:
+    handling = postmark.unsubscribe_handling(stream)
+    if handling is None or handling.lower() in expected[settings.UNSUBSCRIBE_HANDLING]:
         return ""
     wanted, danger = (
         ("Custom", "two unsubscribe links")
@@ -79,6 +79,6 @@ def check_unsubscribe_handling(postmark: Postmark) -> str:
     )
     return (
         f"UNSUBSCRIBE_HANDLING is {settings.UNSUBSCRIBE_HANDLING!r}, but Postmark's stream "
-        f"{stream!r} says {told!r}; expected {wanted!r}. Change one of the two, or readers may "
+        f"{stream!r} says {handling!r}; expected {wanted!r}. Change one of the two, or readers may "
         f"find {danger} in their mail."
     )

@@ -12,7 +12,7 @@ from delivery.rules import next_step
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long things may take, in seconds, and the ceiling on copies per second, if any."""
+    """How long things may take, in seconds, and the ceiling on messages per second, if any."""
 
     deadline_s: float
     lease_s: float

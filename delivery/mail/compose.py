@@ -22,7 +22,7 @@ _TAG = re.compile(r"<[^>]*>")
 # or the letter's first words would follow it.
 INBOX_PREVIEW_LENGTH = 140
 _BLANK = "&#8199;&#847; "
-_ROOTED_ADDRESS = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)
+_ROOTED_URL = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def compose(
     preheader: str = "",
 ) -> MailParts:
     """Compose the mail of an edition: a whole document is kept, a fragment gets frame and styles. A
-    part without `{{ unsubscribe_url }}` gets a footer; rooted addresses get `site_url`."""
+    part without `{{ unsubscribe_url }}` gets a footer; rooted URLs get `site_url`."""
     html = ""
     if _WHOLE_DOCUMENT.search(html_content):
         html = _with_footer(html_content, newsletter)
@@ -65,7 +65,7 @@ def compose(
             needs_footer=not merge_fields.uses_field(letter, "unsubscribe_url"),
         )
     text = _compose_text(text_content, newsletter) if text_content.strip() else ""
-    return MailParts(_ROOTED_ADDRESS.sub(rf"\g<1>{site_url}/", html), text)
+    return MailParts(_ROOTED_URL.sub(rf"\g<1>{site_url}/", html), text)
 
 
 def compose_transactional(words: TransactionalText) -> MailParts:

@@ -116,7 +116,7 @@ class Renderer:
         list_id = {"Name": "List-Id", "Value": self._list_id}
         if not self._urls.handles_unsubscribes:
             return [list_id]
-        # RFC 8058: exactly one of each, and one https address.
+        # RFC 8058: exactly one of each, and one https URL.
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 
     def _template_for(self, recipient: Recipient) -> JsonTemplate:

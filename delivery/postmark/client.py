@@ -372,7 +372,7 @@ class Postmark:
             if not call.wrote:
                 return NotSent(
                     Reason.of(
-                        ReasonCode.NO_CONNECTION, address=self._base_url, error=type(error).__name__
+                        ReasonCode.NO_CONNECTION, url=self._base_url, error=type(error).__name__
                     )
                 )
             # The deadline and the socket's timeout end at the same time; either may be first.

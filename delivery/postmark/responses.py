@@ -45,12 +45,12 @@ BOUNCES = "list of bounces"
 SUPPRESSION_LIST = "suppression list"
 SUPPRESSION_CHANGE = "change of suppressions"
 
-# A reader's address stands on their copy alone, where it is found when they are erased.
+# A reader's address is kept in their delivery alone, where erasing finds it.
 _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
 
-# What a person must set right, by Postmark's error code. A code in no table stops as well.
+# What an operator must set right, by Postmark's error code. A code in no table stops as well.
 _REMEDIES: Mapping[int, Remedy] = {
     10: Remedy.TOKEN,
     14: Remedy.ENABLE_API,

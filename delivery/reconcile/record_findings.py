@@ -184,11 +184,11 @@ def quarantine_bare_marks(record: EditionRecord) -> int:
             {"edition": record.edition},
         )
         batches = [row[0] for row in cursor.fetchall()]
-        aside = 0
+        quarantined = 0
         for batch in batches:
-            aside += quarantine_marked(cursor, record.edition, batch=batch)
+            quarantined += quarantine_marked(cursor, record.edition, batch=batch)
             end_settled_batch(cursor, batch)
-    return aside
+    return quarantined
 
 
 def count_duplicates(record: EditionRecord) -> int:

@@ -76,21 +76,21 @@ class RoundReport:
 
 
 class ReconcileRound:
-    """Reconciles the editions of one issue on one stream. `tell` is called with the progress."""
+    """Reconciles the editions of one issue on one stream."""
 
     def __init__(
         self,
         editions: Sequence[EditionRecord],
         search: PatientSearch,
         *,
-        tell: Callable[[str], None],
+        report_progress: Callable[[str], None],
     ) -> None:
         self._editions = {walked.version: walked for walked in editions}
         self._issue = editions[0].issue
         self._stream = editions[0].stream
         self._search = search
         self._last_lookup_after_s = settings.DELIVERY_LOOKUP_AFTER_S[-1]
-        self._tell = tell
+        self._report_progress = report_progress
         self._seen: dict[int, RecipientSet] = defaultdict(RecipientSet)
         self._others: set[str] = set()
         self._shown = self._total = self._asked = 0
@@ -171,7 +171,7 @@ class ReconcileRound:
                     for recipient, listed in found:
                         if recipient not in self._seen[version]:
                             self._count_other(listed)
-            self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
+            self._report_progress(f"{self._shown:,} of {total:,} messages that Postmark shows")
 
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
@@ -241,7 +241,7 @@ class ReconcileRound:
     def _look_up(self, walked: EditionRecord, recipient: int) -> bool:
         self._asked += 1
         if self._asked % 50 == 0:
-            self._tell(f"{self._asked:,} copies asked about one by one")
+            self._report_progress(f"{self._asked:,} copies asked about one by one")
         found = [
             (recipient, FoundMessage(one.delivery, one.message_id, one.at))
             for one in self._search.about("delivery", self._key(walked, recipient))

@@ -1,4 +1,4 @@
-"""Runs rounds of reconciling, and waits where a later walk may tell more."""
+"""Runs rounds of reconciling, and waits where a later walk may find more."""
 
 import random
 import time
@@ -45,7 +45,7 @@ class ReconcileResult:
 
 
 def reconcile(
-    issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]
+    issue: uuid.UUID | None, *, waits: bool, report_progress: Callable[[str], None]
 ) -> ReconcileResult:
     """Reconcile an issue's editions, or all that may differ; with `waits`, walk again where that
     may help. Raises `SearchUnavailableError`; what was recorded until then stays."""
@@ -57,7 +57,7 @@ def reconcile(
     in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
     recorded = reconciled = deferrals = 0
     counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
-    tell(f"Comparing {counted} with Postmark's record.")
+    report_progress(f"Comparing {counted} with Postmark's record.")
     while True:
         # What is worth waiting for is walked again, or reconciled by another run.
         in_the_way = {
@@ -70,7 +70,7 @@ def reconcile(
             first_of.setdefault(group, walked[0])
             with log_context.scope():
                 log_context.bind(issue=walked[0].issue)
-                report = reports[group] = _round(walked, tell)
+                report = reports[group] = _round(walked, report_progress)
             recorded += report.recorded
             reconciled += len(report.reconciled)
             for one in walked:
@@ -102,9 +102,9 @@ def reconcile(
                 again_at=max(filter(None, later), default=None),
             )
         first, obstacle, at = worth_it[0]
-        tell(obstacle_sentence(obstacle, first.issue, at))
+        report_progress(obstacle_sentence(obstacle, first.issue, at))
         policy = policy_from_settings()
-        _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), tell)
+        _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), report_progress)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
         # A report is about all editions of an issue, so they are walked together again.
         again = {_group(one) for one in walkable if one.unreconciled_since is not None}
@@ -115,15 +115,17 @@ def _group(walked: EditionRecord) -> Group:
     return walked.issue, walked.stream
 
 
-def _round(editions: Sequence[EditionRecord], tell: Callable[[str], None]) -> RoundReport:
+def _round(
+    editions: Sequence[EditionRecord], report_progress: Callable[[str], None]
+) -> RoundReport:
     policy = policy_from_settings()
     with closing(postmark_from_settings()) as postmark:
         search = PatientSearch(postmark, editions[0].stream, policy, roll=random.random)
-        return ReconcileRound(editions, search, tell=tell).run()
+        return ReconcileRound(editions, search, report_progress=report_progress).run()
 
 
-def _wait(seconds: float, tell: Callable[[str], None]) -> None:
+def _wait(seconds: float, report_progress: Callable[[str], None]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        tell(f"Waits for {left:.0f} s more.")
+        report_progress(f"Waits for {left:.0f} s more.")
         time.sleep(min(left, REPORT_EVERY_S))

@@ -32,7 +32,7 @@ def reason_sentence(reason: Reason | None, zone: tzinfo = UTC) -> str:
 
 _TEMPLATES: Mapping[str, str] = {
     Code.NO_TIME_LEFT: "The time for the call had ended before its first byte.",
-    Code.NO_CONNECTION: "No connection to Postmark at {address} ({error}).",
+    Code.NO_CONNECTION: "No connection to Postmark at {url} ({error}).",
     Code.DATABASE_AWAY: "The database was away when the call was about to start.",
     Code.NO_RESPONSE_IN_TIME: "No complete answer came before the deadline.",
     Code.CONNECTION_BROKE: "The connection broke before the answer ({error}).",

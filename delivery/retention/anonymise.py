@@ -31,7 +31,7 @@ _BLANK = f"""
 
 
 def anonymise_recipient(recipient: int, address_key: str) -> None:
-    """Blank this reader's copies, in the caller's transaction. `address_key` is case-folded."""
+    """Blank this reader's deliveries, in the caller's transaction. `address_key` is case-folded."""
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     gone = {recipient: address_key, TEST_RECIPIENT: address_key}
     _blank(gone, [*issues, TEST_ISSUE], ERASED)

@@ -58,10 +58,10 @@ class OldRows:
         after: Sequence[Any] | None = None
         while True:
             with short_delete() as cursor:
-                last, goes_on = self._end_of_range(cursor, after, batch_size)
+                last, has_more = self._end_of_range(cursor, after, batch_size)
                 gone = self._delete(cursor, after, last, batch_size)
             yield gone
-            if not goes_on:
+            if not has_more:
                 return
             after = last
 

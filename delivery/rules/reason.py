@@ -14,7 +14,7 @@ class ReasonCode(StrEnum):
 
     # A call that never reached the provider.
     NO_TIME_LEFT = "no_time_left"
-    NO_CONNECTION = "no_connection"  # address, error
+    NO_CONNECTION = "no_connection"  # url, error
     DATABASE_AWAY = "database_away"
 
     # A call without a usable response.

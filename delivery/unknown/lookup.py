@@ -131,7 +131,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitte
         forgotten=context.is_forgotten,
         jitter=jitter,
         # Of a cancelled edition nothing goes again whatever the policy: what is absent is
-        # withdrawn, and there is nothing left for a person to decide.
+        # withdrawn, and an operator has nothing left to decide.
         policy=dataclasses.replace(
             policy,
             resend_when_absent=(
@@ -167,5 +167,5 @@ def _search(attempt: UUID | None, context: LookupContext, search: Search) -> Loo
 
 
 def _merge(found: Sequence[FoundMessage], kept: Sequence[FoundMessage]) -> SearchAnswered:
-    by_id = {fact.message_id: fact for fact in (*kept, *found)}
+    by_id = {each.message_id: each for each in (*kept, *found)}
     return SearchAnswered(tuple(by_id.values()))

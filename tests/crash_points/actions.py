@@ -173,7 +173,7 @@ class Hands:
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        run.reconcile(None, waits=False, tell=_unheard)
+        run.reconcile(None, waits=False, report_progress=_unheard)
 
     def the_provider_tells_of_every_copy(self) -> None:
         for body in self.tell_the_provider("webhooks"):

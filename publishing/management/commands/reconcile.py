@@ -72,7 +72,7 @@ class Command(BaseCommand):
             database_identity.check_identity()
         unreconciled = _unreconciled(issue)
         try:
-            outcome = reconcile(issue, waits=not options["no_wait"], tell=progress.show)
+            outcome = reconcile(issue, waits=not options["no_wait"], report_progress=progress.show)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
             # The next run no longer knows what was reconciled until now.
             self._report_running(unreconciled)
