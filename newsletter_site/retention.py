@@ -26,18 +26,44 @@ logger = logging.getLogger(__name__)
 # After each piece there is a pause as long as the piece took. Stopping must be quick.
 MAX_PAUSE_S = 0.5
 
-Delete = Callable[[], Iterator[int]]
+# What each rule deletes, for people.
+WHAT = {
+    "answers": "saved answers to posted forms",
+    "pending": "people who never confirmed, with all that is on record about them",
+    "files": "files of readers that nobody imported",
+    "calls": "calls to Postmark",
+    "events": "applied events of Postmark's webhooks",
+    "test_letters": "test letters, with the address they went to",
+    "pictures": "pictures that no letter shows",
+    "looks": "looks at domains and links",
+    "sessions": "sessions that have ended",
+    "tokens": "API tokens that expired or were revoked",
+    "sign_ins": "counts of failed sign-ins",
+    "workers": "workers that were killed",
+    "copies": "copies of finished issues",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Counts and deletes as `OldRows` does: `delete` yields how many rows each piece had."""
+
+    count: Callable[[], int]
+    delete: Callable[[], Iterator[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """What is deleted when old: `what` and `kept` for people; `delete` yields counts per piece."""
+    """How long something is kept, for people, and what is deleted then."""
 
     name: str
-    what: str
     kept: str
-    count: Callable[[], int]
-    delete: Delete
+    rows: OldRows | Deletion
+
+    @property
+    def what(self) -> str:
+        """What it deletes, for people."""
+        return WHAT[self.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,101 +84,43 @@ def saved_answers() -> OldRows:
 
 def retention_rules() -> list[RetentionRule]:
     """All rules, by the current settings."""
-    days = settings.DETAILS_KEEP_DAYS
-    details = _kept(days, "DETAILS_KEEP_DAYS")
-    provider_days = details_retention_days()
-    provider_details = details
+    days, details = settings.DETAILS_KEEP_DAYS, _kept_by("DETAILS_KEEP_DAYS")
+    provider_days, provider_details = details_retention_days(), details
     if provider_days > days:
         provider_details = (
             f"{_kept(provider_days)}, while Postmark may be asked (POSTMARK_RETENTION_DAYS)"
         )
-    copies_days = drop_old_deliveries.days_kept()
     copies_kept = "for ever, unless dropped by hand (DELIVERIES_KEEP_DAYS)"
-    if copies_days is not None:
+    if (copies_days := drop_old_deliveries.days_kept()) is not None:
         copies_kept = _kept(copies_days, "DELIVERIES_KEEP_DAYS")
-
-    def old_rows(name: str, what: str, kept: str, rows: OldRows) -> RetentionRule:
-        return RetentionRule(name, what, kept, rows.count, rows.delete)
-
+    test_letters = Deletion(
+        partial(expire_details.count_test_letters, provider_days),
+        partial(expire_details.delete_test_letters, provider_days),
+    )
+    pictures = Deletion(
+        partial(unused_images.count_unused, days), partial(unused_images.delete_unused, days)
+    )
+    pending = Deletion(expire_unconfirmed.count_expired, _repeat(expire_unconfirmed.expire_pending))
+    files = Deletion(expire_uploads.count_expired, _repeat(expire_uploads.expire_file))
+    sessions = OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0)
+    tokens = OldRows("api_token", ["id"], "least(expires_at, revoked_at)", days, in_order=False)
+    sign_ins = OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False)
+    workers = OldRows("worker", ["id"], "heard_at", 1, in_order=False)
+    copies = Deletion(drop_old_deliveries.count_old_copies, drop_old_deliveries.drop_old_copies)
     return [
-        old_rows(
-            "answers",
-            "saved answers to posted forms",
-            _kept(settings.IDEMPOTENCY_TTL_DAYS, "IDEMPOTENCY_TTL_DAYS"),
-            saved_answers(),
-        ),
-        RetentionRule(
-            "pending",
-            "people who never confirmed, with all that is on record about them",
-            _kept(settings.PENDING_EXPIRES_DAYS, "PENDING_EXPIRES_DAYS"),
-            expire_unconfirmed.count_expired,
-            _repeat(expire_unconfirmed.expire_pending),
-        ),
-        RetentionRule(
-            "files",
-            "files of readers that nobody imported",
-            _kept(settings.IMPORT_EXPIRES_DAYS, "IMPORT_EXPIRES_DAYS"),
-            expire_uploads.count_expired,
-            _repeat(expire_uploads.expire_file),
-        ),
-        old_rows(
-            "calls",
-            "calls to Postmark",
-            provider_details,
-            expire_details.old_attempts(provider_days),
-        ),
-        old_rows(
-            "events",
-            "applied events of Postmark's webhooks",
-            provider_details,
-            expire_details.applied_events(provider_days),
-        ),
-        RetentionRule(
-            "test_letters",
-            "test letters, with the address they went to",
-            provider_details,
-            partial(expire_details.count_test_letters, provider_days),
-            partial(expire_details.delete_test_letters, provider_days),
-        ),
-        RetentionRule(
-            "pictures",
-            "pictures that no letter shows",
-            details,
-            partial(unused_images.count_unused, days),
-            partial(unused_images.delete_unused, days),
-        ),
-        old_rows("looks", "looks at domains and links", "1 day", cached_results.expired_results()),
-        old_rows(
-            "sessions",
-            "sessions that have ended",
-            "until they end",
-            OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0),
-        ),
-        old_rows(
-            "tokens",
-            "API tokens that expired or were revoked",
-            details,
-            OldRows("api_token", ["id"], "least(expires_at, revoked_at)", days, in_order=False),
-        ),
-        old_rows(
-            "sign_ins",
-            "counts of failed sign-ins",
-            details,
-            OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False),
-        ),
-        old_rows(
-            "workers",
-            "workers that were killed",
-            worker_heartbeat.EXPIRES_AFTER,
-            OldRows("worker", ["id"], "heard_at", 1, in_order=False),
-        ),
-        RetentionRule(
-            "copies",
-            "copies of finished issues",
-            copies_kept,
-            drop_old_deliveries.count_old_copies,
-            drop_old_deliveries.drop_old_copies,
-        ),
+        RetentionRule("answers", _kept_by("IDEMPOTENCY_TTL_DAYS"), saved_answers()),
+        RetentionRule("pending", _kept_by("PENDING_EXPIRES_DAYS"), pending),
+        RetentionRule("files", _kept_by("IMPORT_EXPIRES_DAYS"), files),
+        RetentionRule("calls", provider_details, expire_details.old_attempts(provider_days)),
+        RetentionRule("events", provider_details, expire_details.applied_events(provider_days)),
+        RetentionRule("test_letters", provider_details, test_letters),
+        RetentionRule("pictures", details, pictures),
+        RetentionRule("looks", "1 day", cached_results.expired_results()),
+        RetentionRule("sessions", "until they end", sessions),
+        RetentionRule("tokens", details, tokens),
+        RetentionRule("sign_ins", details, sign_ins),
+        RetentionRule("workers", worker_heartbeat.EXPIRES_AFTER, workers),
+        RetentionRule("copies", copies_kept, copies),
     ]
 
 
@@ -185,7 +153,7 @@ def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
 
 def count_prunable() -> list[Pruned]:
     """What `prune` would delete now. Changes nothing and locks nothing."""
-    return [Pruned(rule, rule.count()) for rule in retention_rules()]
+    return [Pruned(rule, rule.rows.count()) for rule in retention_rules()]
 
 
 def _apply(
@@ -195,7 +163,7 @@ def _apply(
     pause: Callable[[float], object],
 ) -> Pruned:
     total = 0
-    totals = _with_pauses(rule.delete(), pause)
+    totals = _with_pauses(rule.rows.delete(), pause)
     while True:
         try:
             total = next(totals)
@@ -228,8 +196,12 @@ def _log_error(rule: RetentionRule, error: Exception) -> str:
     return f"it broke off ({summarise(error).sentence}); the log says where"
 
 
-def _repeat(delete_some: Callable[[], int]) -> Delete:
+def _repeat(delete_some: Callable[[], int]) -> Callable[[], Iterator[int]]:
     return lambda: iter(lambda: int(delete_some()), 0)
+
+
+def _kept_by(setting: str) -> str:
+    return _kept(getattr(settings, setting), setting)
 
 
 def _kept(days: int, setting: str = "") -> str:

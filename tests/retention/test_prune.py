@@ -203,7 +203,7 @@ class TestCalls:
             call.pk = uuid.uuid4()
             call.save(force_insert=True)
         old = next(rule for rule in retention_rules() if rule.name == "calls")
-        assert old.count() == 10
+        assert old.rows.count() == 10
         assert sum(old_attempts(90).delete(batch_size=3)) == 10
 
 
@@ -376,8 +376,7 @@ def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -
 
 
 def test_every_table_is_walked_along_an_index_of_its_own() -> None:
-    walks = [getattr(rule.delete, "__self__", None) for rule in retention_rules()]
-    walked = [walk for walk in walks if isinstance(walk, OldRows)]
+    walked = [rule.rows for rule in retention_rules() if isinstance(rule.rows, OldRows)]
     assert walked
     for old in walked:
         with connection.cursor() as cursor:
