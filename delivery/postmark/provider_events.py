@@ -105,15 +105,10 @@ class AddressSuppressed(AddressEvent):
     @property
     def meaning(self) -> BounceMeaning:
         """What it says about the address; `NOTED`: only that the provider refuses it."""
-        match self.reason, self.origin:
-            case "HardBounce", _:
-                return BounceMeaning.BOUNCED
-            case "SpamComplaint", _:
-                return BounceMeaning.COMPLAINED
-            case "ManualSuppression", "Recipient":
-                return BounceMeaning.LEFT
-            case _:
-                return BounceMeaning.NOTED
+        if self.reason == "ManualSuppression" and self.origin == "Recipient":
+            return BounceMeaning.LEFT
+        reasons = {"HardBounce": BounceMeaning.BOUNCED, "SpamComplaint": BounceMeaning.COMPLAINED}
+        return reasons.get(self.reason, BounceMeaning.NOTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
