@@ -23,6 +23,19 @@ TEXTS = {
     1236: "The stream provided: 'inbound' does not support sending.",
     **dict(ACCOUNT_REFUSALS.values()),
 }
+MAINTENANCE = (100, "Planned maintenance. The API is not available just now.", 503)
+# ErrorCode, sentence and status.
+REFUSALS = {
+    "maintenance_503": MAINTENANCE,
+    "search_503": MAINTENANCE,
+    "refuse_429": (429, "Rate limit exceeded.", 429),
+    "search_429": (429, "Rate limit exceeded.", 429),
+    "unauthorized_401": (10, "Request does not contain a valid Server token.", 401),
+}
+HTML_PAGES = {
+    "bad_gateway_502_html": (502, "502 Bad Gateway"),
+    "forbidden_403_html": (403, "403 Forbidden"),
+}
 
 
 def text_of(code: int, sender: str) -> str:
@@ -32,26 +45,21 @@ def text_of(code: int, sender: str) -> str:
 
 
 def refusal(fault: FaultRule, request: Request) -> Response:
-    """The response in place of a judgement; nothing was accepted."""
+    """The response instead of judging the request; nothing was accepted."""
     settings = fault.settings
-    match fault.kind:
-        case "refuse_429" | "search_429":
-            response = error(429, "Rate limit exceeded.", 429)
-            if settings["retry_after"] is not None:
-                response.headers["Retry-After"] = str(settings["retry_after"])
-            return response
-        case "maintenance_503" | "search_503":
-            return error(100, "Planned maintenance. The API is not available just now.", 503)
-        case "bad_gateway_502_html":
-            return _page(502, "502 Bad Gateway")
-        case "forbidden_403_html":
-            return _page(403, "403 Forbidden")
-        case "unauthorized_401":
-            return error(10, "Request does not contain a valid Server token.", 401)
-        case "payload_too_large_413":
-            return plain(413, "Request Entity Too Large")
-    sender = next(iter(request.addresses("From")), "")
-    return error(settings["code"], settings["text"] or text_of(settings["code"], sender))
+    if fault.kind in HTML_PAGES:
+        status, title = HTML_PAGES[fault.kind]
+        page = f"<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
+        return Response(status, page.encode(), HTML)
+    if fault.kind == "payload_too_large_413":
+        return plain(413, "Request Entity Too Large")
+    if fault.kind == "whole_422":
+        sender = next(iter(request.addresses("From")), "")
+        return error(settings["code"], settings["text"] or text_of(settings["code"], sender))
+    response = error(*REFUSALS[fault.kind])
+    if settings.get("retry_after") is not None:
+        response.headers["Retry-After"] = str(settings["retry_after"])
+    return response
 
 
 def refuse_item(fault: FaultRule | None, message: CheckedMessage, position: int) -> None:
@@ -98,11 +106,6 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
         case "slow":
             return replace(response, wait_s=seconds)
     return response
-
-
-def _page(status: int, title: str) -> Response:
-    page = f"<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
-    return Response(status, page.encode(), HTML)
 
 
 def _garbled(body: bytes) -> bytes:

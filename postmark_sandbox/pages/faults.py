@@ -61,22 +61,17 @@ def add(sandbox: Sandbox, request: Request) -> Response:
     return see_other("/faults")
 
 
-def clear(sandbox: Sandbox, request: Request) -> Response:
-    """`POST /faults/clear`: one fault, or all of them."""
-    number = request.form().get("id", "")
-    sandbox.faults.clear(int(number) if number.isascii() and number.isdigit() else None)
-    return see_other("/faults")
-
-
-def release(sandbox: Sandbox, request: Request) -> Response:
-    """`POST /faults/release`: release the calls that are held."""
-    sandbox.gate.release("close" if request.form().get("outcome") == "close" else "answer")
-    return see_other("/faults")
-
-
-def hurry(sandbox: Sandbox, request: Request) -> Response:
-    """`POST /faults/hurry`: what is late happens now."""
-    sandbox.webhooks.hurry()
+def change(sandbox: Sandbox, request: Request) -> Response:
+    """`POST /faults/clear`, `/release` or `/hurry`: faults, held calls, late events."""
+    form = request.form()
+    match request.path.rpartition("/")[2]:
+        case "clear":
+            number = form.get("id", "")
+            sandbox.faults.clear(int(number) if number.isascii() and number.isdigit() else None)
+        case "release":
+            sandbox.gate.release("close" if form.get("outcome") == "close" else "answer")
+        case "hurry":
+            sandbox.webhooks.hurry()
     return see_other("/faults")
 
 

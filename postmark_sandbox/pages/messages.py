@@ -1,7 +1,6 @@
 """The page of messages: the list, one message in its parts, and its HTML."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -101,13 +100,8 @@ def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
     if event not in BUTTONS or address not in message.recipients:
         known = f"'event' as one of {', '.join(BUTTONS)}"
         raise ValueError(f"Expected {known} and 'address' as one that the message went to.")
-    actions: dict[str, Callable[[Message, str], None]] = {
-        "delivered": events.delivered,
-        "unsubscribe": events.unsubscribe,
-        "reactivate": events.reactivate,
-    }
-    if event in actions:
-        actions[event](message, address)
+    if event in ("delivered", "unsubscribe", "reactivate"):
+        getattr(events, event)(message, address)
     else:
         word = event.replace("_", "")
         events.bounce(message, address, BOUNCE_TYPES[OWN_WORDS.get(word, word)])

@@ -83,9 +83,9 @@ PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
     ("GET", "/calls"): _show_calls,
     ("GET", "/empty"): _ask_to_empty,
     ("POST", "/faults"): faults.add,
-    ("POST", "/faults/clear"): faults.clear,
-    ("POST", "/faults/release"): faults.release,
-    ("POST", "/faults/hurry"): faults.hurry,
+    ("POST", "/faults/clear"): faults.change,
+    ("POST", "/faults/release"): faults.change,
+    ("POST", "/faults/hurry"): faults.change,
     ("POST", "/empty"): _empty,
 }
 ON_MESSAGE: dict[tuple[str, str, str], Callable[[Sandbox, Request, Message], Response]] = {

@@ -116,7 +116,6 @@ class WebhookList:
             raise PostmarkError(TOO_MANY, sentence)
 
     def save(self, hook: Webhook) -> None:
-        self.check_room(hook)
         self._by_id[hook.id] = hook
 
     def remove(self, key: str) -> Webhook:
