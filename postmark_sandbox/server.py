@@ -9,7 +9,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
-from typing import Any
+from typing import Any, Self
 
 from postmark_sandbox import control_api
 from postmark_sandbox.faults.fault_rules import FaultPoint
@@ -43,16 +43,23 @@ class ListenError(OSError):
     """The port is not available; the text says why."""
 
 
-class SandboxServer:
+class SandboxServer(ThreadingMixIn, TCPServer):
     """A sandbox, with its options, behind a port of this machine; port 0 picks a free one.
 
     `start()` handles calls in threads and returns at once; `stop()` cuts every connection.
     """
 
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 1024
+
     def __init__(self, port: int = 0, **options: Any) -> None:
         self.sandbox = Sandbox(**options)
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
         try:
-            self._listener = _Listener((HOST, port), self.sandbox)
+            super().__init__((HOST, port), _Handler)
         except OverflowError:
             raise ListenError(f"Port {port} is no port; expected 0 to 65535.") from None
         except OSError as wrong:
@@ -61,42 +68,30 @@ class SandboxServer:
                 next_step = "Stop what listens there, or choose another port with --port."
                 sentence = f"Port {port} is in use. {next_step}"
             raise ListenError(sentence) from None
-        self.port = int(self._listener.server_address[1])
+        self.port = int(self.server_address[1])
         self.url = self.sandbox.url = f"http://{HOST}:{self.port}"
-        self._thread = threading.Thread(
-            target=self._listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        )
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
 
-    def start(self) -> "SandboxServer":
+    def start(self) -> Self:
         self._thread.start()
         return self
 
     def stop(self) -> None:
         self.sandbox.stop()
         if self._thread.is_alive():
-            self._listener.shutdown()
+            self.shutdown()
             self._thread.join()
-        self._listener.server_close()
-        self._listener.cut_connections()
+        self.server_close()
+        with self._lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> "SandboxServer":
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-class _Listener(ThreadingMixIn, TCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 1024
-
-    def __init__(self, address: tuple[str, int], sandbox: Sandbox) -> None:
-        self.sandbox = sandbox
-        self._open: set[socket.socket] = set()
-        self._lock = threading.Lock()
-        super().__init__(address, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
@@ -108,12 +103,6 @@ class _Listener(ThreadingMixIn, TCPServer):
             self._open.discard(request)
         super().shutdown_request(request)
 
-    def cut_connections(self) -> None:
-        with self._lock:
-            for connection in self._open:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report nothing when a caller goes away in the middle."""
         if not isinstance(sys.exception(), OSError):
@@ -121,7 +110,7 @@ class _Listener(ThreadingMixIn, TCPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Listener
+    server: SandboxServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     # Headers and body leave together.

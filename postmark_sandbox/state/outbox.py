@@ -6,9 +6,10 @@ once, beside what is searched. The MessageID is the number as a UUID, so it need
 
 import threading
 import zlib
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import intern
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -17,8 +18,6 @@ import orjson
 
 from postmark_sandbox.rules.validation import CheckedMessage, metadata_text
 from postmark_sandbox.times import now_ns
-
-UNPACKED_AT_ONCE = 8
 
 
 @dataclass(slots=True)
@@ -87,7 +86,6 @@ class Outbox:
     def __init__(self, is_broadcast: Callable[[str], bool]) -> None:
         self._is_broadcast = is_broadcast
         self._lock = threading.RLock()
-        self._unpacked: OrderedDict[int, list[Any]] = OrderedDict()
         self.clear()
 
     def clear(self) -> None:
@@ -104,7 +102,6 @@ class Outbox:
             self._repeated_deliveries: set[str] = set()
             self._naming_delivery = 0
             self._unreported = 0
-            self._unpacked.clear()
 
     @property
     def count(self) -> int:
@@ -170,25 +167,17 @@ class Outbox:
 
     def message(self, number: int) -> Message:
         """One message with its whole content."""
-        with self._lock:
-            stored = self.messages[number]
-            request = stored.request
-            items = self._unpacked.get(request.first)
-            if items is None:
-                read = orjson.loads(zlib.decompress(request.body))
-                items = read if isinstance(read, list) else [read]
-                self._unpacked[request.first] = items
-                while len(self._unpacked) > UNPACKED_AT_ONCE:
-                    self._unpacked.popitem(last=False)
-            return Message(
-                number=number,
-                id=self.id_of(number),
-                at_ns=request.at_ns,
-                stream=stored.stream,
-                recipients=stored.recipients,
-                unreported_by=request.unreported_by,
-                item=items[stored.position],
-            )
+        stored = self.messages[number]
+        request = stored.request
+        return Message(
+            number=number,
+            id=self.id_of(number),
+            at_ns=request.at_ns,
+            stream=stored.stream,
+            recipients=stored.recipients,
+            unreported_by=request.unreported_by,
+            item=_unpacked(request.body)[stored.position],
+        )
 
     def with_metadata(self, key: str, value: str) -> list[int]:
         """The numbers of the messages that carry this metadata, newest first."""
@@ -213,3 +202,9 @@ class Outbox:
                 "without_delivery_key": self.count - self._naming_delivery,
                 "accepted_without_telling": self._unreported,
             }
+
+
+@lru_cache(maxsize=8)
+def _unpacked(body: bytes) -> list[Any]:
+    read = orjson.loads(zlib.decompress(body))
+    return read if isinstance(read, list) else [read]
