@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.throttle import count_failure, may_try
-from newsletter_site.sign_in.two_step_devices import CodeResult, pause_sentence
+from newsletter_site.sign_in.two_step_devices import pause_sentence
 
 NEITHER = "This is neither your password nor one of your codes."
 NOT_YOUR_PASSWORD = "This is not your password."  # noqa: S105
@@ -25,10 +25,10 @@ def identity_error(request: HttpRequest) -> str:
     error = NEITHER if has_codes else NOT_YOUR_PASSWORD
     if has_codes and two_step_devices.looks_like_a_code(password_or_code):
         checked = two_step_devices.check(author, password_or_code)
-        if checked.result is CodeResult.RIGHT:
+        if checked.is_right:
             return ""
         # The attempt counts during a pause too: as a password it was checked.
-        if checked.result is CodeResult.PAUSED:
+        if checked.wait_s:
             error = pause_sentence(checked.wait_s)
     count_failure(request, name)
     return error

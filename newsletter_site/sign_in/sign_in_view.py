@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from newsletter_site.models import User
 from newsletter_site.sign_in import known_browser, two_step_devices
 from newsletter_site.sign_in.throttle import count_failure, may_try
-from newsletter_site.sign_in.two_step_devices import CodeResult, pause_sentence
+from newsletter_site.sign_in.two_step_devices import pause_sentence
 from subscribers.client_network import network_of
 from subscribers.record_activity import record_activity
 
@@ -83,9 +83,9 @@ class SignIn(LoginView):
         if not may_try(self.request, name):
             return HttpResponse(status=429)
         checked = two_step_devices.check(author, typed)
-        if checked.result is CodeResult.RIGHT:
+        if checked.is_right:
             return self._sign_in(author, with_recovery_code=checked.is_recovery)
-        if checked.result is CodeResult.PAUSED:
+        if checked.wait_s:
             page = self._code_page(f"{pause_sentence(checked.wait_s)} {NOT_YOUR_CODE}", status=429)
             page.headers["Retry-After"] = str(checked.wait_s)
             return page

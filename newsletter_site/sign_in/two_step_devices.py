@@ -7,7 +7,6 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from enum import Enum
 from typing import Any, cast
 
 from django.db import transaction
@@ -32,20 +31,11 @@ _APP_CODE = re.compile(r"[0-9]{6}")
 _RECOVERY_CODE = re.compile(rf"[{_ALPHABET}]{{{_GROUPS * _GROUP}}}")
 
 
-class CodeResult(Enum):
-    """What checking a code gave. A paused one was not checked."""
-
-    RIGHT = "right"
-    WRONG = "wrong"
-    PAUSED = "paused"
-    NO_SETUP = "no set-up is open"
-
-
 @dataclass(frozen=True, slots=True)
 class CheckedCode:
-    """A result. `wait_s` says when a paused code may be tried, `is_recovery` which kind it is."""
+    """A checked code. With `wait_s` there is a pause, and it was not checked."""
 
-    result: CodeResult
+    is_right: bool
     wait_s: int = 0
     is_recovery: bool = False
 
@@ -87,15 +77,16 @@ def start_setup(author: Any) -> int | None:
         return int(device.pk)
 
 
-def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode | list[str]:
-    """Switch two-step sign-in on with the first code; return the recovery codes. Sessions end."""
+def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode | list[str] | None:
+    """Switch two-step sign-in on with the first code; return the recovery codes, or None if no
+    set-up is open. Sessions end."""
     with transaction.atomic():
         _lock(author)
         device = pending_device(author, device_id)
         if device is None:
-            return CheckedCode(CodeResult.NO_SETUP)
+            return None
         checked = _verify(device, _normalise(typed))
-        if checked.result is not CodeResult.RIGHT:
+        if not checked.is_right:
             return checked
         TOTPDevice.objects.filter(user=author).exclude(pk=device.pk).delete()
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
@@ -111,10 +102,10 @@ def check(author: Any, typed: str) -> CheckedCode:
         _lock(author)
         if _APP_CODE.fullmatch(code):
             device = TOTPDevice.objects.filter(user=author, confirmed=True).first()
-            return _verify(device, code) if device else CheckedCode(CodeResult.WRONG)
+            return _verify(device, code) if device else CheckedCode(is_right=False)
         recovery = StaticDevice.objects.filter(user=author, confirmed=True).first()
         if recovery is None or not _RECOVERY_CODE.fullmatch(code):
-            return CheckedCode(CodeResult.WRONG)
+            return CheckedCode(is_right=False)
         return replace(_verify(recovery, _hash(code)), is_recovery=True)
 
 
@@ -161,8 +152,8 @@ def _verify(device: Any, code: str) -> CheckedCode:
     allowed, details = device.verify_is_allowed()
     if not allowed:
         left = (details["locked_until"] - timezone.now()).total_seconds()
-        return CheckedCode(CodeResult.PAUSED, max(1, math.ceil(left)))
-    return CheckedCode(CodeResult.RIGHT if device.verify_token(code) else CodeResult.WRONG)
+        return CheckedCode(is_right=False, wait_s=max(1, math.ceil(left)))
+    return CheckedCode(is_right=device.verify_token(code))
 
 
 def _make_recovery_codes(author: Any) -> list[str]:

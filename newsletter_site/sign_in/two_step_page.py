@@ -17,18 +17,15 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.reauthenticate import identity_error
-from newsletter_site.sign_in.two_step_devices import CodeResult, pause_sentence
+from newsletter_site.sign_in.two_step_devices import pause_sentence
 
-ERRORS = {
-    CodeResult.WRONG: (
-        "This code is wrong. Check the clock of your phone, and type the code that the app shows "
-        "now."
-    ),
-    CodeResult.NO_SETUP: (
-        "Nothing was switched on. Finish a set-up within fifteen minutes, in the browser where you "
-        "began it. Begin again with a new secret."
-    ),
-}
+WRONG_CODE = (
+    "This code is wrong. Check the clock of your phone, and type the code that the app shows now."
+)
+NO_SETUP = (
+    "Nothing was switched on. Finish a set-up within fifteen minutes, in the browser where you "
+    "began it. Begin again with a new secret."
+)
 # The pending device and the session hash of its set-up: its secret is shown in this session only.
 _PENDING = "two-step.pending"
 
@@ -78,8 +75,10 @@ def _finish_setup(request: HttpRequest) -> HttpResponse:
     codes = two_step_devices.finish_setup(
         author, _pending_id(request), request.POST.get("code", "")
     )
+    if codes is None:
+        return _page(request, NO_SETUP)
     if not isinstance(codes, list):
-        return _page(request, ERRORS.get(codes.result) or pause_sentence(codes.wait_s))
+        return _page(request, pause_sentence(codes.wait_s) if codes.wait_s else WRONG_CODE)
     # Only this session continues; the earlier ones have ended.
     update_session_auth_hash(request, author)
     return _codes_page(request, codes, is_first=True)
