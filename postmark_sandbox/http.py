@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urljoin, urlsplit
@@ -70,7 +71,7 @@ def see_other(path: str) -> Response:
     return Response(303, b"", TEXT, {"Location": path})
 
 
-@dataclass(slots=True)
+@dataclass
 class Request:
     """Header names and query keys are in lower case. `arrived` is monotonic, in seconds."""
 
@@ -81,16 +82,14 @@ class Request:
     body: bytes
     at_ns: int
     arrived: float
-    _json: Any = field(default=None, repr=False)
 
+    @cached_property
     def json(self) -> Any:
         """The body as JSON, or Postmark's 402."""
-        if self._json is None:
-            try:
-                self._json = orjson.loads(self.body)
-            except orjson.JSONDecodeError as wrong:
-                raise PostmarkError(402, f"Invalid JSON: {wrong}.") from None
-        return self._json
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as wrong:
+            raise PostmarkError(402, f"Invalid JSON: {wrong}.") from None
 
     def form(self) -> dict[str, str]:
         return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
@@ -98,7 +97,7 @@ class Request:
     def addresses(self, field_name: str) -> list[str]:
         """The addresses in one field of every message in the body, as far as it can be read."""
         try:
-            read = self.json()
+            read = self.json
         except PostmarkError:
             return []
         items = read if isinstance(read, list) else [read]

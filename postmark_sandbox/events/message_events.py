@@ -22,6 +22,12 @@ from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.state.suppressions import SuppressionEntry, Suppressions
 from postmark_sandbox.times import eastern_text, now_ns, utc_text
 
+DELIVERED = {
+    "DestinationServer": "127.0.0.1",
+    "DestinationIP": "127.0.0.1",
+    "DeliveryMessage": "smtp;250 2.0.0 OK",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
@@ -145,17 +151,19 @@ class MessageEvents:
 
     def as_json(self, message: Message) -> list[dict[str, Any]]:
         """The events of a message as its details list them."""
-        listed = [_delivered(address, message.at_ns) for address in self.delivered_to(message)]
+        at_once = [(address, message.at_ns) for address in self.delivered_to(message)]
+        listed = [_detail(*delivered, "Delivered", DELIVERED) for delivered in at_once]
         for event in self.of(message.number):
+            when = (event.address, event.at_ns)
             if event.outcome is EventType.DELIVERED:
-                listed.append(_delivered(event.address, event.at_ns))
-            if (bounce := event.bounce) is not None:
+                listed.append(_detail(*when, "Delivered", DELIVERED))
+            elif (bounce := event.bounce) is not None:
                 details = {"Summary": bounce.type.description, "BounceID": str(bounce.id)}
-                listed.append(_detail(event.address, "Bounced", event.at_ns, details))
-            if event.outcome in (EventType.UNSUBSCRIBED, EventType.REACTIVATED):
+                listed.append(_detail(*when, "Bounced", details))
+            elif event.outcome in (EventType.UNSUBSCRIBED, EventType.REACTIVATED):
                 left = str(event.outcome is EventType.UNSUBSCRIBED)
                 details = {"Origin": "Recipient", "SuppressSending": left}
-                listed.append(_detail(event.address, "SubscriptionChanged", event.at_ns, details))
+                listed.append(_detail(*when, "SubscriptionChanged", details))
         return listed
 
     def _deliveries(
@@ -214,16 +222,6 @@ def subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> 
     }
 
 
-def _delivered(address: str, at_ns: int) -> dict[str, Any]:
-    details = dict.fromkeys(("DestinationServer", "DestinationIP"), "127.0.0.1")
-    details["DeliveryMessage"] = "smtp;250 2.0.0 OK"
-    return _detail(address, "Delivered", at_ns, details)
-
-
-def _detail(recipient: str, name: str, at_ns: int, details: dict[str, str]) -> dict[str, Any]:
-    return {
-        "Recipient": recipient,
-        "Type": name,
-        "ReceivedAt": eastern_text(at_ns),
-        "Details": details,
-    }
+def _detail(recipient: str, at_ns: int, name: str, details: dict[str, str]) -> dict[str, Any]:
+    at = eastern_text(at_ns)
+    return {"Recipient": recipient, "Type": name, "ReceivedAt": at, "Details": details}

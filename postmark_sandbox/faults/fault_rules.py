@@ -133,15 +133,9 @@ class FaultRule:
     def as_json(self) -> dict[str, Any]:
         """The rule as the control API shows it."""
         names = ("calls", "nth", "every", "probability", "seed", "recipient", "watched", "fired")
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "label": FAULT_KINDS[self.kind].label,
-            **self.settings,
-            "path": ",".join(self.paths),
-            **{name: getattr(self, name) for name in names},
-            "spent": self.spent,
-        }
+        shown = {name: getattr(self, name) for name in ("id", "kind", *names, "spent")}
+        label, path = FAULT_KINDS[self.kind].label, ",".join(self.paths)
+        return {**shown, **self.settings, "label": label, "path": path}
 
 
 class FaultRules:

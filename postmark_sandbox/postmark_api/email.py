@@ -18,7 +18,7 @@ HUNG_UP = Response(0, b"", transfer=Transfer.CLOSED)
 
 def send_one(call: ApiCall) -> Response:
     """`POST /email`: one message, refused with the status of its error."""
-    item = call.request.json()
+    item = call.request.json
     if not isinstance(item, dict):
         raise PostmarkError(402, "Invalid JSON: expected one message as an object.")
     if len(call.request.body) > validation.MESSAGE_BYTES:
@@ -30,7 +30,7 @@ def send_one(call: ApiCall) -> Response:
 
 def send_batch(call: ApiCall) -> Response:
     """`POST /email/batch`: up to 500 messages, each with its own result, in order."""
-    items = call.request.json()
+    items = call.request.json
     if not isinstance(items, list):
         raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
     if len(items) > validation.MAX_MESSAGES:

@@ -55,7 +55,7 @@ def unsuppress(call: ApiCall) -> Response:
 
 
 def _addresses(call: ApiCall) -> list[Any]:
-    body = call.request.json()
+    body = call.request.json
     entries = body.get("Suppressions") if isinstance(body, dict) else None
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise PostmarkError(1409, "The request body must hold a list of 'Suppressions'.")

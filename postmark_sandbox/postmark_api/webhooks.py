@@ -34,7 +34,7 @@ def show(call: ApiCall) -> Response:
 
 def create(call: ApiCall) -> Response:
     """Verify first, unless `Verify` is false."""
-    body = call.request.json()
+    body = call.request.json
     hook = Webhook(call.sandbox.webhooks.hooks.next_id(), "")
     hook.update(body)
     hook.stream = call.sandbox.streams.get(str(body.get("MessageStream") or "outbound")).id
@@ -44,7 +44,7 @@ def create(call: ApiCall) -> Response:
 def edit(call: ApiCall) -> Response:
     """Keep what the request does not name; verify all of it anew."""
     before = call.sandbox.webhooks.hooks.get(call.id)
-    body = call.request.json()
+    body = call.request.json
     hook = replace(before, lost={}, verified=set())
     hook.update(body)
     if body.get("MessageStream") not in (None, before.stream):
