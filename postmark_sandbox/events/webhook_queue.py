@@ -5,7 +5,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -28,7 +29,7 @@ class _Post:
     """One event on its way to a webhook, by its id: its URL may change meanwhile."""
 
     due: float
-    order: int
+    order: int = field(init=False, default_factory=count().__next__)
     hook: int = field(compare=False)
     trigger: str = field(compare=False)
     body: bytes = field(compare=False)
@@ -63,7 +64,6 @@ class WebhookQueue:
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
-        self._last_order = 0
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
         self.hooks.set_catch_all(url)
 
@@ -89,14 +89,14 @@ class WebhookQueue:
     def hurry(self) -> int:
         """Post everything that is late, to be mixed or to be tried again; return how many."""
         with self._changed:
-            count = self.waiting
+            late = self.waiting
             self._close_window()
             delay = max((post.due for post in self._pending), default=0.0) - time.monotonic()
             for post in self._pending:
                 # All by the same time, so that their order stays.
                 post.due -= max(delay, 0.0)
             self._changed.notify_all()
-            return count
+            return late
 
     def counts(self) -> dict[str, Any]:
         with self._changed:
@@ -156,9 +156,14 @@ class WebhookQueue:
                 self._window = _ReorderWindow(
                     settings["k"] or 2, now + settings["seconds"], planned.window.random
                 )
-            for post in self._posts(planned.event, now + planned.after_s):
+            trigger, due = planned.event["RecordType"], now + planned.after_s
+            for hook in self.hooks.wanting(planned.event):
+                sent = dict(planned.event)
+                if not hook.triggers.get(trigger, {}).get("IncludeContent"):
+                    sent.pop("Content", None)
+                body, trace = orjson.dumps(sent), str(uuid4())
                 for after_s in [0.0] * times + planned.again_s:
-                    self._put(self._copy(post, post.due + after_s), now)
+                    self._put(_Post(due + after_s, hook.id, trigger, body, trace), now)
 
     def _put(self, post: _Post, now: float) -> None:
         if post.due > now or self._window is None:
@@ -172,20 +177,8 @@ class WebhookQueue:
         if self._window is not None:
             now = time.monotonic()
             for post in shuffled(self._window.posts, self._window.random):
-                heapq.heappush(self._pending, self._copy(post, now))
+                heapq.heappush(self._pending, replace(post, due=now))
             self._window = None
-
-    def _posts(self, event: dict[str, Any], due: float) -> Iterator[_Post]:
-        trigger = event["RecordType"]
-        for hook in self.hooks.wanting(event):
-            sent = dict(event)
-            if not hook.triggers.get(trigger, {}).get("IncludeContent"):
-                sent.pop("Content", None)
-            yield _Post(due, 0, hook.id, trigger, orjson.dumps(sent), str(uuid4()))
-
-    def _copy(self, post: _Post, due: float, tries: int = 0) -> _Post:
-        self._last_order += 1
-        return _Post(due, self._last_order, post.hook, post.trigger, post.body, post.trace, tries)
 
     def _attempt(self, post: _Post) -> None:
         hook = self.hooks.current(post.hook)
@@ -199,7 +192,7 @@ class WebhookQueue:
             elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
                 self._counts["retried"] += 1
                 due = time.monotonic() + self._waits_s[post.tries]
-                heapq.heappush(self._pending, self._copy(post, due, post.tries + 1))
+                heapq.heappush(self._pending, replace(post, due=due, tries=post.tries + 1))
             else:
                 self._counts["lost"] += 1
                 hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1

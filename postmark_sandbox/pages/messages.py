@@ -74,7 +74,15 @@ def show(sandbox: Sandbox, request: Request) -> Response:
         **_counts(sandbox),
         is_open=asked is not None,
         text=text,
-        rows=[_row(sandbox, one, chosen, state) for one in numbers],
+        rows=[
+            {
+                "href": _link(state, message=outbox.id_of(one)),
+                "is_chosen": one == chosen,
+                "message": outbox.messages[one],
+                "state": _state(sandbox, one),
+            }
+            for one in numbers
+        ],
         total=total,
         first=offset + 1,
         last=offset + len(numbers),
@@ -130,28 +138,13 @@ def _counts(sandbox: Sandbox) -> dict[str, Any]:
     return {"count": counts["accepted"], "twice": twice, "sentence": sentence}
 
 
-def _row(
-    sandbox: Sandbox, number: int, chosen: int | None, state: dict[str, str]
-) -> dict[str, object]:
-    stored = sandbox.outbox.messages[number]
-    first, *others = stored.recipients
-    return {
-        "href": _link(state, message=sandbox.outbox.id_of(number)),
-        "is_chosen": number == chosen,
-        "to": f"{first} and {len(others)} more" if others else first,
-        "subject": stored.subject,
-        "state": _state(sandbox, number, stored.request.unreported_by),
-        "at_ns": stored.request.at_ns,
-    }
-
-
-def _state(sandbox: Sandbox, number: int, unreported_by: str) -> tuple[str, str, str]:
+def _state(sandbox: Sandbox, number: int) -> tuple[str, str, str]:
     # A repeated delivery does not change the state.
     events = [e for e in sandbox.events.of(number) if e.outcome is not EventType.DELIVERED]
     if events:
         return _event_state(events[-1])
-    if unreported_by:
-        return "unknown", "doubt", _unreported(unreported_by)
+    if fault := sandbox.outbox.messages[number].request.unreported_by:
+        return "unknown", "doubt", _unreported(fault)
     return "sent", "sent", "Delivered"
 
 
