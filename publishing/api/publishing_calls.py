@@ -59,7 +59,7 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
     It goes to everyone who is confirmed, or appears in the archive only. The same call with the
     same key never publishes again: a key belongs to one edition.
     """
-    return _publish(request, content, issue=None, version=None, goes_to=content.goes_to)
+    return _publish(request, content, None)
 
 
 @router.post(
@@ -79,7 +79,7 @@ def publish_version(
     """
     if not versions_of(issue).exists():
         raise ProblemError(ProblemType.NOT_FOUND, f"There is no issue {issue}.")
-    return _publish(request, content, issue=issue, version=content.version, goes_to=content.goes_to)
+    return _publish(request, content, issue)
 
 
 @router.post(
@@ -104,7 +104,6 @@ def reschedule_issue(
 
     def work(_: str) -> HttpResponse:
         at = _read(content.at, content)
-
         try:
             with join_transaction():
                 reschedule(
@@ -120,14 +119,10 @@ def reschedule_issue(
 
 
 def _publish(
-    request: HttpRequest,
-    words: Words,
-    *,
-    issue: uuid.UUID | None,
-    version: int | None,
-    goes_to: str | None,
+    request: HttpRequest, words: NewIssue | NewVersion, issue: uuid.UUID | None
 ) -> HttpResponse:
-    author = get_caller(request).id
+    author, goes_to = get_caller(request).id, words.goes_to
+    version = words.version if isinstance(words, NewVersion) else None
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
@@ -191,8 +186,7 @@ def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
     if words.at is None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"
-            sentence = f"“{field}” is about a time; name it as “at”."
-            raise _invalid(field, sentence)
+            raise _invalid(field, f"“{field}” is about a time; name it as “at”.")
         return None
     return _read(words.at, words, is_known=is_known)
 

@@ -22,9 +22,8 @@ def log(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied(
             "The log needs a permission that this account lacks. Ask an operator for it."
         )
-    category = request.GET.get("kind", "")
-    if category not in {one.name for one in categories}:
-        category = ""
+    kind = request.GET.get("kind", "")
+    category = kind if kind in {one.name for one in categories} else ""
     person = parse_id(request.GET.get("person", ""))
     before = request.GET.get("before", "")
     activities, following = activities_for(

@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
+from publishing.activity.activity_log import parse_id
 from publishing.desk_access import author_of, desk_page, may_write
 from publishing.images.images import (
     EXTENSIONS,
@@ -42,7 +43,9 @@ def upload_image(request: HttpRequest) -> HttpResponse:
 @csrf_protect
 def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
-        return _page(request, _image_named(request.GET.get("image", "")))
+        named = parse_id(request.GET.get("image"))
+        shown = UploadedImage.objects.filter(pk=named).first() if named else None
+        return _page(request, shown)
     files = request.FILES.getlist("image")
     try:
         if bounded.is_over:
@@ -82,13 +85,6 @@ def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpR
     if request.headers.get("If-None-Match") == tag:
         return HttpResponseNotModified(headers=headers)
     return HttpResponse(bytes(found.content), content_type=found.content_type, headers=headers)
-
-
-def _image_named(text: str) -> UploadedImage | None:
-    try:
-        return UploadedImage.objects.filter(pk=uuid.UUID(text)).first()
-    except ValueError:
-        return None
 
 
 def _refused(request: HttpRequest, sentence: str, *, status: int = 400) -> HttpResponse:

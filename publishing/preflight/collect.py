@@ -114,12 +114,10 @@ def _rules(
 ) -> list[Finding]:
     found = []
     version = plan.version if plan else None
-    refusal = versions.version_refusal(draft.issue_id, version, draft.goes_to)
-    if refusal:
+    if refusal := versions.version_refusal(draft.issue_id, version, draft.goes_to):
         fix_in = FixIn.PROGRESS if plan else FixIn.NOWHERE
         found.append(stop("version_refused", fix_in, sentence=refusal))
-    awaits = approval.approval_refusal(draft, publisher, content)
-    if awaits:
+    if awaits := approval.approval_refusal(draft, publisher, content):
         found.append(stop("needs_approval", sentence=awaits))
     return found
 

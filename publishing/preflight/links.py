@@ -95,8 +95,7 @@ def _check_results(context: CheckContext) -> Iterator[Finding]:
     known = context.external.links
     results = {url: known[url] for url in urls if url in known}
     yield from _dead_links(results)
-    unclear = [url for url, result in results.items() if not (result.is_dead or result.is_ok)]
-    if unclear:
+    if unclear := [url for url, one in results.items() if not (one.is_dead or one.is_ok)]:
         reasons = ", ".join(sorted({results[url].words for url in unclear}))
         yield _unknown_links("links_unclear", unclear, results=reasons)
     left = [url for url in urls if url not in results]
@@ -104,8 +103,7 @@ def _check_results(context: CheckContext) -> Iterator[Finding]:
         yield unknown("links_unopened")
     elif left:
         yield _unknown_links("links_timed_out", left)
-    beyond = len(all_urls) - len(urls)
-    if beyond:
+    if beyond := len(all_urls) - len(urls):
         yield unknown("links_beyond_limit", FixIn.LETTER, links=beyond, limit=MAX_OPENED)
     if all(url in results and results[url].is_ok for url in urls):
         yield passed("first_links_ok" if beyond else "links_ok", links=len(urls))
