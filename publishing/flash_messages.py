@@ -12,7 +12,7 @@ from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
 from publishing.editions.audience import REACHED, UNREACHED
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
@@ -55,7 +55,7 @@ def in_the_archive(edition: Edition) -> str:
 
 def there_already(edition: Edition) -> str:
     """The sentence for a second publication of the same words as the same version."""
-    moment = scheduled_moment(edition)
+    moment = scheduled_time_of(edition)
     done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
     taken_back = load_status(edition.pk).taken_back
     return (

@@ -38,7 +38,7 @@ class TestLetter(NamedTuple):
     worker_is_there: bool
     author: str | None
     title: str
-    asked_at: datetime
+    requested_at: datetime
 
 
 def next_number() -> int:

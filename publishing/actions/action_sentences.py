@@ -268,10 +268,10 @@ def _what_cancelling_means(counts: EditionCounts) -> str:
     return f"{' '.join(parts)} This cannot be undone."
 
 
-def _accepted(said: str, missed: int, unknown: int) -> str:
+def _accepted(beginning: str, missed: int, unknown: int) -> str:
     left = []
     if missed:
         left.append(f"{counted_readers(missed)} missed")
     if unknown:
         left.append(f"{counted_copies(unknown)} in doubt")
-    return f"{said}: {' and '.join(left)}. " if left else ""
+    return f"{beginning}: {' and '.join(left)}. " if left else ""

@@ -16,7 +16,7 @@ from publishing.drafts.restore_draft import restore_draft
 from publishing.editions.start_scheduled import count_audience_now, start_now
 from publishing.editions.status import EditionStatus, load_status
 from publishing.permissions import MAY_ACT
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 
 
 class ActionRefusal(StrEnum):
@@ -235,7 +235,7 @@ def reschedule(
             record(old)
             return
     # Unless another tab sent the same request.
-    if scheduled_moment(Edition.objects.get(pk=edition.pk)) != at:
+    if scheduled_time_of(Edition.objects.get(pk=edition.pk)) != at:
         raise CannotDoThatError(ActionRefusal.MOVED_ON, edition, status)
 
 

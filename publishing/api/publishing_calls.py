@@ -38,7 +38,7 @@ from publishing.publish.publish import (
     has_content,
     publish,
 )
-from publishing.scheduling.local_time import InvalidMomentError, read_moment
+from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES)}
@@ -194,8 +194,10 @@ def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
 def _read(at: str, clock: Clock, *, is_known: bool = False) -> ScheduledTime:
     zone = clock.zone or Newsletter.objects.get_current().time_zone
     try:
-        return read_moment(at, zone, clock.which or "", now=None if is_known else database_time())
-    except InvalidMomentError as refused:
+        return parse_scheduled_time(
+            at, zone, clock.which or "", now=None if is_known else database_time()
+        )
+    except InvalidTimeError as refused:
         raise _invalid(refused.field, refused.sentence) from None
 
 

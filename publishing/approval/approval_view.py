@@ -24,7 +24,7 @@ from subscribers.links.see_other import see_other
 SEEN = "seen"
 
 
-def approval_facts(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
+def approval_context(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
     """What `publishing/approval.html` needs. `content` is the draft's."""
     if not needs_approval():
         return {"takes_two": False}

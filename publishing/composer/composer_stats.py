@@ -1,4 +1,4 @@
-"""The facts that the composer shows beside the words: previewed reader, size, and problems."""
+"""What the composer shows beside the words: previewed reader, size, and problems."""
 
 from dataclasses import asdict, dataclass, replace
 
@@ -22,7 +22,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class ComposerStats:
-    """The facts about some words, as the page and its script show them."""
+    """Statistics of some words, as the page and its script show them."""
 
     sender: str
     reader: str
@@ -32,15 +32,15 @@ class ComposerStats:
     automatic_text: str
     hints: dict[str, list[Hint]]
 
-    def facts(self) -> dict[str, str]:
-        """Return the facts without the hints, by the names that the script uses."""
+    def values(self) -> dict[str, str]:
+        """Return the values without the hints, by the names that the script uses."""
         return {name: value for name, value in asdict(self).items() if name != "hints"}
 
 
 def composer_stats(
     draft: DraftContent, saved: Draft | None, *, sees_readers: bool
 ) -> ComposerStats:
-    """Return the facts about these words; `saved` is their draft, if they have one."""
+    """Return the statistics of these words; `saved` is their draft, if they have one."""
     slug = saved.issue.slug if saved is not None and saved.issue is not None else ""
     content = build_content(draft)
     preview = render_preview(content, sees_readers=sees_readers, slug=slug)

@@ -247,8 +247,8 @@ def _respond(request: HttpRequest, result: drafts.SaveResult, fields: DraftField
             return composer_page(request, fields, notice=DELETED, status=404)
 
 
-def _json(status: int, **facts: Any) -> JsonResponse:
-    return JsonResponse(facts, status=status, headers={"Cache-Control": "no-store"})
+def _json(status: int, **values: Any) -> JsonResponse:
+    return JsonResponse(values, status=status, headers={"Cache-Control": "no-store"})
 
 
 def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
@@ -261,7 +261,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
             revision=draft.revision,
             address=address,
             saved_at=_clock(draft),
-            **stats.facts(),
+            **stats.values(),
             hints={
                 name: render_to_string("publishing/hints.html", {"hints": hints})
                 for name, hints in stats.hints.items()

@@ -66,8 +66,8 @@ def _render(request: HttpRequest, content: DraftContent, *, slug: str = "") -> H
     preview = render_preview(build_content(content), sees_readers=sees_readers(request), slug=slug)
     answer: HttpResponse
     if wants_json(request):
-        facts = {"subject": preview.subject, "html": preview.html, "text": preview.text}
-        answer = JsonResponse(facts)
+        body = {"subject": preview.subject, "html": preview.html, "text": preview.text}
+        answer = JsonResponse(body)
     elif (request.POST.get("part") or request.GET.get("part", "")) == "text":
         answer = HttpResponse(preview.text, content_type="text/plain; charset=utf-8")
     else:

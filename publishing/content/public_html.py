@@ -70,11 +70,13 @@ def render_public_issue(
 def first_image(body: str, site_url: str) -> str:
     """Return the absolute address of the first image in a sanitised body that is no ornament."""
     for image in _IMAGE.findall(body):
-        facts = {name: unescape(value) for name, value in _ATTRIBUTE.findall(image)}
-        sizes = [facts[side] for side in ("width", "height") if facts.get(side, "").isdecimal()]
+        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(image)}
+        sizes = [
+            attributes[side] for side in ("width", "height") if attributes.get(side, "").isdecimal()
+        ]
         if any(int(size[:9]) < SMALLEST_IMAGE_PX for size in sizes):
             continue
-        address = facts.get("src", "").strip()
+        address = attributes.get("src", "").strip()
         if address.startswith("https://"):
             return address
         if address.startswith("/") and not address.startswith("//"):

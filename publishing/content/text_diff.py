@@ -26,7 +26,7 @@ class LinePair:
 
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """One field that differs. A row of None stands for lines left out."""
+    """One field that differs. None marks lines left out."""
 
     name: str
     lines: list[LinePair | None]

@@ -165,8 +165,8 @@ class _Writer:
         if filled:
             self._pages[-1].put(lines[filled[0] : filled[-1] + 1])
 
-    def _tag_begins(self, tag: str, facts: dict[str, str]) -> None:
-        if self._hidden or "hidden" in facts or _HIDDEN.search(facts.get("style", "")):
+    def _tag_begins(self, tag: str, attributes: dict[str, str]) -> None:
+        if self._hidden or "hidden" in attributes or _HIDDEN.search(attributes.get("style", "")):
             self._hidden += tag not in VOID
             return
         if tag in _BLOCKS:
@@ -178,11 +178,11 @@ class _Writer:
             case "hr":
                 page.put(["* * *"])
             case "img":
-                self._words[-1].append(facts.get("alt", ""))
+                self._words[-1].append(attributes.get("alt", ""))
             case "pre":
                 self._kept_as_is += 1
             case "a":
-                href = facts.get("href", "")
+                href = attributes.get("href", "")
                 address = "" if href.startswith("#") else href.strip()
                 self._links.append((address, self._blocks, len(self._words[-1])))
             case "blockquote":
@@ -193,7 +193,7 @@ class _Writer:
             case "ul":
                 self._begin_list(None)
             case "ol":
-                start = facts.get("start", "")
+                start = attributes.get("start", "")
                 self._begin_list(int(start) if re.fullmatch(r"[0-9]{1,9}", start) else 1)
             case "li":
                 self._begin_item()
@@ -202,7 +202,7 @@ class _Writer:
             case "tr" if self._tables:
                 self._tables[-1].append([])
             case "td" | "th":
-                self._begin_cell(facts, heads=tag == "th")
+                self._begin_cell(attributes, heads=tag == "th")
             case _ if tag in _MARKS:
                 self._words[-1].append(_MARKS[tag][0])
 
@@ -263,9 +263,9 @@ class _Writer:
             here.number += 1
         self._pages[-1].enter(sign, " " * len(sign))
 
-    def _begin_cell(self, facts: dict[str, str], *, heads: bool) -> None:
+    def _begin_cell(self, attributes: dict[str, str], *, heads: bool) -> None:
         self._pages.append(_Page())
-        right = "num" in facts.get("class", "").split() or facts.get("align") == "right"
+        right = "num" in attributes.get("class", "").split() or attributes.get("align") == "right"
         if self._tables:
             rows = self._tables[-1] or [[]]
             rows[-1].append(_Cell(self._pages[-1].lines, heads, right))

@@ -50,7 +50,7 @@ from publishing.external_checks.domain_records import DomainRecords, domain_of
 from publishing.models import Draft, ExternalCheck
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import IssueRow, rows_of
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_page import load_status
 from subscribers.models import SubscriberImport
@@ -185,7 +185,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bo
 
 
 def _goes_out(edition: Edition) -> str:
-    moment = scheduled_moment(edition)
+    moment = scheduled_time_of(edition)
     return moment.words if moment else ""
 
 

@@ -15,7 +15,7 @@ from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
 from publishing.editions.audience import enqueue_audience, select_audience
 from publishing.models import Issue
-from publishing.scheduling.local_time import is_too_late, late_pause_reason, scheduled_moment
+from publishing.scheduling.local_time import is_too_late, late_pause_reason, scheduled_time_of
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def _start_in_time(edition: int) -> bool:
 
 
 def _pause_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEdition) -> None:
-    moment = scheduled_moment(edition)
+    moment = scheduled_time_of(edition)
     if moment is None:
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
     paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)

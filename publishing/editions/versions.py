@@ -14,7 +14,7 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.audience import EVERYONE, NOBODY, REACHED, UNREACHED, select_audience
 from publishing.editions.dropped_sentence import since_when
 from publishing.editions.status import LARGE_COLUMNS
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 
 
@@ -70,7 +70,7 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             f" of “{newest.title}”: {there_is}, so the next is version {newest.version + 1}."
         )
     if newest.control == Edition.Control.SCHEDULED:
-        moment = scheduled_moment(newest)
+        moment = scheduled_time_of(newest)
         return (
             f"Version {newest.version} of “{newest.title}” waits for its time, "
             f"{moment.words if moment else 'later'}; call it back before you publish another."

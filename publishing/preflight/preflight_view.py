@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from delivery.humanise import kilobytes
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.approval.approval_view import approval_facts
+from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import PUBLISH, author_of, desk_page, may_write
 from publishing.drafts import drafts
@@ -91,7 +91,7 @@ def check_page(
         {
             **findings_context(request, checked),
             **publication_context(checked),
-            **approval_facts(request, draft, checked.content),
+            **approval_context(request, draft, checked.content),
             "when": when or ScheduleForm(own_zone=newsletter.time_zone, now=checked.context.now),
             "notes": notes_of(request),
             "refusal": refusal,

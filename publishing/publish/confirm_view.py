@@ -35,7 +35,7 @@ from publishing.publish.publish_draft import (
     PublishedDifferentlyError,
     publish_draft,
 )
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
@@ -106,7 +106,7 @@ def _publish(
 
 def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
     """Tell the author that the issue was accepted, and what else they should know."""
-    tag, moment = tag_of(edition), scheduled_moment(edition)
+    tag, moment = tag_of(edition), scheduled_time_of(edition)
     if moment:
         goes = "appears in the archive" if edition.goes_to == NOBODY else "goes out"
         sentence = f"The newsletter issue has been accepted. It {goes} {moment.words}."
@@ -200,8 +200,8 @@ def _already_published(
             "draft": found,
             "edition": edition,
             "title": plain_title(edition) if edition else str(found),
-            "moment": scheduled_moment(edition) if edition else None,
-            "stands": load_status(edition.pk) if edition else None,
+            "moment": scheduled_time_of(edition) if edition else None,
+            "status": load_status(edition.pk) if edition else None,
         },
     )
 

@@ -217,7 +217,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
             "under_key": under_key,
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
-            "stands": load_status(earlier.pk) if earlier else None,
+            "status": load_status(earlier.pk) if earlier else None,
             "parts": _differences(earlier, asked) if earlier else [],
             "other_heading": f"Already {load_status(earlier.pk).was_done}" if earlier else "",
             "elsewhere": earlier

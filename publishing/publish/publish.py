@@ -30,7 +30,7 @@ from publishing.editions.versions import (
 )
 from publishing.models import Draft, Issue
 from publishing.publish.issue_address import constraint_of, save_new_issue, update_address
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class KeyUsedForOtherContentError(Exception):
     """The author has already published something else under this key."""
 
     def __init__(self, edition: Edition, request: PublishRequest) -> None:
-        moment = scheduled_moment(edition)
+        moment = scheduled_time_of(edition)
         difference = (
             f"as version {edition.version} of its issue, to {AUDIENCE_WORDS[edition.goes_to]}"
             f"{', unlisted' if edition.version == 1 and edition.issue.published_unlisted else ''}"

@@ -24,8 +24,8 @@ class SignedReceipt:
     signature: str
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """The facts in the text."""
+    def fields(self) -> dict[str, Any]:
+        """The fields in the text."""
         return dict(json.loads(self.text))
 
     @property
@@ -38,20 +38,20 @@ class SignedReceipt:
 
     def as_json(self) -> str:
         """Return text and signature as one JSON object."""
-        return _canonical({"receipt": self.facts, "signature": self.signature})
+        return _canonical({"receipt": self.fields, "signature": self.signature})
 
 
-def _canonical(facts: Mapping[str, Any]) -> str:
-    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def _canonical(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _sign(text: str, secret: str | None = None) -> str:
     return salted_hmac(SALT, text, secret=secret, algorithm="sha256").hexdigest()
 
 
-def sign_receipt(facts: Mapping[str, Any]) -> SignedReceipt:
-    """Return these facts with a signature."""
-    text = _canonical(facts)
+def sign_receipt(fields: Mapping[str, Any]) -> SignedReceipt:
+    """Return these fields with a signature."""
+    text = _canonical(fields)
     return SignedReceipt(text, _sign(text))
 
 
@@ -72,15 +72,15 @@ def parse_receipt(pasted: str) -> SignedReceipt:
             "brace to its last."
         ) from None
     match found:
-        case {"receipt": dict(facts), "signature": str(signature)} if len(found) == 2:
-            return SignedReceipt(_canonical(facts), signature)
+        case {"receipt": dict(fields), "signature": str(signature)} if len(found) == 2:
+            return SignedReceipt(_canonical(fields), signature)
     raise NotAReceiptError(
         "This is no receipt: “receipt” and “signature” are expected, and nothing beside them."
     )
 
 
 def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return the facts that differ: name, one value, the other value."""
+    """Return the fields that differ: name, one value, the other value."""
     flat, beside = _flatten(one), _flatten(other)
     return [
         (name.replace("_", " "), flat.get(name), beside.get(name))
@@ -89,9 +89,9 @@ def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tupl
     ]
 
 
-def _flatten(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for name, value in facts.items():
+    for name, value in fields.items():
         flat |= value if isinstance(value, dict) else {name: value}
     return flat
 

@@ -26,13 +26,13 @@ from publishing.receipts.receipt_text import (
     diff_receipts,
     parse_receipt,
 )
-from publishing.receipts.receipts import NoReceiptError, facts_today, receipt_of, signed_receipt
+from publishing.receipts.receipts import NoReceiptError, receipt_of, receipt_today, signed_receipt
 from subscribers.links.see_other import see_other
 
 NOTES = {
     "sent": "each with Postmark’s message id",
     "unknown": "no proof had come, and nothing more was asked",
-    "failed": "not sent; the reason stands with each reader",
+    "failed": "not sent; each reader’s page gives the reason",
     "suppressed": "may not be mailed: they bounced or complained before",
     "withdrawn": "it ended, or they left, before their copy; no mail was sent to them",
     "waiting": "",
@@ -52,15 +52,15 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         return see_other(progress_url(edition))
     status = load_status(edition.pk)
     signed = signed_receipt(stored)
-    facts = signed.facts
-    # Newer code may have made it, with other facts: none is required here.
-    stored_counts = facts.get("counts", {})
+    fields = signed.fields
+    # Newer code may have made it, with other fields: none is required here.
+    stored_counts = fields.get("counts", {})
     outcomes = {name: stored_counts.get(name, 0) for name in ORDER}
     today = counts_of(status.counts)
     times = {
-        name: datetime.fromisoformat(at) if (at := facts.get(name)) else None for name in TIMES
+        name: datetime.fromisoformat(at) if (at := fields.get(name)) else None for name in TIMES
     }
-    state = facts.get("state", "")
+    state = fields.get("state", "")
     return desk_page(
         request,
         "publishing/receipt.html",
@@ -71,8 +71,8 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "glyph": GLYPHS[status.state],
             "tone": TONES.get(status.state, ""),
             "sentence": sentence_of(status, Newsletter.objects.get_current().zone),
-            "kept": stored,
-            "facts": {"message_ids": 0, **facts},
+            "stored": stored,
+            "fields": {"message_ids": 0, **fields},
             "outcomes": {"audience": sum(outcomes.values()), **outcomes},
             "times": times,
             "ended_as": status.words if state == status.state else state.replace("_", " "),
@@ -83,8 +83,8 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                 (name, outcomes[name], OUTCOME_TONES[name], NOTES[name] if outcomes[name] else "")
                 for name in ORDER
             ],
-            "content": _in_groups(facts.get("content_sha256", "")),
-            "audience": _in_groups(facts.get("audience_sha256", "")),
+            "content": _in_groups(fields.get("content_sha256", "")),
+            "audience": _in_groups(fields.get("audience_sha256", "")),
             "signature": _in_groups(signed.signature),
             "is_genuine": signed.is_genuine,
             "since": [
@@ -101,7 +101,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_look
 @require_safe
 def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Download the receipt: facts and signature, as one JSON file."""
+    """Download the receipt: fields and signature, as one JSON file."""
     edition = edition_from_url(request, issue)
     try:
         signed = signed_receipt(receipt_of(edition))
@@ -117,33 +117,33 @@ def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 def check_receipt(request: HttpRequest) -> HttpResponse:
     """Verify a pasted receipt and compare it with the counts of today."""
     pasted = request.POST.get("receipt", "")
-    facts: dict[str, Any] = {"pasted": pasted, "longest": LONGEST}
+    context: dict[str, Any] = {"pasted": pasted, "longest": LONGEST}
     if request.method == "POST":
         try:
-            facts |= _check(parse_receipt(pasted))
+            context |= _check(parse_receipt(pasted))
         except NotAReceiptError as error:
-            facts["error"] = str(error)
-    return desk_page(request, "publishing/check_receipt.html", facts)
+            context["error"] = str(error)
+    return desk_page(request, "publishing/check_receipt.html", context)
 
 
 def _check(signed: SignedReceipt) -> dict[str, Any]:
-    edition = _edition_named_in(signed.facts)
+    edition = _edition_named_in(signed.fields)
     result = {"checked": True, "is_genuine": signed.is_genuine, "edition": edition}
     if edition is None:
         return result
-    today = facts_today(edition)
+    today = receipt_today(edition)
     if today is None:
         # The copies may have been dropped since the edition was read.
         edition.refresh_from_db(fields=["deliveries_dropped_at"])
     return result | {
         "title": plain_title(edition),
         "dropped": dropped_sentence(edition.deliveries_dropped_at),
-        "differs": [] if today is None else diff_receipts(signed.facts, today),
+        "differs": [] if today is None else diff_receipts(signed.fields, today),
     }
 
 
-def _edition_named_in(facts: Mapping[str, Any]) -> Edition | None:
-    issue, version = facts.get("issue"), facts.get("version")
+def _edition_named_in(fields: Mapping[str, Any]) -> Edition | None:
+    issue, version = fields.get("issue"), fields.get("version")
     if not isinstance(version, int) or not 0 < version < 2**31:
         return None
     try:

@@ -66,14 +66,14 @@ def signed_receipt(receipt: Receipt) -> SignedReceipt:
     return SignedReceipt(receipt.text, receipt.signature)
 
 
-def facts_today(edition: Edition) -> dict[str, Any] | None:
-    """Return the facts of a receipt made now, from every row; None if the rows were dropped."""
+def receipt_today(edition: Edition) -> dict[str, Any] | None:
+    """Return the fields of a receipt made now, from every row; None if the rows were dropped."""
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
         if status.counts.deliveries_dropped_at is not None:
             return None
-        return _facts(edition, status, _recount(edition))
+        return _receipt_fields(edition, status, _recount(edition))
 
 
 def _make_receipt(edition: Edition) -> Receipt:
@@ -85,7 +85,9 @@ def _make_receipt(edition: Edition) -> Receipt:
             raise NoReceiptError(refusal)
         if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError("There is no receipt, and its copies were dropped.")
-        signed = sign_receipt(_facts(edition, status, _recount_and_compare(edition, status)))
+        signed = sign_receipt(
+            _receipt_fields(edition, status, _recount_and_compare(edition, status))
+        )
     # Outside the snapshot, where the receipt of a concurrent caller would be an error.
     Receipt.objects.bulk_create(
         [Receipt(edition=edition, text=signed.text, signature=signed.signature)],
@@ -118,7 +120,7 @@ def _read_one_snapshot() -> None:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def _facts(edition: Edition, status: EditionStatus, recount: Recount) -> dict[str, Any]:
+def _receipt_fields(edition: Edition, status: EditionStatus, recount: Recount) -> dict[str, Any]:
     counts = status.counts
     return {
         "format": FORMAT,

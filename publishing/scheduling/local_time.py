@@ -30,7 +30,7 @@ _LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(?::00(
 Which = Literal["", "first", "second"]
 
 
-class InvalidMomentError(ValueError):
+class InvalidTimeError(ValueError):
     """A local time that names no moment or two (`choices`); `field` is what is wrong."""
 
     def __init__(self, field: str, sentence: str, choices: Sequence[ScheduledTime] = ()) -> None:
@@ -40,39 +40,41 @@ class InvalidMomentError(ValueError):
         self.choices = tuple(choices)
 
 
-def read_moment(local: str, zone: str, which: str = "", *, now: datetime | None) -> ScheduledTime:
-    """Return the moment of `local` in `zone`, later than any `now`. Raises `InvalidMomentError`."""
+def parse_scheduled_time(
+    local: str, zone: str, which: str = "", *, now: datetime | None
+) -> ScheduledTime:
+    """Return the moment of `local` in `zone`, later than any `now`. Raises `InvalidTimeError`."""
     there = _parse_zone(zone)
-    said = _parse_local(local)
-    if now is not None and not now.year - 1 <= said.year <= now.year + 2:
+    entered = _parse_local(local)
+    if now is not None and not now.year - 1 <= entered.year <= now.year + 2:
         # The calculations below fail at the ends of the calendar.
-        raise InvalidMomentError(
-            "at", _past(said, zone, now) if said.year < now.year else _too_far(said, zone)
+        raise InvalidTimeError(
+            "at", _past(entered, zone, now) if entered.year < now.year else _too_far(entered, zone)
         )
-    moment = _choose_moment(said, zone, there, which)
+    moment = _choose_time(entered, zone, there, which)
     if now is not None:
-        refusal = moment_refusal(moment, now)
+        refusal = scheduled_time_refusal(moment, now)
         if refusal:
-            raise InvalidMomentError("at", refusal)
+            raise InvalidTimeError("at", refusal)
     return moment
 
 
-def moment_refusal(moment: ScheduledTime, now: datetime) -> str:
+def scheduled_time_refusal(moment: ScheduledTime, now: datetime) -> str:
     """Return why nothing can be scheduled for this moment; empty if it can."""
-    said = datetime.fromisoformat(moment.local)
+    entered = datetime.fromisoformat(moment.local)
     if moment.utc <= now:
-        return _past(said, moment.zone, now)
+        return _past(entered, moment.zone, now)
     if moment.utc > now + FURTHEST:
-        return _too_far(said, moment.zone)
+        return _too_far(entered, moment.zone)
     return ""
 
 
-def moment_in_zone(utc: datetime, zone: str) -> ScheduledTime:
+def scheduled_time_in_zone(utc: datetime, zone: str) -> ScheduledTime:
     """Return the moment as the clocks of a zone show it."""
     return ScheduledTime(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
-def scheduled_moment(edition: Edition) -> ScheduledTime | None:
+def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
     """Return the moment that an edition was scheduled for, as it was entered."""
     if edition.scheduled_for is None:
         return None
@@ -90,11 +92,11 @@ def fold_choice(moment: ScheduledTime) -> Which:
 
 def _parse_zone(name: str) -> ZoneInfo:
     if not name:
-        raise InvalidMomentError(
+        raise InvalidTimeError(
             "zone", "No time zone is named; a name such as Europe/Lisbon is expected."
         )
     if name not in known_zones():
-        raise InvalidMomentError(
+        raise InvalidTimeError(
             "zone", f"“{name[:64]}” is not a time zone; a name such as Europe/Lisbon is expected."
         )
     return ZoneInfo(name)
@@ -102,7 +104,7 @@ def _parse_zone(name: str) -> ZoneInfo:
 
 def _parse_local(local: str) -> datetime:
     if not local.strip():
-        raise InvalidMomentError(
+        raise InvalidTimeError(
             "at", "No time is given; a date and a time such as 2026-10-25 07:30 are expected."
         )
     found = _LOCAL.fullmatch(local.strip())
@@ -111,23 +113,23 @@ def _parse_local(local: str) -> datetime:
             raise ValueError
         return datetime.fromisoformat(f"{found[1]}T{found[2]}")
     except ValueError:
-        raise InvalidMomentError(
+        raise InvalidTimeError(
             "at",
             f"“{local.strip()[:40]}” is not a time; a date and a time to the minute are expected, "
             "such as 2026-10-25 07:30.",
         ) from None
 
 
-def _choose_moment(said: datetime, zone: str, there: ZoneInfo, which: str) -> ScheduledTime:
+def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> ScheduledTime:
     try:
-        first, second = _both(said, there)
+        first, second = _both(entered, there)
     except OverflowError:
-        raise InvalidMomentError(
+        raise InvalidTimeError(
             "at", "This is the end of the calendar; a date of our time is expected."
         ) from None
-    local = f"{said:{LOCAL}}"
-    if first.astimezone(there).replace(tzinfo=None) != said:
-        raise InvalidMomentError("at", _never_comes(said, zone, there, second, first))
+    local = f"{entered:{LOCAL}}"
+    if first.astimezone(there).replace(tzinfo=None) != entered:
+        raise InvalidTimeError("at", _never_comes(entered, zone, there, second, first))
     if first == second:
         return ScheduledTime(first, local, zone)
     choices = ScheduledTime(first, local, zone), ScheduledTime(second, local, zone)
@@ -135,31 +137,30 @@ def _choose_moment(said: datetime, zone: str, there: ZoneInfo, which: str) -> Sc
         return choices[0]
     if which == "second":
         return choices[1]
-    raise InvalidMomentError("which", _comes_twice(said, zone, first, second), choices)
+    raise InvalidTimeError("which", _comes_twice(entered, zone, first, second), choices)
 
 
-def _both(said: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
+def _both(entered: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
     """Return the moment by the offset before a change and after it; mostly the same."""
-    first, second = (said.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
+    first, second = (entered.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
     return first, second
 
 
-def _past(said: datetime, zone: str, now: datetime) -> str:
+def _past(entered: datetime, zone: str, now: datetime) -> str:
     there = now.astimezone(ZoneInfo(zone))
     return (
-        f"{day_and_time(said)} {zone} is past: it is {day_and_time(there)} there now; choose a "
+        f"{day_and_time(entered)} {zone} is past: it is {day_and_time(there)} there now; choose a "
         "later time, or publish now."
     )
 
 
-def _too_far(said: datetime, zone: str) -> str:
-    return (
-        f"{day_and_time(said)} {zone} is more than a year ahead; an issue waits for a year at most."
-    )
+def _too_far(entered: datetime, zone: str) -> str:
+    at = day_and_time(entered)
+    return f"{at} {zone} is more than a year ahead; an issue waits for a year at most."
 
 
 def _never_comes(
-    said: datetime, zone: str, there: ZoneInfo, before: datetime, after: datetime
+    entered: datetime, zone: str, there: ZoneInfo, before: datetime, after: datetime
 ) -> str:
     """`before` and `after` are moments on either side of the change."""
     change = _change_between(before, after, there)
@@ -173,17 +174,17 @@ def _never_comes(
         gap = f"from {day_and_time(begins)} straight to {day_and_time(ends)}"
         nearest = f"{day_and_time(last)} and {day_and_time(ends)}"
     return (
-        f"{day_and_time(said)} does not exist in {zone}: the clocks there go {gap}; the nearest "
+        f"{day_and_time(entered)} does not exist in {zone}: the clocks there go {gap}; the nearest "
         f"times are {nearest}."
     )
 
 
-def _comes_twice(said: datetime, zone: str, first: datetime, second: datetime) -> str:
+def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime) -> str:
     same_day = first.date() == second.date()
     words = [f"{at:%H:%M}" if same_day else day_and_time(at) for at in (first, second)]
     return (
-        f"{day_and_time(said)} comes twice in {zone}, because the clocks there go back: first at "
-        f"{words[0]} UTC and again at {words[1]} UTC; choose which."
+        f"{day_and_time(entered)} comes twice in {zone}, because the clocks there go back: first "
+        f"at {words[0]} UTC and again at {words[1]} UTC; choose which."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from delivery.rules.scheduled_time import ScheduledTime
-from publishing.scheduling.local_time import InvalidMomentError, read_moment, zones
+from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time, zones
 
 TIME_AND_NOW = "A time is named here, and “Now” is chosen: choose “Schedule”, or clear the time."
 
@@ -43,10 +43,10 @@ class RescheduleForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         found = self.cleaned_data
         try:
-            self.moment = read_moment(
+            self.moment = parse_scheduled_time(
                 found.get("at", ""), found.get("zone", ""), found.get("which", ""), now=self.now
             )
-        except InvalidMomentError as refused:
+        except InvalidTimeError as refused:
             self.choices = refused.choices
             self.add_error(refused.field, refused.sentence)
         return found

@@ -16,7 +16,7 @@ from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
-from publishing.scheduling.local_time import scheduled_moment
+from publishing.scheduling.local_time import scheduled_time_of
 
 register = template.Library()
 register.filter("called", called)
@@ -75,7 +75,7 @@ def grouped(number: int) -> str:
 @register.filter
 def scheduled_for(edition: Edition | None) -> str:
     """The moment that an edition was scheduled for, in words; empty if it was published at once."""
-    moment = scheduled_moment(edition) if edition else None
+    moment = scheduled_time_of(edition) if edition else None
     return moment.words if moment else ""
 
 

@@ -49,7 +49,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
     if letter is None:
         raise Http404(f"There is no test letter number {number}.")
     if wants_json(request):
-        facts = {
+        body = {
             "test": letter.number,
             "to": letter.to,
             "outcome": letter.outcome,
@@ -57,7 +57,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
             "settled": letter.is_settled,
             "address": reverse("desk:test_letter", args=[letter.number]),
         }
-        return JsonResponse(facts, headers={"Cache-Control": "no-store"})
+        return JsonResponse(body, headers={"Cache-Control": "no-store"})
     return desk_page(
         request,
         "publishing/test_letter.html",

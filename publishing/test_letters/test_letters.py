@@ -42,7 +42,7 @@ class SentTest:
     number: int
     subject: str
     to: str
-    asked_at: datetime
+    requested_at: datetime
     outcome: str
     sentence: str
     is_settled: bool
@@ -125,7 +125,7 @@ def load_sent_test(number: int) -> SentTest | None:
         number=number,
         subject=mark_subject(Content(letter.title, "", "").plain_title),
         to=letter.address,
-        asked_at=letter.asked_at,
+        requested_at=letter.requested_at,
         outcome=letter.outcome,
         sentence=letter_sentence(letter, zone),
         is_settled=letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},

@@ -17,7 +17,7 @@ from delivery.queue.control import send_now
 from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import moment_in_zone
+from publishing.scheduling.local_time import scheduled_time_in_zone
 from subscribers.models import SubscriberImport
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
@@ -166,7 +166,9 @@ def what_is_shown(page: Page) -> str:
 def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_and_nothing_moves(
     windows, author
 ):
-    waits = published(author, hold_s=30, at=moment_in_zone(timezone.now() + timedelta(1), "UTC"))
+    waits = published(
+        author, hold_s=30, at=scheduled_time_in_zone(timezone.now() + timedelta(1), "UTC")
+    )
     come_to_watch(windows, waits)
     for page in windows:
         expect(page.locator(".crumb")).to_contain_text("Version 1. Scheduled by Edith Marlow for ")

@@ -12,7 +12,7 @@ from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus, load_status
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import moment_in_zone
+from publishing.scheduling.local_time import scheduled_time_in_zone
 from tests.delivery.edition_factory import Newsroom
 
 LISBON = "Europe/Lisbon"
@@ -21,7 +21,7 @@ LISBON = "Europe/Lisbon"
 def tomorrow(zone: str = LISBON) -> ScheduledTime:
     """This time tomorrow, to the minute."""
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
-    return moment_in_zone(at, zone)
+    return scheduled_time_in_zone(at, zone)
 
 
 def schedule(

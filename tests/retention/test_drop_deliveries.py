@@ -40,8 +40,8 @@ from publishing.receipts.drop_old_deliveries import (
     drop_refusal,
 )
 from publishing.receipts.receipts import (
-    facts_today,
     receipt_of,
+    receipt_today,
     recount_before_dropping,
     signed_receipt,
 )
@@ -589,7 +589,7 @@ class TestWhatIsShown:
     ) -> None:
         # The edition is as it was read before: that its copies went is asked of the database.
         drop(old)
-        assert facts_today(old) is None
+        assert receipt_today(old) is None
         kept = signed_receipt(receipt_of(old)).as_json()
         words = window.post("/admin/newsletters/receipts/", receipt=kept).words
         assert "Genuine." in words

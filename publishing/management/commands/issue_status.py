@@ -1,4 +1,4 @@
-"""`manage.py issue_status`: how an issue stands, as JSON."""
+"""`manage.py issue_status`: the status of an issue, as JSON."""
 
 import json
 from typing import Any

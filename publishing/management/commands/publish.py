@@ -30,7 +30,11 @@ from publishing.publish.publish import (
     has_content,
     publish,
 )
-from publishing.scheduling.local_time import InvalidMomentError, read_moment, scheduled_moment
+from publishing.scheduling.local_time import (
+    InvalidTimeError,
+    parse_scheduled_time,
+    scheduled_time_of,
+)
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -234,8 +238,8 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
     zone = options["zone"] or Newsletter.objects.get_current().time_zone
     try:
         now = None if is_known else database_time()
-        return read_moment(_utf8("--at", local), _utf8("--zone", zone), which, now=now)
-    except InvalidMomentError as refused:
+        return parse_scheduled_time(_utf8("--at", local), _utf8("--zone", zone), which, now=now)
+    except InvalidTimeError as refused:
         hint = " Add --first or --second." if refused.choices else ""
         raise CommandError(f"{refused.sentence}{hint}") from None
 
@@ -255,7 +259,7 @@ def _author(username: str | None) -> uuid.UUID:
 
 
 def _scheduled_sentence(edition: Edition) -> str:
-    moment = scheduled_moment(edition)
+    moment = scheduled_time_of(edition)
     when = moment.words if moment else "at its time"
     if edition.goes_to == NOBODY:
         return f"Scheduled. It appears in the archive {when} and is not mailed."

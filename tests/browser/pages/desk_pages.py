@@ -23,7 +23,7 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.link_result import LinkResult
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import moment_in_zone
+from publishing.scheduling.local_time import scheduled_time_in_zone
 from publishing.test_letters.test_letters import send_test
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
@@ -287,7 +287,9 @@ def missed(edition: Edition) -> Delivery:
 
 def watching(author: Any) -> Pages:
     """An issue in each of its states, and pages of questions; all of these have one template."""
-    moment = moment_in_zone(timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon")
+    moment = scheduled_time_in_zone(
+        timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon"
+    )
     of = {
         "held": published(author, hold_s=3600),
         "scheduled": published(author, at=moment),

@@ -17,7 +17,7 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
 from publishing.activity.activity_sentences import sentence_of
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import moment_in_zone
+from publishing.scheduling.local_time import scheduled_time_in_zone
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.publishing.author_browser import address
@@ -274,7 +274,7 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
     held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
     call_command("edition", "call-back", str(held.issue_id))
     publish(author.pk, "k2", letter("Herons"), issue=held.issue_id, version=2, hold_s=600)
-    tomorrow = moment_in_zone(timezone.now() + timedelta(1), "UTC")
+    tomorrow = scheduled_time_in_zone(timezone.now() + timedelta(1), "UTC")
     waits = publish(author.pk, "k3", letter("Swifts"), hold_s=0, at=tomorrow).edition
     call_command("edition", "call-back", str(waits.issue_id))
     cancelled = publish(author.pk, "k4", letter("Moths"), hold_s=600).edition

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 from publishing.scheduling.local_time import (
-    InvalidMomentError,
+    InvalidTimeError,
     fold_choice,
     known_zones,
-    moment_in_zone,
-    read_moment,
+    parse_scheduled_time,
+    scheduled_time_in_zone,
     zones,
 )
 from publishing.scheduling.schedule_form import TIME_AND_NOW, ScheduleForm
@@ -27,9 +27,9 @@ def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
 
 
-def refused(local: str, zone: str, *, now: datetime | None = NOW) -> InvalidMomentError:
-    with pytest.raises(InvalidMomentError) as caught:
-        read_moment(local, zone, now=now)
+def refused(local: str, zone: str, *, now: datetime | None = NOW) -> InvalidTimeError:
+    with pytest.raises(InvalidTimeError) as caught:
+        parse_scheduled_time(local, zone, now=now)
     return caught.value
 
 
@@ -60,7 +60,7 @@ def refused(local: str, zone: str, *, now: datetime | None = NOW) -> InvalidMome
 def test_a_time_is_a_moment_and_its_words_name_both_clocks(
     local: str, zone: str, at: datetime, words: str
 ) -> None:
-    moment = read_moment(local, zone, now=NOW)
+    moment = parse_scheduled_time(local, zone, now=NOW)
     assert moment == ScheduledTime(at, local[:16].replace(" ", "T"), zone)
     assert moment.words == words
 
@@ -114,12 +114,12 @@ def test_a_time_that_comes_twice_is_refused_until_one_is_chosen(
     assert f"{second:%H:%M} UTC" in error.sentence
     assert [choice.utc for choice in error.choices] == [first, second]
     for which, at in (("first", first), ("second", second)):
-        moment = read_moment(local, zone, which, now=now)
+        moment = parse_scheduled_time(local, zone, which, now=now)
         assert (moment.utc, moment.local, fold_choice(moment)) == (at, local, which)
 
 
 def test_which_of_two_is_not_looked_at_where_a_time_comes_once() -> None:
-    assert read_moment("2026-10-25T07:30", LISBON, "second", now=NOW).utc == utc(
+    assert parse_scheduled_time("2026-10-25T07:30", LISBON, "second", now=NOW).utc == utc(
         2026, 10, 25, 7, 30
     )
 
@@ -160,10 +160,10 @@ any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zon
 
 @given(moments, any_zone)
 def test_every_moment_can_be_said_and_is_found_again(at: datetime, zone: str) -> None:
-    said = moment_in_zone(at, zone)
+    said = scheduled_time_in_zone(at, zone)
     if said.utc.astimezone(ZoneInfo(zone)).second:
         return  # clocks of before the railway
-    found = read_moment(said.local, zone, fold_choice(said), now=at - timedelta(hours=1))
+    found = parse_scheduled_time(said.local, zone, fold_choice(said), now=at - timedelta(hours=1))
     assert found == said
     assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == said.local
 
@@ -178,9 +178,9 @@ def test_every_time_that_is_accepted_is_the_time_the_clocks_show_then(
 ) -> None:
     local = f"{said:{LOCAL}}"
     try:
-        moment = read_moment(local, zone, which, now=None)
+        moment = parse_scheduled_time(local, zone, which, now=None)
         meant = [moment]
-    except InvalidMomentError as refusal:
+    except InvalidTimeError as refusal:
         meant = list(refusal.choices)
     for moment in meant:
         assert f"{moment.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == moment.local == local

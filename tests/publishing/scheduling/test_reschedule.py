@@ -13,7 +13,7 @@ from delivery.rules.scheduled_time import ScheduledTime
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.editions.start_scheduled import start_due, start_now
-from publishing.scheduling.local_time import moment_in_zone
+from publishing.scheduling.local_time import scheduled_time_in_zone
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
 from tests.publishing.schedule_issue import LISBON, its_time_came, log_of, schedule, tomorrow
@@ -33,7 +33,7 @@ def waits(author: Any, newsroom: Newsroom) -> Edition:
 
 
 def later(hours: int = 24, zone: str = "UTC") -> ScheduledTime:
-    return moment_in_zone(tomorrow("UTC").utc + timedelta(hours=hours), zone)
+    return scheduled_time_in_zone(tomorrow("UTC").utc + timedelta(hours=hours), zone)
 
 
 def moved_to(at: ScheduledTime) -> dict[str, str]:

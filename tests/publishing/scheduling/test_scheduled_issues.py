@@ -37,7 +37,7 @@ from publishing.editions.status import EditionStatus
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling.local_time import is_too_late, moment_in_zone
+from publishing.scheduling.local_time import is_too_late, scheduled_time_in_zone
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
@@ -138,7 +138,7 @@ def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -
     moment = tomorrow()
     first = schedule(newsroom, at=moment, key="once")
     assert schedule(newsroom, at=moment, key="once") == first
-    elsewhere = moment_in_zone(moment.utc, "Asia/Kolkata")
+    elsewhere = scheduled_time_in_zone(moment.utc, "Asia/Kolkata")
     assert schedule(newsroom, at=elsewhere, key="once") == first
     assert start_scheduled.start_now(first.pk) == 2
     assert schedule(newsroom, at=moment, key="once") == first
@@ -148,7 +148,7 @@ def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -
 def test_the_same_key_for_another_time_is_other_content(newsroom: Newsroom) -> None:
     moment = tomorrow()
     first = schedule(newsroom, at=moment, key="once")
-    later = moment_in_zone(moment.utc + timedelta(hours=1), LISBON)
+    later = scheduled_time_in_zone(moment.utc + timedelta(hours=1), LISBON)
     with pytest.raises(KeyUsedForOtherContentError, match=f"for {moment.words[:16]}"):
         schedule(newsroom, at=later, key="once")
     now = Content.from_input(first.title, first.html_content, first.text_content)
@@ -289,7 +289,7 @@ def test_too_late_it_is_published_but_waits_for_a_person(
     edition.refresh_from_db()
     moment = ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
     assert moment.words in found.reason
-    assert moment_in_zone(edition.published_at, LISBON).words in found.reason
+    assert scheduled_time_in_zone(edition.published_at, LISBON).words in found.reason
     assert not newsroom.step()
     assert "was due 61 minutes before" in log_of(edition)[1]
     assert found.reason in progress_page(newsroom, edition)
