@@ -1,6 +1,5 @@
 """`python -m postmark_sandbox`: the sandbox's options, and how it runs as a program."""
 
-import os
 import signal
 import sys
 from argparse import ArgumentParser
@@ -71,17 +70,13 @@ def run(options: dict[str, Any]) -> int:
     except (ListenError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    # A handler may run while an event's lock is held, so it writes to a pipe instead.
-    read_end, write_end = os.pipe()
-    previous = {
-        number: signal.signal(number, lambda *_: os.write(write_end, b"."))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    signals = {signal.SIGTERM, signal.SIGINT}
+    # Before the threads start, so that they inherit it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     server.start()
     print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)
-    os.read(read_end, 1)
-    for number, handler in previous.items():
-        signal.signal(number, handler)
+    signal.sigwait(signals)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
     server.stop()
     return 0
 

@@ -1,10 +1,9 @@
 """HTTP as the sandbox speaks it: requests, responses, Postmark's refusals, and posting to a URL."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urljoin, urlsplit
 
 import orjson
@@ -19,23 +18,17 @@ POST_TIMEOUT_S = 10.0
 MAX_REDIRECTS = 10
 
 
-class Transfer(Enum):
-    """How the bytes of a response leave, or do not."""
-
-    WHOLE = "whole"
-    CLOSED = "closed"
-    CUT = "cut"
-
-
 @dataclass(slots=True)
 class Response:
-    """`wait_s` passes before the first byte leaves."""
+    """`closed`: the connection ends instead. `cut`: it ends in the middle of the body. `wait_s`
+    passes before."""
 
     status: int
     body: bytes
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
-    transfer: Transfer = Transfer.WHOLE
+    closed: bool = False
+    cut: bool = False
     wait_s: float = 0.0
 
 
@@ -112,8 +105,7 @@ def read_target(raw: str) -> tuple[str, dict[str, str]]:
     return unquote(parts.path), query
 
 
-@dataclass(frozen=True, slots=True)
-class PostResult:
+class PostResult(NamedTuple):
     """The last HTTP status, 0 if there was none, and the URL of the last redirect."""
 
     status: int

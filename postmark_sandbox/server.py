@@ -17,7 +17,6 @@ from postmark_sandbox.http import (
     PostmarkError,
     Request,
     Response,
-    Transfer,
     is_loopback,
     plain,
     read_target,
@@ -160,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         sandbox.gate.pause(max(response.wait_s, sandbox.latency_s - spent_s))
         gone = call.stored is not None and self._caller_is_gone()
         # Logged first, so that a caller with a response also finds its call in the log.
-        call.log(0 if response.transfer is Transfer.CLOSED else response.status, gone=gone)
+        call.log(0 if response.closed else response.status, gone=gone)
         if gone:
             self.close_connection = True
             return
@@ -197,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(plain(status, sentence))
 
     def _send(self, response: Response) -> None:
-        if response.transfer is Transfer.CLOSED:
+        if response.closed:
             self.close_connection = True
             return
         self.send_response_only(response.status)
@@ -206,13 +205,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(response.body)))
         for name, value in response.headers.items():
             self.send_header(name, value)
-        if response.transfer is Transfer.CUT:
+        if response.cut:
             self.close_connection = True
         elif self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
-            size = len(response.body) // (2 if response.transfer is Transfer.CUT else 1)
+            size = len(response.body) // (2 if response.cut else 1)
             self.wfile.write(response.body[:size])
         self.wfile.flush()
 

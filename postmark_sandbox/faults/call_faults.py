@@ -7,7 +7,7 @@ import orjson
 
 from postmark_sandbox.faults.fault_rules import FaultRule
 from postmark_sandbox.faults.held_calls import Gate
-from postmark_sandbox.http import HTML, PostmarkError, Request, Response, Transfer, error, plain
+from postmark_sandbox.http import HTML, PostmarkError, Request, Response, error, plain
 from postmark_sandbox.rules.validation import ACCOUNT_REFUSALS, CheckedMessage, sender_text
 
 DELAYED = "Message accepted, but delivery may be delayed."
@@ -94,9 +94,9 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
         case "accept_then_500":
             return error(101, "An unexpected error occurred.", 500)
         case "accept_then_close" | "accept_first_k_then_close" | "accept_then_stall":
-            return replace(response, transfer=Transfer.CLOSED, wait_s=seconds)
+            return replace(response, closed=True, wait_s=seconds)
         case "accept_then_truncate":
-            return replace(response, transfer=Transfer.CUT)
+            return replace(response, cut=True)
         case "accept_then_garble":
             return replace(response, body=_garbled(response.body))
         case "accept_then_wrong_length":

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from postmark_sandbox.faults.call_faults import TEXTS, hold, keep_first, refuse_item
-from postmark_sandbox.http import PostmarkError, Response, Transfer, ok, plain
+from postmark_sandbox.http import PostmarkError, Response, ok, plain
 from postmark_sandbox.postmark_api.call import ApiCall
 from postmark_sandbox.rules import validation
 from postmark_sandbox.rules.validation import CheckedMessage
@@ -13,7 +13,7 @@ from postmark_sandbox.times import utc_text
 # Postmark publishes this token: it is no secret.
 TEST_TOKEN = "POSTMARK_API_TEST"  # noqa: S105
 TOKEN_HEADER = "x-postmark-server-token"  # noqa: S105
-HUNG_UP = Response(0, b"", transfer=Transfer.CLOSED)
+HUNG_UP = Response(0, b"", closed=True)
 
 
 def send_one(call: ApiCall) -> Response:
