@@ -4,12 +4,16 @@ came back too fast is not refused, because browsers fill forms in; it has fewer 
 from collections.abc import Sequence
 from hashlib import blake2b
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
 
+from delivery.interface import request_mail
+from delivery.models import Edition
+from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber
+from subscribers.models.consent_record import Act
 from subscribers.reserve_ids import next_request_number
 
 HOUR_S = 3600
@@ -18,9 +22,8 @@ SUSPICIOUS_PER_HOUR = 3
 # The detail of a consent record whose form came back too fast.
 TOO_FAST = "the form came back faster than a person fills it in"
 NOT_MAILED = 0  # the number of a request that no mail answers, because of the day's limit
-# The columns that count a reader's requests, by what is asked for.
-CONFIRMATION = "requests"
-RECORD = "record_requests"
+# The columns that count a reader's requests, by the kind of their mail.
+COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_requests"}
 
 
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
@@ -48,8 +51,17 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     return seconds_to_wait(asked, suspicious, per_hour)
 
 
-def next_number(reader: Subscriber, counter: str) -> int:
-    """Count this request of a reader whose row is locked; `NOT_MAILED` above the day's limit."""
+def ask_for_mail(
+    reader: Subscriber, kind: Edition.Kind, act: Act, how: str, **details: Any
+) -> None:
+    """Record the request of a reader whose row is locked, and queue its mail within the limits."""
+    number = _next_number(reader, COUNTERS[kind])
+    record_consent(reader.pk, act, how, request=number, **details)
+    if number != NOT_MAILED:
+        request_mail(kind, number, [(reader.pk, reader.email)], ahead=True)
+
+
+def _next_number(reader: Subscriber, counter: str) -> int:
     if _mails_within_a_day(reader.pk) >= settings.SIGN_UP_MAILS_PER_DAY:
         return NOT_MAILED
     number = next_request_number(getattr(reader, counter), reader.pk)

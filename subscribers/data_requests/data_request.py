@@ -8,14 +8,13 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
-from delivery.interface import request_mail
 from delivery.models import Edition
 from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.models import ConsentRecord, DataRequest, Subscriber
 from subscribers.models.consent_record import Act, How
-from subscribers.request_limits import NOT_MAILED, RECORD, next_number, seconds_until_turn
+from subscribers.request_limits import NOT_MAILED, ask_for_mail, seconds_until_turn
 
 logger = logging.getLogger(__name__)
 
@@ -97,17 +96,8 @@ def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
     if reader is None:
         _count_for_the_network(cursor, request.network, request.asked_at)
         return
-    number = next_number(reader, RECORD)
-    record_consent(
-        reader.pk,
-        Act.RECORD_ASKED,
-        How.FORM,
-        at=request.asked_at,
-        network=request.network,
-        request=number,
-    )
-    if number != NOT_MAILED:
-        request_mail(Edition.Kind.RECORD, number, [(reader.pk, reader.email)], ahead=True)
+    consent = {"at": request.asked_at, "network": request.network}
+    ask_for_mail(reader, Edition.Kind.RECORD, Act.RECORD_ASKED, How.FORM, **consent)
 
 
 def load_data_link(token: str) -> DataLink | None:

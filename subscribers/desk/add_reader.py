@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from django.db import connection, transaction
 
-from delivery.interface import LOCK_ENQUEUE, request_mail
+from delivery.interface import LOCK_ENQUEUE
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.consent.consent_log import record_consent
@@ -13,7 +13,7 @@ from subscribers.data_requests.erase import erased_among
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 from subscribers.refusal import InputRefusal, refuse
-from subscribers.request_limits import CONFIRMATION, NOT_MAILED, next_number
+from subscribers.request_limits import ask_for_mail
 
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 
@@ -56,7 +56,9 @@ def add_reader(
             detail = f"Consent was given elsewhere, says {stated_by}: {consent}"
             record_consent(reader.pk, Act.STATED, How.API, values=values, detail=detail)
         else:
-            _ask_to_confirm(reader, values, stated_by)
+            detail = f"{stated_by} asked for it"
+            confirmation = Edition.Kind.CONFIRMATION
+            ask_for_mail(reader, confirmation, Act.ASKED, How.API, values=values, detail=detail)
         return AddResult("added", reader)
 
 
@@ -80,11 +82,3 @@ def _insert(address: str, values: Mapping[str, str], *, is_confirmed: bool) -> S
         cursor.execute(INSERT, [address, *fields, state, Subscriber.Source.API, is_confirmed])
         row = cursor.fetchone()
     return Subscriber.objects.get(pk=row[0]) if row else None
-
-
-def _ask_to_confirm(reader: Subscriber, values: Mapping[str, str], stated_by: str) -> None:
-    number = next_number(reader, CONFIRMATION)
-    detail = f"{stated_by} asked for it"
-    record_consent(reader.pk, Act.ASKED, How.API, request=number, values=values, detail=detail)
-    if number != NOT_MAILED:
-        request_mail(Edition.Kind.CONFIRMATION, number, [(reader.pk, reader.email)], ahead=True)

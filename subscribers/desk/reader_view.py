@@ -1,5 +1,7 @@
 """One reader on the desk: personal data and actions."""
 
+from typing import NoReturn
+
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,18 +18,16 @@ from subscribers.models import Subscriber
 from subscribers.record_activity import record_reader_activity
 
 
+def _no_reader() -> NoReturn:
+    raise Http404("There is no reader of this number.")
+
+
 def _reader_or_404(reader: int) -> Subscriber:
-    found = Subscriber.objects.filter(pk=reader).first()
-    if found is None:
-        raise Http404("There is no reader of this number.")
-    return found
+    return Subscriber.objects.filter(pk=reader).first() or _no_reader()
 
 
 def _data_or_404(reader: int) -> PersonalData:
-    data = load_personal_data(_reader_or_404(reader).pk)
-    if data is None:
-        raise Http404("There is no reader of this number.")
-    return data
+    return load_personal_data(reader) or _no_reader()
 
 
 @may_manage_readers

@@ -22,7 +22,6 @@ from subscribers.desk.reader_list import (
 from subscribers.desk.readers_csv import csv_lines, source_label
 from subscribers.desk_access import desk_page, may_manage_readers, operator_of
 from subscribers.files.safe_csv import csv_download
-from subscribers.models import Subscriber
 from subscribers.models.suppression import why_suppressed
 from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import embed_form_html
@@ -47,7 +46,7 @@ def readers(request: HttpRequest) -> HttpResponse:
         request,
         "subscribers/desk/readers.html",
         {
-            "rows": [_row(reader) for reader in page.readers],
+            "rows": [(one, STATES[one.state], source_label(one)) for one in page.readers],
             "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
             "total": sum(counts.values()),
@@ -87,16 +86,6 @@ def embed_form(request: HttpRequest) -> HttpResponse:
 
 def _filter_of(request: HttpRequest) -> ReaderFilter:
     return ReaderFilter.from_query(request.GET.get("state", ""), request.GET.get("q", ""))
-
-
-def _row(reader: Subscriber) -> dict[str, object]:
-    return {
-        "reader": reader,
-        "fields": list(reader.values_of_fields.values()),
-        "state": reader.state.capitalize(),
-        "label": STATES[reader.state],
-        "source": source_label(reader),
-    }
 
 
 def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, object]]:

@@ -4,18 +4,10 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from delivery.interface import request_mail
 from delivery.models import Edition
-from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
-from subscribers.request_limits import (
-    CONFIRMATION,
-    NOT_MAILED,
-    TOO_FAST,
-    next_number,
-    seconds_until_turn,
-)
+from subscribers.request_limits import TOO_FAST, ask_for_mail, seconds_until_turn
 
 TRIES = 5  # a reader can be deleted between the insert and the lock; not often
 
@@ -35,19 +27,9 @@ def sign_up(
         if wait:
             return wait
         reader = _locked_reader(address, values)
-        number = next_number(reader, CONFIRMATION)
-        record_consent(
-            reader.pk,
-            Act.ASKED,
-            how,
-            network=network,
-            wording=wording,
-            request=number,
-            values=values,
-            detail=TOO_FAST if is_suspicious else "",
-        )
-        if number != NOT_MAILED:
-            request_mail(Edition.Kind.CONFIRMATION, number, [(reader.pk, reader.email)], ahead=True)
+        detail = TOO_FAST if is_suspicious else ""
+        consent = {"network": network, "wording": wording, "values": values, "detail": detail}
+        ask_for_mail(reader, Edition.Kind.CONFIRMATION, Act.ASKED, how, **consent)
     return 0
 
 

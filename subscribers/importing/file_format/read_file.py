@@ -12,11 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from subscribers.importing.file_format.columns import (
-    Layout,
-    Mapping,
-    layout_of,
-)
+from subscribers.importing.file_format.columns import Layout, Mapping, layout_of
 from subscribers.importing.file_format.delimiter import (
     DELIMITERS,
     detect_delimiter,

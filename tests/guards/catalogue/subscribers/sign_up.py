@@ -6,13 +6,14 @@ GUARDS = guards(r"""
 
 # --- One answer for all ---
 whoever is known is answered like a stranger
-    sign_up: «→ if reader.state != "pending":¶    return 1¶» number = next_number(reader,
+    sign_up: «→ if reader.state != "pending":¶    return 1¶» detail = TOO_FAST
     test_the_answer_is_the_same_whoever_the_address_belongs_to
 who had their mails for today is answered like anybody else
-    sign_up: ) number = next_number(reader, CONFIRMATION) «→ ¶if number == NOT_MAILED:¶    return 1»
+    ask_for_mail: = _next_number(reader, COUNTERS[kind]) «→ ¶if number == NOT_MAILED:¶
+        raise LookupError»
     test_the_answer_is_the_same_whoever_the_address_belongs_to
 requests that no mail answered count for their network
-    sign_up: ) number = next_number(reader, CONFIRMATION) «→ ¶if number == NOT_MAILED:¶    return 0»
+    ask_for_mail: = _next_number(reader, COUNTERS[kind]) «→ ¶if number == NOT_MAILED:¶    return»
     test_requests_that_no_mail_answered_count_too
 a program is told what everybody is told
     subscriptions: return «_asked(request) → form_page(request, form, status=422)» if not
@@ -21,10 +22,10 @@ a program is told what everybody is told
 
 # --- Limits ---
 an address is mailed only so often in a day
-    sign_up: else "") if «number != NOT_MAILED → True»:
+    ask_for_mail: if «number != NOT_MAILED → True»: request_mail
     test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer
 the limit of an address is the setting
-    next_number: >= «settings.SIGN_UP_MAILS_PER_DAY → 3»:
+    _next_number: >= «settings.SIGN_UP_MAILS_PER_DAY → 3»:
     test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer
 a day later an address is mailed again
     _mails_within_a_day: > 0 AND «at > clock_timestamp() - make_interval(secs => %s) → %s > 0»
@@ -98,11 +99,11 @@ a form on another site signs up nobody by itself
 
 # --- All of it or nothing ---
 the mail to confirm is queued in the transaction of the sign-up
-    sign_up: «→ transaction.on_commit(lambda:» request_mail(Edition.Kind.CONFIRMATION, number,
-        [(reader.pk, reader.email)], ahead=True)«→ )»
+    ask_for_mail: «→ __import__("django.db").db.transaction.on_commit(lambda:» request_mail(kind,
+        number, [(reader.pk, reader.email)], ahead=True)«→ )»
     test_the_same_transaction_holds_the_sign_up_its_record_and_its_mail
 a name that anybody can type stands on no letter before they confirm
-    sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(**request.values)¶» number =
+    sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(**values)¶» detail = TOO_FAST
     test_a_name_typed_beside_a_known_address_changes_nothing_until_they_confirm
 
 # --- Confirming ---
