@@ -208,13 +208,11 @@ def _events(sandbox: Sandbox, message: Message) -> dict[str, Any]:
     listed = sandbox.suppressions.of(message.stream)
     held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
     can_return = any(entry.reason != "SpamComplaint" for entry in held)
+    events = sandbox.events
     log = [(message.at_ns, ("waiting", "calm", "Accepted"), f"for {message.stream}")]
-    delivered = sandbox.events.delivered_to(message)
+    delivered = events.delivered_to(message)
     log += [(message.at_ns, ("sent", "sent", "Delivered"), address) for address in delivered]
-    log += [
-        (event.at_ns, _event_state(event), event.address)
-        for event in sandbox.events.of(message.number)
-    ]
+    log += [(e.at_ns, _event_state(e), e.address) for e in events.of(message.number)]
     return {
         "log": log,
         "buttons": {

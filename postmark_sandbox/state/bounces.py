@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from postmark_sandbox.http import PostmarkError
@@ -54,12 +55,11 @@ class BounceRecord:
 class Bounces:
     def __init__(self) -> None:
         self._by_id: dict[int, BounceRecord] = {}
-        self._last_id = FIRST_ID
+        # Ids are never given twice, not even after a reset.
+        self._ids = count(FIRST_ID + 1)
 
     def add(self, kind: BounceType, message: Message, address: str) -> BounceRecord:
-        """Record a bounce. Ids are never given twice, not even after a reset."""
-        self._last_id += 1
-        bounce = BounceRecord(self._last_id, kind, message, address, now_ns())
+        bounce = BounceRecord(next(self._ids), kind, message, address, now_ns())
         self._by_id[bounce.id] = bounce
         return bounce
 

@@ -26,10 +26,6 @@ class LoggedCall:
     number: int = 0
 
     @property
-    def has_failed(self) -> bool:
-        return self.status == 0 or self.status >= 400
-
-    @property
     def fault_words(self) -> str:
         return self.fault.replace("_", " ")
 

@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -22,7 +23,7 @@ TRIGGERS = {
 NOT_FOUND, INVALID, TOO_MANY, NOT_VERIFIED = 1350, 1351, 1359, 1364
 MAX_PER_STREAM = 10
 MAX_TEXT_LENGTH = 2000
-CATCH_ALL_ID, FIRST_ID = 0, 8_100_000
+CATCH_ALL_ID, FIRST_ID = 0, 8_100_001
 TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -95,18 +96,14 @@ class WebhookList:
     def __init__(self) -> None:
         self._by_id: dict[int, Webhook] = {}
         self._catch_all: Webhook | None = None
-        self._last_id = FIRST_ID
+        # Ids are never given twice.
+        self.next_id = count(FIRST_ID).__next__
 
     def set_catch_all(self, url: str | None) -> None:
         """Send every event of every stream to this URL, without a verification."""
         self._catch_all = None
         if url is not None:
             self._catch_all = Webhook(CATCH_ALL_ID, checked_url(url), verified=set(TRIGGERS))
-
-    def next_id(self) -> int:
-        """A fresh id; ids are never given twice."""
-        self._last_id += 1
-        return self._last_id
 
     def check_room(self, hook: Webhook) -> None:
         """Postmark's 1359 if the stream of this webhook has as many as it may have."""
@@ -181,16 +178,12 @@ def _read_auth(given: Any) -> tuple[str, str] | None:
 def _read_headers(given: Any) -> list[tuple[str, str]]:
     entries = given if isinstance(given, list) else [] if given is None else [None]
     pairs = [_two_texts(entry, "Name", "Value") for entry in entries]
-    headers = [pair for pair in pairs if pair is not None and _can_be_sent(*pair)]
-    if len(headers) < len(entries):
+    headers = [pair for pair in pairs if pair is not None and TOKEN.fullmatch(pair[0])]
+    values = "".join(value for _, value in headers)
+    too_long = any(len(name + value) > MAX_TEXT_LENGTH for name, value in headers)
+    if len(headers) < len(entries) or too_long or CONTROL.search(values) or not values.isascii():
         raise _invalid("'HttpHeaders' must be a list of 'Name' and 'Value', in ASCII on one line.")
     return headers
-
-
-def _can_be_sent(name: str, value: str) -> bool:
-    short = len(name + value) <= MAX_TEXT_LENGTH
-    one_line = not CONTROL.search(value) and value.isascii()
-    return short and one_line and TOKEN.fullmatch(name) is not None
 
 
 def _read_triggers(given: Any, before: dict[str, dict[str, bool]]) -> dict[str, dict[str, bool]]:
