@@ -104,10 +104,7 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
         row = cursor.fetchone()
     if row is None:
         return None
-    batch, epoch, edition, issue, version, attempt, waiting, probing, *history = row
-    return Claim(
-        batch, epoch, edition, issue, version, attempt, waiting, probing, AttemptCounters(*history)
-    )
+    return Claim(*(*row[:8], AttemptCounters(*row[8:])))
 
 
 def release(claim: Claim) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from typing import Any
 
 from django.db import connection
@@ -10,32 +10,6 @@ from django.db import connection
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
 from delivery.reports.edition_counts import rows_by_name
-
-
-class AuditRule(StrEnum):
-    """What must hold. `audit_sentences.py` has the words."""
-
-    COUNTS_ADD_UP = "counts_add_up"
-    BATCH_COUNTS_EQUAL_ROWS = "batch_counts_equal_rows"
-    FEEDBACK_COUNTS_EQUAL_ROWS = "feedback_counts_equal_rows"
-    DELIVERY_IS_IN_A_BATCH = "delivery_is_in_a_batch"
-    PROVIDER_ID_IS_UNIQUE = "provider_id_is_unique"
-    ACCEPTED_ONCE = "accepted_once"
-    SENT_HAS_EVIDENCE = "sent_has_evidence"
-    SETTLED_HAS_NO_LEASE = "settled_has_no_lease"
-    ONLY_RUNNING_IS_QUEUED = "only_running_is_queued"
-    PAUSED_BATCHES_ARE_PROBED = "paused_batches_are_probed"
-    DROPPED_IS_SETTLED = "dropped_is_settled"
-    CANCELLED_WAITS_FOR_NOTHING = "cancelled_waits_for_nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A rule that rows break, and which rows."""
-
-    rule: AuditRule
-    params: Mapping[str, Any]
-
 
 _COUNTED, _FOUND = (
     ", ".join(f"{row}.{name}" for name in ("size", *COUNTS)) for row in ("batch", "held")
@@ -45,8 +19,19 @@ _COUNTED, _FOUND = (
 _HAS_ROWS = """(SELECT deliveries_dropped_at IS NULL FROM edition
                 WHERE edition.id = batch.edition_id)"""
 
-_QUERIES: Mapping[AuditRule, str] = {
-    AuditRule.COUNTS_ADD_UP: """
+
+class AuditRule(Enum):
+    """What must hold: the promise, the words for rows that break it, and the query for them."""
+
+    def __init__(self, promise: str, where: str, query: str) -> None:
+        self.promise = promise
+        self.where = where
+        self.query = query
+
+    COUNTS_ADD_UP = (
+        "the counts of every edition add up to its audience",
+        "edition {edition} has {expected} readers, its batches hold {held} and count {counted}",
+        """
         SELECT id AS edition, expected, held, counted
         FROM (SELECT edition.id, coalesce(sum(size), 0) AS held,
                      CASE WHEN kind = 'newsletter' THEN audience
@@ -58,7 +43,11 @@ _QUERIES: Mapping[AuditRule, str] = {
               GROUP BY edition.id) AS counts
         WHERE expected <> held OR expected <> counted
         """,
-    AuditRule.BATCH_COUNTS_EQUAL_ROWS: f"""
+    )
+    BATCH_COUNTS_EQUAL_ROWS = (
+        "the counts of every batch equal its rows",
+        "batch {batch} counts {counted} but has {found}",
+        f"""
         SELECT batch.id AS batch, concat_ws('/', {_COUNTED}) AS counted,
                concat_ws('/', {_FOUND}) AS found
         FROM batch LEFT JOIN LATERAL (
@@ -66,8 +55,12 @@ _QUERIES: Mapping[AuditRule, str] = {
         WHERE batch.edition_id = ANY(%s) AND {_HAS_ROWS}
           AND ({_COUNTED}) IS DISTINCT FROM ({_FOUND})
         """,  # noqa: S608 -- a constant
+    )
     # For the whole edition: a delivery that goes again in another batch leaves its count behind.
-    AuditRule.FEEDBACK_COUNTS_EQUAL_ROWS: """
+    FEEDBACK_COUNTS_EQUAL_ROWS = (
+        "the bounces and complaints of every edition equal its rows",
+        "edition {edition} counts {bounced}/{complained}, has {found_bounced}/{found_complained}",
+        """
         SELECT edition.id AS edition, counted.bounced, counted.complained,
                held.bounced AS found_bounced, held.complained AS found_complained
         FROM edition, LATERAL (
@@ -81,14 +74,22 @@ _QUERIES: Mapping[AuditRule, str] = {
         WHERE edition.id = ANY(%s) AND deliveries_dropped_at IS NULL
           AND (counted.bounced, counted.complained) <> (held.bounced, held.complained)
         """,
-    AuditRule.DELIVERY_IS_IN_A_BATCH: """
+    )
+    DELIVERY_IS_IN_A_BATCH = (
+        "every delivery of an edition is in one of its batches",
+        "recipient {recipient} of edition {edition} is in batch {batch}",
+        """
         SELECT recipient_id AS recipient, edition.id AS edition, batch_id AS batch
         FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
                                   AND delivery.version = edition.version
              LEFT JOIN batch ON batch.id = batch_id AND batch.edition_id = edition.id
         WHERE edition.id = ANY(%s) AND batch.id IS NULL
         """,
-    AuditRule.PROVIDER_ID_IS_UNIQUE: """
+    )
+    PROVIDER_ID_IS_UNIQUE = (
+        "no two deliveries share a provider id",
+        "{message_id} belongs to {deliveries} deliveries",
+        """
         SELECT provider_message_id AS message_id, count(*) AS deliveries
         FROM delivery JOIN edition ON edition.issue_id = delivery.issue_id
                                   AND edition.version = delivery.version
@@ -96,7 +97,11 @@ _QUERIES: Mapping[AuditRule, str] = {
         GROUP BY provider_message_id
         HAVING count(*) > 1 AND bool_or(edition.id = ANY(%s))
         """,
-    AuditRule.ACCEPTED_ONCE: """
+    )
+    ACCEPTED_ONCE = (
+        "no delivery was accepted twice",
+        "recipient {recipient} of edition {edition} was also accepted as {message_id}",
+        """
         SELECT delivery.recipient_id AS recipient, edition.id AS edition,
                evidence.provider_message_id AS message_id
         FROM edition JOIN evidence ON evidence.issue_id = edition.issue_id
@@ -107,7 +112,11 @@ _QUERIES: Mapping[AuditRule, str] = {
         WHERE edition.id = ANY(%s) AND delivery.outcome = 'sent'
           AND delivery.provider_message_id <> evidence.provider_message_id
         """,
-    AuditRule.SENT_HAS_EVIDENCE: """
+    )
+    SENT_HAS_EVIDENCE = (
+        "nothing is marked as sent without evidence",
+        "recipient {recipient} of edition {edition} is {outcome}, sent {sent_at} as {message_id}",
+        """
         SELECT recipient_id AS recipient, edition.id AS edition, outcome, sent_at,
                coalesce(provider_message_id, 'no id') AS message_id
         FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
@@ -118,12 +127,20 @@ _QUERIES: Mapping[AuditRule, str] = {
             OR (outcome NOT IN ('sent', 'unknown')
                 AND (provider_message_id IS NOT NULL OR sent_at IS NOT NULL)))
         """,
-    AuditRule.SETTLED_HAS_NO_LEASE: """
+    )
+    SETTLED_HAS_NO_LEASE = (
+        "nothing settled is under a lease",
+        "batch {batch} is {state} and leased until {lease_until}",
+        """
         SELECT id AS batch, state, lease_until
         FROM batch
         WHERE edition_id = ANY(%s) AND state IN ('done', 'parked') AND lease_until IS NOT NULL
         """,
-    AuditRule.ONLY_RUNNING_IS_QUEUED: """
+    )
+    ONLY_RUNNING_IS_QUEUED = (
+        "only batches of editions that run and are reconciled are queued",
+        "batch {batch} of edition {edition}, which is {control}{unreconciled}, is {state}",
+        """
         SELECT batch.id AS batch, edition.id AS edition, control,
                CASE WHEN unreconciled_since IS NOT NULL
                     THEN ' and not reconciled' ELSE '' END AS unreconciled, state
@@ -135,7 +152,11 @@ _QUERIES: Mapping[AuditRule, str] = {
           AND (kind = 'newsletter'
                OR EXISTS (SELECT FROM attempt WHERE attempt.batch_id = batch.id))
         """,
-    AuditRule.PAUSED_BATCHES_ARE_PROBED: """
+    )
+    PAUSED_BATCHES_ARE_PROBED = (
+        "while batches of a running edition are held back, one of them goes first",
+        "edition {edition} runs and holds {paused} batches back; probing: {probing}",
+        """
         SELECT edition.id AS edition, count(*) FILTER (WHERE state = 'paused') AS paused, probing
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND control = 'running'
@@ -143,27 +164,49 @@ _QUERIES: Mapping[AuditRule, str] = {
         HAVING bool_or(state = 'paused')
            AND (NOT probing OR bool_and(state IN ('paused', 'parked', 'done')))
         """,
-    AuditRule.DROPPED_IS_SETTLED: f"""
+    )
+    DROPPED_IS_SETTLED = (
+        "editions whose deliveries were dropped are settled",
+        "batch {batch} of edition {edition}, dropped at {deliveries_dropped_at}, is {state}",
+        f"""
         SELECT batch.id AS batch, edition.id AS edition, deliveries_dropped_at, state
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND deliveries_dropped_at IS NOT NULL
           AND (state NOT IN ('done', 'parked')
                OR control = 'running' AND {IS_OPEN})
         """,  # noqa: S608 -- a constant
-    AuditRule.CANCELLED_WAITS_FOR_NOTHING: """
+    )
+    CANCELLED_WAITS_FOR_NOTHING = (
+        "no delivery of a cancelled edition waits outside a call or a look-up",
+        "batch {batch} of edition {edition} is {state} with {waiting} waiting",
+        """
         SELECT batch.id AS batch, edition.id AS edition, state, waiting
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND control = 'cancelled' AND waiting > 0
           AND state NOT IN ('sending', 'unknown', 'looking_up')
         """,
-}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that rows break, and which rows."""
+
+    rule: AuditRule
+    params: Mapping[str, Any]
 
 
 def find_violations(editions: list[int]) -> list[Violation]:
     """Find every violation among these editions; none if their counts balance."""
     violations = []
     with connection.cursor() as cursor:
-        for rule, query in _QUERIES.items():
-            cursor.execute(query, [editions])
+        for rule in AuditRule:
+            cursor.execute(rule.query, [editions])
             violations += [Violation(rule, row) for row in rows_by_name(cursor)]
     return violations
+
+
+def violation_sentence(violation: Violation) -> str:
+    """Which promise is broken, and where."""
+    rule = violation.rule
+    return f"Broken: {rule.promise}: {rule.where.format(**violation.params)}"

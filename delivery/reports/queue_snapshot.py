@@ -11,8 +11,8 @@ from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS, slowdown_from
-from delivery.reports.edition_counts import load_all_counts, load_open_counts
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
+from delivery.reports.edition_counts import load_all_counts, load_open_counts, rows_by_name
 from delivery.reports.health import EVENTS_READ
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.send_rate import slowed_to
@@ -56,23 +56,24 @@ EDITIONS = f"""
 """  # noqa: S608 -- a constant
 
 HELD_BACK = f"""
-    SELECT count(*) FILTER (WHERE {IS_DUE}),
-           count(*) FILTER (WHERE unreconciled_since IS NOT NULL)
+    SELECT count(*) FILTER (WHERE {IS_DUE}) AS editions_due,
+           count(*) FILTER (WHERE unreconciled_since IS NOT NULL) AS unreconciled
     FROM edition WHERE control IN ('scheduled', 'paused', 'stopped')
 """  # noqa: S608 -- a constant
 
 BESIDE = f"""
-    SELECT NOT {IS_THE_KNOWN_DATABASE},
+    SELECT NOT {IS_THE_KNOWN_DATABASE} AS identity_differs,
            pending.*,
            (SELECT count(*) FROM provider_event
-            WHERE applied_at IS NULL AND failures >= {MAX_FAILURES}),
+            WHERE applied_at IS NULL AND failures >= {MAX_FAILURES}) AS events_failed,
            (SELECT extract(epoch FROM clock_timestamp()
                        - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
             FROM (SELECT received_at, trace FROM provider_event
-                  ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest),
+                  ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest) AS webhook_age_s,
            slowdown.*
-    FROM (SELECT count(*),
+    FROM (SELECT count(*) AS events_pending,
                  extract(epoch FROM clock_timestamp() - min(received_at))::float8
+                     AS events_pending_age_s
           FROM provider_event WHERE applied_at IS NULL AND failures < {MAX_FAILURES}) AS pending
     LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
 """  # noqa: S608 -- constants
@@ -119,9 +120,10 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
     found = cursor.fetchall()
     named = sorted((edition for edition, is_letter, _ in found if is_letter), reverse=True)
     cursor.execute(HELD_BACK)
-    editions_due, unreconciled = cursor.fetchone()
+    (held_back,) = rows_by_name(cursor)
     cursor.execute(BESIDE)
-    differs, pending, pending_age_s, failed, webhook_age_s, *slowdown = cursor.fetchone()
+    (beside,) = rows_by_name(cursor)
+    slowdown = slowdown_from([beside.pop(name) for name in SLOWDOWN_NAMES])
     cursor.execute(ALARMS)
     alarms = dict(cursor.fetchall())
     cursor.execute(TASKS)
@@ -134,15 +136,10 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
         unknown_age_s=max((age for *_, age in batches if age is not None), default=None),
         editions=tuple(load_open_counts(among=[edition for edition, *_ in found])) if found else (),
         newest=tuple(load_all_counts(among=named[:MAX_NAMED])) if named else (),
-        editions_due=editions_due,
-        unreconciled=unreconciled,
-        identity_differs=differs,
+        **held_back,
+        **beside,
         workers=load_activity(cursor),
-        slowed_to_per_s=slowed_to(slowdown_from(slowdown), settings.DELIVERY_RATE_PER_S),
+        slowed_to_per_s=slowed_to(slowdown, settings.DELIVERY_RATE_PER_S),
         alarms=alarms,
-        events_pending=pending,
-        events_pending_age_s=pending_age_s,
-        events_failed=failed,
-        webhook_age_s=webhook_age_s,
         tasks=tasks,
     )

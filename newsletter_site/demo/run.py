@@ -9,8 +9,7 @@ from django.conf import settings
 
 from delivery.interface import control
 from delivery.models import Delivery, Edition
-from delivery.reports.audit import find_violations
-from delivery.reports.audit_sentences import violation_sentence
+from delivery.reports.audit import find_violations, violation_sentence
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import FORM, Post, post_twice

@@ -7,8 +7,7 @@ from typing import Any
 from django.db import connection
 
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.reports.audit import find_violations
-from delivery.reports.audit_sentences import violation_sentence
+from delivery.reports.audit import find_violations, violation_sentence
 from delivery.reports.edition_counts import load_counts
 from delivery.rules.delivery_key import DeliveryKey
 from publishing.models import Issue

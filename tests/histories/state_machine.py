@@ -21,8 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Edition
 from delivery.queue import control
-from delivery.reports.audit import AuditRule, find_violations
-from delivery.reports.audit_sentences import violation_sentence
+from delivery.reports.audit import AuditRule, find_violations, violation_sentence
 from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_reason import reason_of
 from delivery.rules.edition_state import EditionState, state_of

@@ -8,8 +8,7 @@ from django.core.management.base import BaseCommand
 
 from delivery.humanise import counted
 from delivery.models import Edition
-from delivery.reports.audit import find_violations
-from delivery.reports.audit_sentences import violation_sentence
+from delivery.reports.audit import find_violations, violation_sentence
 from publishing.management.edition_command import parse_issue
 
 
