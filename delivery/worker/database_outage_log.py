@@ -17,16 +17,19 @@ class OutageLog:
 
     def __init__(self) -> None:
         self._since_s: float | None = None
+        self._ended_s = float("-inf")
         self._lock = threading.Lock()
 
-    def explains(self, error: BaseException) -> bool:
-        """Whether something failed because the database is away. Logs an outage that just began.
-        Call it within the `except`, with no transaction open. It may take as long as connecting
-        may. An error on a connection that was merely cut is no outage."""
+    def explains(self, error: BaseException, began_s: float) -> bool:
+        """Whether work that began at `began_s` (of `now_s`) failed because the database is away, or
+        was away until now. Logs an outage that just began. Call it within the `except`, with no
+        transaction open. It may take as long as connecting may. An error on a connection that was
+        merely cut is no outage."""
         if not isinstance(error, Error) or not is_transient(error):
             return False
         with self._lock:
-            if self._since_s is None:
+            # Another thread may have noticed the end before this one could say what it met.
+            if self._since_s is None and began_s > self._ended_s:
                 if _answers():
                     return False
                 self._since_s = now_s()
@@ -43,7 +46,8 @@ class OutageLog:
             return
         with self._lock:
             if self._since_s is not None and _answers():
-                logger.info("the database is back, after %.0f s", now_s() - self._since_s)
+                self._ended_s = now_s()
+                logger.info("the database is back, after %.0f s", self._ended_s - self._since_s)
                 self._since_s = None
 
 

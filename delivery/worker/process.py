@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 
 from django.conf import settings
 from django.db import connection
@@ -17,6 +18,7 @@ from django.db import connection
 from delivery import log_context
 from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
+from delivery.postmark.client import now_s
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import next_step
@@ -110,7 +112,7 @@ class Worker:
                 self.id, host=self._host, pid=os.getpid(), warning=self.warning
             ),
             lambda: recover_expired_leases(first_lookup_after_s=self._policy.lookup_after_s[0]),
-            lambda: background_tasks.run_all(self._log_failure),
+            lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
         )
         failures = 0
         since_duties_s = DUTIES_EVERY_S
@@ -143,13 +145,14 @@ class Worker:
 
     def _run_duty(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Run a duty; return whether it succeeded, and what it returned."""
+        began_s = now_s()
         with log_context.scope():
             try:
                 result = duty()
                 self._outage_log.check_end()
                 return True, result
             except Exception as error:  # noqa: BLE001 -- logged, and tried again
-                self._log_failure("a duty of the worker failed", error)
+                self._log_failure(began_s, "a duty of the worker failed", error)
                 return False, None
 
     def _send(self) -> None:
@@ -173,6 +176,7 @@ class Worker:
         failures = 0
         try:
             while not self._stopping.is_set():
+                began_s = now_s()
                 with log_context.scope():
                     try:
                         did_something = work(self._stopping.is_set)
@@ -182,14 +186,16 @@ class Worker:
                             continue
                     except Exception as error:  # noqa: BLE001 -- logged, and tried again
                         failures += 1
-                        self._log_failure(failure, error)
+                        self._log_failure(began_s, failure, error)
                 self._stopping.wait(self._pause_s(failures))
         finally:
             connection.close()
 
-    def _log_failure(self, message: str, error: Exception) -> None:
-        """Log a failure, on a lower level while the log says that the database is away."""
-        level = logging.DEBUG if self._outage_log.explains(error) else logging.ERROR
+    def _log_failure(self, began_s: float, message: str, error: Exception) -> None:
+        """Log a failure of work that began at `began_s`, on a lower level where an outage that the
+        log tells of explains it."""
+        explained = self._outage_log.explains(error, began_s)
+        level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)
         # A connection that failed must not be used again; the next statement opens a new one.
         try:

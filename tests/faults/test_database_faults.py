@@ -6,9 +6,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, WorkerHeartbeat
+from delivery.postmark.client import now_s
+from delivery.worker.database_outage_log import OutageLog
 from tests.delivery.edition_factory import THE_LAST_LOOK
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
@@ -243,6 +245,18 @@ def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Sta
     assert [AWAY in line["event"] for line in said] == [True, True]
     assert all("OperationalError" in line["error"] for line in said)
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
+
+
+def test_what_failed_in_an_outage_is_told_as_part_of_it_after_the_end_too(stage: Stage) -> None:
+    log = OutageLog()
+    began_s = now_s()
+    error = OperationalError("the connection is lost")
+    with stage.server.away("immediate"):
+        assert log.explains(error, began_s)
+    log.check_end()
+
+    assert log.explains(error, began_s)
+    assert not log.explains(error, now_s())
 
 
 def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(stage: Stage) -> None:

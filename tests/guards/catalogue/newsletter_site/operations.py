@@ -93,11 +93,14 @@ the site looks for no file on request
     WHITENOISE_USE_FINDERS: WHITENOISE_USE_FINDERS = True «→ ¶WHITENOISE_AUTOREFRESH = True»
     test_browsers_keep_a_style_sheet_that_is_named_by_its_content_and_comes_compressed
 a worker says once that the database is away
-    OutageLog.explains: if «self._since_s is None → True»: if
+    OutageLog.explains: if «self._since_s is None → True» and began_s
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
 what fails in an outage is the outage, and no fault of its own
-    Worker._log_failure: logging.«DEBUG if self._outage_log.explains(error) else logging.»ERROR
+    Worker._log_failure: logging.«DEBUG if explained else logging.»ERROR
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
+what failed in an outage that is just over is no fault of its own
+    OutageLog.explains: is None «and began_s > self._ended_s»:
+    test_what_failed_in_an_outage_is_told_as_part_of_it_after_the_end_too
 a worker says that the database is back
     OutageLog.check_end: if «self._since_s is not None and _answers() → False»:
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
