@@ -18,12 +18,12 @@ class Attempt(models.Model):
         UNKNOWN = "unknown", "no usable answer; the provider is asked"
 
     id = models.UUIDField(primary_key=True)
-    batch_id = models.BigIntegerField(help_text="A number only: batches are split and dropped.")
+    batch_id = models.BigIntegerField()  # A number only: batches are split and dropped.
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE, db_index=False)
     stream = models.CharField(max_length=100)
     epoch = models.PositiveIntegerField()
     worker = models.UUIDField()
-    messages = models.PositiveIntegerField(help_text="Copies in the call.")
+    messages = models.PositiveIntegerField()
     started_at = models.DateTimeField(db_default=Now())
     deadline_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)

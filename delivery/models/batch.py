@@ -31,46 +31,27 @@ class Batch(models.Model):
     # edition × 2^20 + number (delivery/queue/enqueue.py).
     id = models.BigIntegerField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
-    position = models.BigIntegerField(
-        help_text="Lower goes first; fixed when the edition is enqueued."
-    )
+    position = models.BigIntegerField()  # Lower goes first.
     state = models.CharField(max_length=20, choices=State, default=State.READY)
-    epoch = models.PositiveIntegerField(
-        default=0,
-        db_default=0,
-        help_text="Grows with every claim, so that a worker that lost one is noticed.",
-    )
-    owner = models.UUIDField(null=True, help_text="The worker that holds the lease.")
+    epoch = models.PositiveIntegerField(default=0, db_default=0)  # Grows with every claim.
+    owner = models.UUIDField(null=True)  # The worker that holds the lease.
     lease_until = models.DateTimeField(null=True)
-    due_at = models.DateTimeField(
-        db_default=Now(), help_text="Not before this: the hold, the next try, the next look-up."
-    )
-    attempt = models.UUIDField(null=True, help_text="The attempt that is in the air or in doubt.")
-    tries = models.PositiveSmallIntegerField(
-        default=0,
-        db_default=0,
-        help_text="Tries that count, of every delivery that still waits here.",
-    )
-    deferrals = models.PositiveIntegerField(
-        default=0,
-        db_default=0,
-        help_text="Put off in a row without a try that counts; paces the retries.",
-    )
-    blocked = models.PositiveSmallIntegerField(
-        default=0,
-        db_default=0,
-        help_text="Calls in a row that something before the provider refused.",
-    )
-    crashes = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Workers that were lost while they held it."
-    )
-    unknown_since = models.DateTimeField(
-        null=True, help_text="Look-ups count from here: the attempt's end, or its deadline."
-    )
-    lookups = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Look-ups of the attempt in doubt that said: not there."
-    )
-    reason = ReasonField(blank=True, db_default="", help_text="Why it waits.")
+    # The end of the hold, the next try or the next look-up.
+    due_at = models.DateTimeField(db_default=Now())
+    attempt = models.UUIDField(null=True)  # The attempt that is in flight or unknown.
+    # Tries that count, for every waiting delivery.
+    tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # In a row, without a try that counts; they pace the retries.
+    deferrals = models.PositiveIntegerField(default=0, db_default=0)
+    # Calls in a row that a proxy refused.
+    blocked = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # Workers that crashed while they held it.
+    crashes = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # Look-ups count from here: the attempt's end or deadline.
+    unknown_since = models.DateTimeField(null=True)
+    # Look-ups of the unknown attempt that did not find it.
+    lookups = models.PositiveSmallIntegerField(default=0, db_default=0)
+    reason = ReasonField(blank=True, db_default="")  # Why it waits.
 
     size = models.PositiveIntegerField()
     waiting = models.PositiveIntegerField()
@@ -79,17 +60,10 @@ class Batch(models.Model):
     suppressed = models.PositiveIntegerField(default=0, db_default=0)
     withdrawn = models.PositiveIntegerField(default=0, db_default=0)
     failed = models.PositiveIntegerField(default=0, db_default=0)
-    missed = models.PositiveIntegerField(
-        default=0,
-        db_default=0,
-        help_text="Of the failed: tries used up, or parked. A person must decide.",
-    )
-    bounced = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Of its copies, those that came back."
-    )
-    complained = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Of its copies, those that were called spam."
-    )
+    # The failed deliveries that wait for a decision.
+    missed = models.PositiveIntegerField(default=0, db_default=0)
+    bounced = models.PositiveIntegerField(default=0, db_default=0)
+    complained = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "batch"

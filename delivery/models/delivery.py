@@ -36,19 +36,17 @@ class Delivery(ReaderColumns):
     )
     address = models.CharField(max_length=254)
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING)
-    sent_at = models.DateTimeField(null=True, help_text="When the provider took it, by its clock.")
+    # When the provider accepted it, by the provider's clock.
+    sent_at = models.DateTimeField(null=True)
     provider_message_id = models.CharField(max_length=100, null=True)
-    evidence = models.CharField(
-        max_length=10, null=True, help_text="What proves it: reply, lookup, webhook, operator."
-    )
-    reason = ReasonField(null=True, help_text="Why it failed or was not sent.")
+    evidence = models.CharField(max_length=10, null=True)  # reply, lookup, webhook or operator
+    reason = ReasonField(null=True)  # Why it failed or was not sent.
     # What came of it after it was accepted, each the earliest time that was told.
-    delivered_at = models.DateTimeField(null=True, help_text="The receiving server took it.")
-    bounced_at = models.DateTimeField(null=True, help_text="It came back.")
-    complained_at = models.DateTimeField(null=True, help_text="It was called spam.")
-    missed = models.BooleanField(
-        null=True, help_text="Failed, but not refused: it may be sent to those who were missed."
-    )
+    delivered_at = models.DateTimeField(null=True)
+    bounced_at = models.DateTimeField(null=True)
+    complained_at = models.DateTimeField(null=True)
+    # True if it failed and was not refused: it may be sent again.
+    missed = models.BooleanField(null=True)
 
     class Meta:
         db_table = "delivery"

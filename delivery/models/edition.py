@@ -24,7 +24,7 @@ class Edition(models.Model):
 
         SCHEDULED = "scheduled", "waits for its time; before it nobody is in its audience"
         RUNNING = "running"
-        PAUSED = "paused", "paused by a person, or by a surge of bounces or complaints"
+        PAUSED = "paused", "paused by a person, or because too many bounced or complained"
         STOPPED = "stopped", "stopped by a fault of the account or the content"
         CANCELLED = "cancelled"
         CLOSED = "closed", "closed by a person who accepted what is left"
@@ -48,63 +48,45 @@ class Edition(models.Model):
     idempotency_key = models.CharField(max_length=49, null=True)
 
     title = models.CharField(max_length=500)
-    preheader = models.CharField(
-        max_length=300,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="What an inbox shows beside the subject.",
-    )
+    preheader = models.CharField(max_length=300, blank=True, default="", db_default="")
     html_content = models.TextField(blank=True)
     text_content = models.TextField(blank=True)
-    html_mail = models.TextField(blank=True, help_text="The HTML part with merge fields, framed.")
-    text_mail = models.TextField(blank=True, help_text="The text part with merge fields, footed.")
-    content_hash = models.BinaryField(help_text="SHA-256 of what the author wrote.")
+    html_mail = models.TextField(blank=True)  # With merge fields, in its frame.
+    text_mail = models.TextField(blank=True)  # With merge fields and footer.
+    content_hash = models.BinaryField()  # SHA-256 of what the author wrote.
     archive_url = models.CharField(max_length=500, blank=True)
 
     published_at = models.DateTimeField(db_default=Now())
     held_until = models.DateTimeField(db_default=Now())
-    audience = models.PositiveIntegerField(
-        default=0, help_text="Of mail on request 0 and not read: there the batches' sizes count."
-    )
+    # 0 for mail on request: there the batches' sizes count.
+    audience = models.PositiveIntegerField(default=0)
 
     # When it goes out, and as its author gave it: 2026-10-25T07:30 in Europe/Lisbon.
     scheduled_for = models.DateTimeField(null=True)
     scheduled_local = models.CharField(max_length=16, default="", db_default="")
     scheduled_zone = models.CharField(max_length=64, default="", db_default="")
 
+    # If publishing takes two people.
     approved_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        related_name="+",
-        help_text="Who agreed to these words, where publishing takes two.",
-        **UNCONSTRAINED,
+        settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
     )
 
+    # A first version goes to everyone or to nobody.
     goes_to = models.CharField(
-        max_length=10,
-        choices=GoesTo,
-        default=GoesTo.EVERYONE,
-        db_default=GoesTo.EVERYONE,
-        help_text="Whom a version goes to; a first one goes to everyone or to nobody.",
+        max_length=10, choices=GoesTo, default=GoesTo.EVERYONE, db_default=GoesTo.EVERYONE
     )
 
     control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
     control_reason = ReasonField(blank=True)
     control_at = models.DateTimeField(null=True)
-    probing = models.BooleanField(
-        default=False, help_text="Resumed after a fault: one batch goes first, the rest waits."
-    )
-    unreconciled_since = models.DateTimeField(
-        null=True, help_text="The database was found restored: not resumed before it is reconciled."
-    )
+    probing = models.BooleanField(default=False)  # Resumed after a fault: one batch goes first.
+    # Found restored: not resumed before it is reconciled.
+    unreconciled_since = models.DateTimeField(null=True)
 
-    deliveries_dropped_at = models.DateTimeField(
-        null=True,
-        help_text="Its copies are not kept any more, though some rows may still be there.",
-    )
+    # Its deliveries are not used any more; some rows may still be there.
+    deliveries_dropped_at = models.DateTimeField(null=True)
 
-    # As it stood when the edition was last resumed: a surge is counted from here.
+    # The counts when the edition was last resumed; the bounce and complaint rates start there.
     watched_left = models.PositiveIntegerField(default=0, db_default=0)
     watched_bounced = models.PositiveIntegerField(default=0, db_default=0)
     watched_complained = models.PositiveIntegerField(default=0, db_default=0)

@@ -45,7 +45,7 @@ class Newsletter(models.Model):
         max_length=100,
         default=NOT_NAMED_YET,
         validators=[one_line],
-        help_text="Stands at the head of every mail and page.",
+        help_text="Shown at the head of every mail and page.",
     )
     tagline = models.CharField(
         max_length=200,
@@ -58,7 +58,7 @@ class Newsletter(models.Model):
         max_length=300,
         blank=True,
         default="",
-        help_text="Stands in the foot of every mail; the law of many countries asks for it.",
+        help_text="In the footer of every mail; the law of many countries requires it.",
     )
     time_zone = models.CharField(
         max_length=64,
@@ -73,7 +73,7 @@ class Newsletter(models.Model):
         help_text="The language of the letter, such as en or pt-PT; screen readers use it.",
     )
     reply_to = models.EmailField(
-        blank=True, default="", help_text="Where answers go; empty: to the sender."
+        blank=True, default="", help_text="Where replies go; empty: to the sender."
     )
 
     second_person = models.BooleanField(

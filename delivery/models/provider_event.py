@@ -9,24 +9,16 @@ class ProviderEvent(models.Model):
     stays null until its effects are committed. `failures` set to 0 has it tried again."""
 
     id = models.BigAutoField(primary_key=True)
-    body_hash = models.BinaryField(help_text="SHA-256 of the body; the event's key.")
-    trace = models.CharField(
-        max_length=100, null=True, help_text="X-PM-Webhook-Trace-Id; null where none came."
-    )
-    address_key = models.CharField(
-        max_length=254,
-        blank=True,
-        db_default="",
-        db_collation="C",
-        help_text="Whom it is about, so that it can be shown to them, and erased.",
-    )
-    kind = models.CharField(max_length=40, help_text="RecordType, cut; empty if it names none.")
-    body = models.BinaryField(help_text="As it came, whatever it is.")
+    body_hash = models.BinaryField()  # SHA-256.
+    trace = models.CharField(max_length=100, null=True)  # X-PM-Webhook-Trace-Id.
+    # The reader's address, so that it can be shown to them and erased.
+    address_key = models.CharField(max_length=254, blank=True, db_default="", db_collation="C")
+    kind = models.CharField(max_length=40)  # RecordType, cut; empty if it names none.
+    body = models.BinaryField()  # As it came, whatever it is.
     received_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True)
-    failures = models.PositiveSmallIntegerField(
-        db_default=0, help_text="Times that applying it failed; after a few it is set aside."
-    )
+    # Failed tries to apply it; after a few it is quarantined.
+    failures = models.PositiveSmallIntegerField(db_default=0)
 
     class Meta:
         db_table = "provider_event"

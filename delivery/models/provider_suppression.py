@@ -12,7 +12,7 @@ class ProviderSuppression(models.Model):
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=254, db_collation="C")
     stream = models.CharField(max_length=100)
-    refuses = models.BooleanField(help_text="False: it was lifted; the provider mails it again.")
+    refuses = models.BooleanField()  # False if it was lifted.
     reason = models.CharField(max_length=40, blank=True)
     origin = models.CharField(max_length=40, blank=True)
     at = models.DateTimeField()
@@ -52,9 +52,7 @@ class SuppressionChange(models.Model):
     state = models.CharField(
         max_length=10, choices=State, default=State.WAITING, db_default=State.WAITING
     )
-    refusal_reason = models.TextField(
-        blank=True, default="", db_default="", help_text="Why the provider refused."
-    )
+    refusal_reason = models.TextField(blank=True, default="", db_default="")
     requested_at = models.DateTimeField(db_default=Now())
     done_at = models.DateTimeField(null=True)
 

@@ -1,25 +1,118 @@
-"""A worker: one running `deliver`, and when it was last heard from."""
+"""What workers share: heartbeats, tasks, the send rate, the known database and metrics."""
 
 from django.db import models
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 
 class WorkerHeartbeat(models.Model):
-    """Lets a page say whether anybody is at work. Nothing depends on it for correctness."""
+    """Lets a page show whether a worker runs. Nothing depends on it for correctness."""
 
     id = models.UUIDField(primary_key=True)
     started_at = models.DateTimeField(db_default=Now())
     heard_at = models.DateTimeField(db_default=Now())
     host = models.CharField(max_length=255)
     pid = models.PositiveIntegerField()
-    warning = models.TextField(
-        blank=True,
-        db_default="",
-        help_text="What it found wrong when it started; authors are shown it while it runs.",
-    )
+    # A problem found at its start; authors see it while it runs.
+    warning = models.TextField(blank=True, db_default="")
 
     class Meta:
         db_table = "worker"
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"
+
+
+class PeriodicTask(models.Model):
+    """One task, leased by the worker that runs it. `last_success_at`: when the last such run
+    began."""
+
+    name = models.CharField(primary_key=True, max_length=120)
+    due_at = models.DateTimeField(db_default=Now())
+    owner = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0, db_default=0)
+    last_error = models.TextField(blank=True, default="", db_default="")
+
+    class Meta:
+        db_table = "periodic_task"
+        constraints = [
+            models.CheckConstraint(
+                name="an_owned_task_has_a_lease",
+                condition=Q(owner__isnull=True, lease_until__isnull=True)
+                | Q(owner__isnull=False, lease_until__isnull=False, started_at__isnull=False),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SendRate(models.Model):
+    """One row, used while `DELIVERY_RATE_PER_S` sets a ceiling, and after the provider said 429.
+    `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`, and `too_fast_per_s` the
+    fastest that was refused; all are null while nothing slows the workers down."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    next_claim_at = models.DateTimeField(db_default=Now())
+    too_fast_per_s = models.FloatField(null=True)
+    slowed_to_per_s = models.FloatField(null=True)
+    slowed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "send_rate"
+        constraints = [
+            models.CheckConstraint(name="there_is_one_send_rate", condition=Q(id=1)),
+            models.CheckConstraint(
+                name="a_slowed_pace_says_how_far_and_since_when",
+                condition=Q(
+                    too_fast_per_s__isnull=True,
+                    slowed_to_per_s__isnull=True,
+                    slowed_at__isnull=True,
+                )
+                | Q(
+                    too_fast_per_s__gt=F("slowed_to_per_s"),
+                    slowed_to_per_s__gt=0,
+                    slowed_at__isnull=False,
+                ),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"next claim at {self.next_claim_at}"
+
+
+class DatabaseIdentity(models.Model):
+    """One row, written when workers first saw this database. A restored backup brings it into
+    another cluster, timeline or database."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    system_identifier = models.CharField(max_length=20)
+    timeline = models.CharField(max_length=8)
+    database = models.BigIntegerField()  # The oid of the database.
+    since = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "database_identity"
+        constraints = [models.CheckConstraint(name="there_is_one_identity", condition=Q(id=1))]
+
+    def __str__(self) -> str:
+        return f"{self.system_identifier}/{self.timeline}/{self.database}"
+
+
+class MetricValue(models.Model):
+    """One row for each name and its labels. Values are only ever added. A killed process loses its
+    last seconds; one with an unconfirmed commit may count them twice."""
+
+    pk = models.CompositePrimaryKey("name", "labels")
+    name = models.CharField(max_length=80)
+    labels = models.CharField(max_length=300)  # JSON, its names in order; {} for none.
+    value = models.FloatField(default=0, db_default=0)
+
+    class Meta:
+        db_table = "metric_value"
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.labels}"

@@ -36,7 +36,6 @@ class Migration(migrations.Migration):
                     models.TextField(
                         blank=True,
                         db_default="",
-                        help_text="What it found wrong when it started; authors are shown it while it runs.",
                     ),
                 ),
             ],
@@ -69,17 +68,13 @@ class Migration(migrations.Migration):
                 ("text_content", models.TextField(blank=True)),
                 (
                     "html_mail",
-                    models.TextField(
-                        blank=True, help_text="The HTML part with merge fields, framed."
-                    ),
+                    models.TextField(blank=True),
                 ),
                 (
                     "text_mail",
-                    models.TextField(
-                        blank=True, help_text="The text part with merge fields, footed."
-                    ),
+                    models.TextField(blank=True),
                 ),
-                ("content_hash", models.BinaryField(help_text="SHA-256 of what the author wrote.")),
+                ("content_hash", models.BinaryField()),
                 ("archive_url", models.CharField(blank=True, max_length=500)),
                 (
                     "published_at",
@@ -93,7 +88,6 @@ class Migration(migrations.Migration):
                     "audience",
                     models.PositiveIntegerField(
                         default=0,
-                        help_text="Of mail on request 0 and not read: there the batches' sizes count.",
                     ),
                 ),
                 (
@@ -107,7 +101,7 @@ class Migration(migrations.Migration):
                             ("running", "Running"),
                             (
                                 "paused",
-                                "paused by a person, or by a surge of bounces or complaints",
+                                "paused by a person, or because too many bounced or complained",
                             ),
                             ("stopped", "stopped by a fault of the account or the content"),
                             ("cancelled", "Cancelled"),
@@ -123,7 +117,6 @@ class Migration(migrations.Migration):
                     "probing",
                     models.BooleanField(
                         default=False,
-                        help_text="Resumed after a fault: one batch goes first, the rest waits.",
                     ),
                 ),
                 (
@@ -161,14 +154,12 @@ class Migration(migrations.Migration):
                         ],
                         db_default="everyone",
                         default="everyone",
-                        help_text="Whom a version goes to; a first one goes to everyone or to nobody.",
                         max_length=10,
                     ),
                 ),
                 (
                     "unreconciled_since",
                     models.DateTimeField(
-                        help_text="The database was found restored: not resumed before it is reconciled.",
                         null=True,
                     ),
                 ),
@@ -180,7 +171,6 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         db_constraint=False,
                         db_index=False,
-                        help_text="Who agreed to these words, where publishing takes two.",
                         null=True,
                         on_delete=models.DO_NOTHING,
                         related_name="+",
@@ -193,7 +183,6 @@ class Migration(migrations.Migration):
                         blank=True,
                         db_default="",
                         default="",
-                        help_text="What an inbox shows beside the subject.",
                         max_length=300,
                     ),
                 ),
@@ -203,7 +192,6 @@ class Migration(migrations.Migration):
                 (
                     "deliveries_dropped_at",
                     models.DateTimeField(
-                        help_text="Its copies are not kept any more, though some rows may still be there.",
                         null=True,
                     ),
                 ),
@@ -343,9 +331,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigIntegerField(primary_key=True, serialize=False)),
                 (
                     "position",
-                    models.BigIntegerField(
-                        help_text="Lower goes first; fixed when the edition is enqueued."
-                    ),
+                    models.BigIntegerField(),
                 ),
                 (
                     "state",
@@ -369,33 +355,28 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Grows with every claim, so that a worker that lost one is noticed.",
                     ),
                 ),
                 (
                     "owner",
-                    models.UUIDField(help_text="The worker that holds the lease.", null=True),
+                    models.UUIDField(null=True),
                 ),
                 ("lease_until", models.DateTimeField(null=True)),
                 (
                     "due_at",
                     models.DateTimeField(
                         db_default=Now(),
-                        help_text="Not before this: the hold, the next try, the next look-up.",
                     ),
                 ),
                 (
                     "attempt",
-                    models.UUIDField(
-                        help_text="The attempt that is in the air or in doubt.", null=True
-                    ),
+                    models.UUIDField(null=True),
                 ),
                 (
                     "tries",
                     models.PositiveSmallIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Tries that count, of every delivery that still waits here.",
                     ),
                 ),
                 (
@@ -403,7 +384,6 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Put off in a row without a try that counts; paces the retries.",
                     ),
                 ),
                 (
@@ -411,13 +391,11 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Workers that were lost while they held it.",
                     ),
                 ),
                 (
                     "unknown_since",
                     models.DateTimeField(
-                        help_text="Look-ups count from here: the attempt's end, or its deadline.",
                         null=True,
                     ),
                 ),
@@ -426,12 +404,11 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Look-ups of the attempt in doubt that said: not there.",
                     ),
                 ),
                 (
                     "reason",
-                    models.TextField(blank=True, db_default="", help_text="Why it waits."),
+                    models.TextField(blank=True, db_default=""),
                 ),
                 ("size", models.PositiveIntegerField()),
                 ("waiting", models.PositiveIntegerField()),
@@ -475,7 +452,6 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Of the failed: tries used up, or parked. A person must decide.",
                     ),
                 ),
                 (
@@ -487,21 +463,17 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Calls in a row that something before the provider refused.",
                     ),
                 ),
                 (
                     "bounced",
-                    models.PositiveIntegerField(
-                        db_default=0, default=0, help_text="Of its copies, those that came back."
-                    ),
+                    models.PositiveIntegerField(db_default=0, default=0),
                 ),
                 (
                     "complained",
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Of its copies, those that were called spam.",
                     ),
                 ),
             ],
@@ -653,20 +625,17 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "sent_at",
-                    models.DateTimeField(
-                        help_text="When the provider took it, by its clock.", null=True
-                    ),
+                    models.DateTimeField(null=True),
                 ),
                 ("provider_message_id", models.CharField(max_length=100, null=True)),
                 (
                     "evidence",
                     models.CharField(
-                        help_text="What proves it: reply, lookup, webhook, operator.",
                         max_length=10,
                         null=True,
                     ),
                 ),
-                ("reason", models.TextField(help_text="Why it failed or was not sent.", null=True)),
+                ("reason", models.TextField(null=True)),
                 (
                     "batch",
                     models.ForeignKey(
@@ -699,15 +668,14 @@ class Migration(migrations.Migration):
                 (
                     "missed",
                     models.BooleanField(
-                        help_text="Failed, but not refused: it may be sent to those who were missed.",
                         null=True,
                     ),
                 ),
-                ("bounced_at", models.DateTimeField(help_text="It came back.", null=True)),
-                ("complained_at", models.DateTimeField(help_text="It was called spam.", null=True)),
+                ("bounced_at", models.DateTimeField(null=True)),
+                ("complained_at", models.DateTimeField(null=True)),
                 (
                     "delivered_at",
-                    models.DateTimeField(help_text="The receiving server took it.", null=True),
+                    models.DateTimeField(null=True),
                 ),
             ],
             options={
@@ -760,14 +728,12 @@ class Migration(migrations.Migration):
                 ("id", models.UUIDField(primary_key=True, serialize=False)),
                 (
                     "batch_id",
-                    models.BigIntegerField(
-                        help_text="A number only: batches are split and dropped."
-                    ),
+                    models.BigIntegerField(),
                 ),
                 ("stream", models.CharField(max_length=100)),
                 ("epoch", models.PositiveIntegerField()),
                 ("worker", models.UUIDField()),
-                ("messages", models.PositiveIntegerField(help_text="Copies in the call.")),
+                ("messages", models.PositiveIntegerField()),
                 (
                     "started_at",
                     models.DateTimeField(db_default=Now()),
@@ -881,7 +847,7 @@ class Migration(migrations.Migration):
                     "name",
                     models.CharField(
                         default="The Homing Letter",
-                        help_text="Stands at the head of every mail and page.",
+                        help_text="Shown at the head of every mail and page.",
                         max_length=100,
                         validators=[delivery.models.newsletter.one_line],
                     ),
@@ -901,7 +867,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         default="",
-                        help_text="Stands in the foot of every mail; the law of many countries asks for it.",
+                        help_text="In the footer of every mail; the law of many countries requires it.",
                         max_length=300,
                     ),
                 ),
@@ -928,7 +894,7 @@ class Migration(migrations.Migration):
                     models.EmailField(
                         blank=True,
                         default="",
-                        help_text="Where answers go; empty: to the sender.",
+                        help_text="Where replies go; empty: to the sender.",
                         max_length=254,
                     ),
                 ),
@@ -1073,7 +1039,7 @@ class Migration(migrations.Migration):
                 ),
                 ("system_identifier", models.CharField(max_length=20)),
                 ("timeline", models.CharField(max_length=8)),
-                ("database", models.BigIntegerField(help_text="The oid of the database.")),
+                ("database", models.BigIntegerField()),
                 (
                     "since",
                     models.DateTimeField(db_default=Now()),
@@ -1094,15 +1060,13 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
                     "body_hash",
-                    models.BinaryField(help_text="SHA-256 of the body; the event's key."),
+                    models.BinaryField(),
                 ),
                 (
                     "kind",
-                    models.CharField(
-                        help_text="RecordType, cut; empty if it names none.", max_length=40
-                    ),
+                    models.CharField(max_length=40),
                 ),
-                ("body", models.BinaryField(help_text="As it came, whatever it is.")),
+                ("body", models.BinaryField()),
                 (
                     "received_at",
                     models.DateTimeField(db_default=Now()),
@@ -1112,7 +1076,6 @@ class Migration(migrations.Migration):
                     "failures",
                     models.PositiveSmallIntegerField(
                         db_default=0,
-                        help_text="Times that applying it failed; after a few it is set aside.",
                     ),
                 ),
                 (
@@ -1121,14 +1084,12 @@ class Migration(migrations.Migration):
                         blank=True,
                         db_collation="C",
                         db_default="",
-                        help_text="Whom it is about, so that it can be shown to them, and erased.",
                         max_length=254,
                     ),
                 ),
                 (
                     "trace",
                     models.CharField(
-                        help_text="X-PM-Webhook-Trace-Id; null where none came.",
                         max_length=100,
                         null=True,
                     ),
@@ -1166,9 +1127,7 @@ class Migration(migrations.Migration):
                 ("stream", models.CharField(max_length=100)),
                 (
                     "refuses",
-                    models.BooleanField(
-                        help_text="False: it was lifted; the provider mails it again."
-                    ),
+                    models.BooleanField(),
                 ),
                 ("reason", models.CharField(blank=True, max_length=40)),
                 ("origin", models.CharField(blank=True, max_length=40)),
@@ -1217,9 +1176,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "refusal_reason",
-                    models.TextField(
-                        blank=True, db_default="", default="", help_text="Why the provider refused."
-                    ),
+                    models.TextField(blank=True, db_default="", default=""),
                 ),
                 (
                     "requested_at",
@@ -1274,9 +1231,7 @@ class Migration(migrations.Migration):
                 ("failures", models.PositiveIntegerField(db_default=0, default=0)),
                 (
                     "last_error",
-                    models.TextField(
-                        blank=True, db_default="", default="", help_text="Why it failed last."
-                    ),
+                    models.TextField(blank=True, db_default="", default=""),
                 ),
             ],
             options={
@@ -1314,9 +1269,7 @@ class Migration(migrations.Migration):
                 ("name", models.CharField(max_length=80)),
                 (
                     "labels",
-                    models.CharField(
-                        help_text="JSON, its names in order; {} for none.", max_length=300
-                    ),
+                    models.CharField(max_length=300),
                 ),
                 ("value", models.FloatField(db_default=0, default=0)),
             ],
