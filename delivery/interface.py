@@ -14,7 +14,6 @@ from delivery.postmark.provider_events import (
 from delivery.queue import control, scheduled_editions
 from delivery.queue.enqueue import batch_size_for, enqueue, without_nested_loops
 from delivery.queue.enqueue_test_letter import (
-    TestLetter,
     enqueue_test,
     load_test_letter,
     next_number,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import WorkerHeartbeat
@@ -61,10 +62,16 @@ def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
     return WorkerActivity(*cursor.fetchone())
 
 
+def active_workers() -> QuerySet[WorkerHeartbeat]:
+    """Return the workers that were heard from lately."""
+    return WorkerHeartbeat.objects.filter(heard_at__gt=Now() - timedelta(seconds=ACTIVE_WITHIN_S))
+
+
 def load_warnings() -> list[str]:
     """Return what active workers found wrong when they started, each thing once."""
-    active = WorkerHeartbeat.objects.filter(heard_at__gt=Now() - timedelta(seconds=ACTIVE_WITHIN_S))
-    warnings = active.exclude(warning="").order_by("warning").values_list("warning", flat=True)
+    warnings = (
+        active_workers().exclude(warning="").order_by("warning").values_list("warning", flat=True)
+    )
     return list(warnings.distinct())
 
 

@@ -15,7 +15,6 @@ from django.urls import reverse
 from delivery.humanise import clock, counted
 from delivery.interface import (
     ReasonCode,
-    TestLetter,
     enqueue_test,
     load_test_letter,
     next_number,
@@ -24,6 +23,7 @@ from delivery.interface import (
 from delivery.mail.test_letter import TEST_ISSUE, mark_subject
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
+from delivery.monitoring.worker_heartbeat import active_workers
 from delivery.reader_fields import FIELD_NAMES
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
@@ -121,11 +121,12 @@ def load_sent_test(number: int) -> SentTest | None:
     if letter is None:
         return None
     zone = Newsletter.objects.get_current().zone
+    edition = letter.batch.edition
     return SentTest(
         number=number,
-        subject=mark_subject(Content(letter.title, "", "").plain_title),
+        subject=mark_subject(Content(edition.title, "", "").plain_title),
         to=letter.address,
-        requested_at=letter.requested_at,
+        requested_at=edition.published_at,
         outcome=letter.outcome,
         sentence=letter_sentence(letter, zone),
         is_settled=letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},
@@ -136,7 +137,7 @@ def load_sent_test(number: int) -> SentTest | None:
 _GAVE_UP = frozenset({ReasonCode.TRIES_USED_UP, ReasonCode.PARKED})
 
 
-def letter_sentence(letter: TestLetter, zone: Any) -> str:
+def letter_sentence(letter: Delivery, zone: Any) -> str:
     """Return the state of a test letter as a sentence, with times in this zone."""
 
     def at(moment: datetime | None) -> str:
@@ -160,16 +161,17 @@ def letter_sentence(letter: TestLetter, zone: Any) -> str:
             return f"{what}: {reason_sentence(letter.reason)}"
         case Outcome.UNKNOWN:
             return "It left and no answer came; Postmark is being asked whether it has it."
-    return _why_it_waits(letter, at(letter.due_at))
+    return _why_it_waits(letter, at(letter.batch.due_at))
 
 
-def _why_it_waits(letter: TestLetter, due_at: str) -> str:
-    if letter.control != "running":
-        return f"Held back: {reason_sentence(letter.control_reason) or 'it is paused.'}"
-    if letter.batch_state in {"claimed", "sending"}:
+def _why_it_waits(letter: Delivery, due_at: str) -> str:
+    batch, edition = letter.batch, letter.batch.edition
+    if edition.control != "running":
+        return f"Held back: {reason_sentence(edition.control_reason) or 'it is paused.'}"
+    if batch.state in {"claimed", "sending"}:
         return "It is being handed to Postmark."
-    if letter.batch_reason:
-        return f"Put off: {reason_sentence(letter.batch_reason)} It is tried again at {due_at}."
-    if not letter.worker_is_there:
+    if batch.reason:
+        return f"Put off: {reason_sentence(batch.reason)} It is tried again at {due_at}."
+    if not active_workers().exists():
         return "Waiting for a worker; none was heard from in the last minute."
     return "Waiting for a worker."
