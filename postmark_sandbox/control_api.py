@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
 from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox import Sandbox
@@ -199,12 +197,7 @@ def _message(sandbox: Sandbox, body: Json) -> Message:
 
 
 def _body(request: Request) -> Json:
-    if not request.body:
-        return {}
-    try:
-        read = orjson.loads(request.body)
-    except orjson.JSONDecodeError as wrong:
-        raise ValueError(f"The body is not JSON: {wrong}.") from None
+    read = request.json if request.body else {}
     if not isinstance(read, dict):
         raise ValueError("The body must be a JSON object.")
     return read

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Any, NamedTuple
-from urllib.parse import SplitResult, parse_qsl, unquote, urljoin, urlsplit
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import orjson
-from urllib3 import PoolManager
+from urllib3 import PoolManager, Retry
 from urllib3.exceptions import HTTPError
 
 JSON = "application/json; charset=utf-8"
@@ -15,7 +15,9 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 POST_TIMEOUT_S = 10.0
 # Postmark follows 3xx, and gives up after so many.
-MAX_REDIRECTS = 10
+REDIRECTS = Retry(10, connect=0, read=0, other=0, raise_on_redirect=False)
+# Connections stay open from one post to the next.
+_POOL = PoolManager(timeout=POST_TIMEOUT_S)
 
 
 @dataclass(slots=True)
@@ -105,39 +107,13 @@ def read_target(raw: str) -> tuple[str, dict[str, str]]:
     return unquote(parts.path), query
 
 
-class PostResult(NamedTuple):
-    """The last HTTP status, 0 if there was none, and the URL of the last redirect."""
-
-    status: int
-    moved_to: str = ""
-
-
-class Poster:
-    """Keeps its connections open from one post to the next."""
-
-    def __init__(self) -> None:
-        self._pool = PoolManager(timeout=POST_TIMEOUT_S, retries=False)
-
-    def post(self, url: str, body: bytes, headers: dict[str, str]) -> PostResult:
-        """Post the body, to every redirect as well; Authorization only to the first host."""
-        here, moved_to = urlsplit(url), ""
-        for _ in range(MAX_REDIRECTS + 1):
-            try:
-                response = self._pool.request(
-                    "POST", url, body=body, headers=headers, redirect=False
-                )
-                location = response.get_redirect_location()
-                there = read_url(urljoin(url, location)) if location else None
-            except (HTTPError, ValueError):
-                return PostResult(0, moved_to)
-            posted = PostResult(response.status, moved_to)
-            if there is None:
-                break
-            if (there.hostname, there.port) != (here.hostname, here.port):
-                headers = {k: v for k, v in headers.items() if k != "Authorization"}
-            here, url = there, there.geturl()
-            moved_to = there._replace(netloc=there.netloc.rpartition("@")[2]).geturl()
-        return posted
+def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    """Post a body, to every redirect as well; return the last HTTP status, or 0 and the error."""
+    try:
+        response = _POOL.request("POST", url, body=body, headers=headers, retries=REDIRECTS)
+    except (HTTPError, ValueError) as error:
+        return 0, str(error)
+    return response.status, ""
 
 
 def read_url(url: str) -> SplitResult | None:

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 import orjson
 
+from postmark_sandbox import http
 from postmark_sandbox.faults.fault_rules import FaultRules
 from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
-from postmark_sandbox.http import POST_TIMEOUT_S, Poster
-from postmark_sandbox.state.webhooks import CATCH_ALL_ID, Webhook, WebhookList
+from postmark_sandbox.state.webhooks import CATCH_ALL_ID, WebhookList
 
 # Postmark's minutes in seconds.
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
@@ -60,7 +60,6 @@ class WebhookQueue:
         # A heap: what is due, and what is late or to be tried again.
         self._pending: list[_Post] = []
         self._window: _ReorderWindow | None = None
-        self._poster = Poster()
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
@@ -119,7 +118,7 @@ class WebhookQueue:
             self._stopped = True
             self._changed.notify_all()
         if self._thread is not None:
-            self._thread.join(POST_TIMEOUT_S)
+            self._thread.join(http.POST_TIMEOUT_S)
 
     def _run(self) -> None:
         while (post := self._next()) is not None:
@@ -182,9 +181,12 @@ class WebhookQueue:
 
     def _attempt(self, post: _Post) -> None:
         hook = self.hooks.current(post.hook)
-        status = None if hook is None else self._post(post, hook)
+        status = 0
+        if hook is not None:
+            headers = hook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
+            status, _ = http.post(hook.url, post.body, headers)
         with self._changed:
-            if hook is None or status is None:
+            if hook is None:
                 self._counts["lost"] += 1
             elif 200 <= status < 300:
                 self._counts["posted"] += 1
@@ -198,7 +200,3 @@ class WebhookQueue:
                 hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1
                 if hook.id != CATCH_ALL_ID and hook.lost[post.trigger] >= PAUSED_AFTER:
                     hook.verified.discard(post.trigger)
-
-    def _post(self, post: _Post, hook: Webhook) -> int:
-        headers = hook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
-        return self._poster.post(hook.url, post.body, headers).status

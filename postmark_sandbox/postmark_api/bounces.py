@@ -2,6 +2,7 @@
 
 from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
+from postmark_sandbox.rules.magic_addresses import SPAM_COMPLAINT
 from postmark_sandbox.state.raw_mail import source
 
 
@@ -25,7 +26,7 @@ def activate(call: ApiCall) -> Response:
     bounce = call.sandbox.bounces.get(call.id)
     stream, address = bounce.message.stream, bounce.address
     blocked = call.sandbox.suppressions.blocks_lifting(stream, address)
-    if not bounce.type.can_activate or blocked:
+    if bounce.type is SPAM_COMPLAINT or blocked:
         raise PostmarkError(1003, "This bounce cannot be activated.")
     bounce.active_again = True
     call.sandbox.events.lift(stream, address)

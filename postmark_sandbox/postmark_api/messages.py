@@ -55,12 +55,6 @@ def dump(call: ApiCall) -> Response:
     return ok({"Body": source(message, call.sandbox.unsubscribe_url(message))})
 
 
-def tracked(call: ApiCall) -> Response:
-    """`GET /messages/outbound/opens` and `…/clicks`: always empty."""
-    paging(call.request.query, 700, "Messages")
-    return ok({"TotalCount": 0, call.id.capitalize(): []})
-
-
 def _message(call: ApiCall) -> Message:
     message = call.sandbox.outbox.find(call.id)
     if message is None or message.at_ns > _indexed_until(call):

@@ -30,27 +30,21 @@ def dump(call: ApiCall) -> Response:
     return ok({"Suppressions": [entry.as_json() for entry in found]})
 
 
-def suppress(call: ApiCall) -> Response:
-    events, stream = call.sandbox.events, call.sandbox.streams.get(call.id).id
-    results = []
-    for address in _addresses(call):
-        wrong = address_error(address)
-        if wrong is None:
-            events.suppress(stream, address, "ManualSuppression", "Customer")
-        results.append(_result(address, "Suppressed", wrong))
-    return ok({"Suppressions": results})
-
-
-def unsuppress(call: ApiCall) -> Response:
+def change(call: ApiCall) -> Response:
+    """Suppress addresses, or lift their suppressions; each address has its own result."""
     sandbox, stream = call.sandbox, call.sandbox.streams.get(call.id).id
+    lifts = call.request.path.endswith("/delete")
     results = []
     for address in _addresses(call):
         wrong = address_error(address)
-        if wrong is None and sandbox.suppressions.blocks_lifting(stream, address):
+        if wrong is None and lifts and sandbox.suppressions.blocks_lifting(stream, address):
             wrong = NO_AUTHORITY
-        if wrong is None:
+        if wrong is None and lifts:
             sandbox.events.lift(stream, address)
-        results.append(_result(address, "Deleted", wrong))
+        elif wrong is None:
+            sandbox.events.suppress(stream, address, "ManualSuppression", "Customer")
+        status = "Failed" if wrong else "Deleted" if lifts else "Suppressed"
+        results.append({"EmailAddress": address, "Status": status, "Message": wrong})
     return ok({"Suppressions": results})
 
 
@@ -63,7 +57,3 @@ def _addresses(call: ApiCall) -> list[Any]:
         sentence = f"You may only change up to {MAX_COUNT} suppressions per request."
         raise PostmarkError(1410, sentence)
     return [entry.get("EmailAddress") for entry in entries]
-
-
-def _result(address: Any, done: str, wrong: str | None) -> dict[str, Any]:
-    return {"EmailAddress": address, "Status": "Failed" if wrong else done, "Message": wrong}

@@ -25,10 +25,6 @@ class BounceType:
     description: str
     inactive: bool = False
 
-    @property
-    def can_activate(self) -> bool:
-        return self.type != "SpamComplaint"
-
 
 _ROWS = (
     ("HardBounce", 1, "Hard bounce", "The mailbox does not exist or takes no mail.", True),

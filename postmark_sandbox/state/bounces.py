@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from postmark_sandbox.http import PostmarkError
-from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, BounceType
+from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, SPAM_COMPLAINT, BounceType
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import eastern_text, now_ns
@@ -31,7 +31,7 @@ class BounceRecord:
     def as_json(self) -> dict[str, Any]:
         """The bounce as `GET /bounces/{id}` shows it."""
         return {
-            "RecordType": "SpamComplaint" if self.type.type == "SpamComplaint" else "Bounce",
+            "RecordType": "SpamComplaint" if self.type is SPAM_COMPLAINT else "Bounce",
             "ID": self.id,
             "Type": self.type.type,
             "TypeCode": self.type.code,
@@ -47,7 +47,7 @@ class BounceRecord:
             "BouncedAt": eastern_text(self.at_ns),
             "DumpAvailable": True,
             "Inactive": self.inactive,
-            "CanActivate": self.type.can_activate,
+            "CanActivate": self.type is not SPAM_COMPLAINT,
             "Subject": self.message.subject,
         }
 

@@ -79,8 +79,5 @@ def _header_line(name: str, value: str) -> str:
     if name in ("From", "To", "Cc", "Reply-To"):
         boxes = read_list(value, name)
         return f"{name}: {', '.join(formataddr((b.name or '', b.address)) for b in boxes)}"
-    return f"{name}: {_encoded(value)}"
-
-
-def _encoded(value: str) -> str:
-    return value if value.isascii() else Header(value, "utf-8", maxlinelen=MAX_LINE_LENGTH).encode()
+    encoded = Header(value, "utf-8", maxlinelen=MAX_LINE_LENGTH).encode
+    return f"{name}: {value if value.isascii() else encoded()}"

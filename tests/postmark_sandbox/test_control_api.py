@@ -114,7 +114,7 @@ def test_wait_counts_messages_and_calls_and_times_out(caller: Caller) -> None:
 
 
 CANNOT_BE_READ = [
-    ("POST", "faults", b"{", "The body is not JSON"),
+    ("POST", "faults", b"{", "Invalid JSON"),
     ("POST", "faults", b"[]", "The body must be a JSON object."),
     ("POST", "faults", b'{"kind": "fire"}', "There is no fault 'fire'."),
     ("POST", "release", b'{"outcome": "x"}', "expected 'answer' or 'close'"),

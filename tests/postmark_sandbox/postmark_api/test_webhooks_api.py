@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.http import Poster
+from postmark_sandbox.http import post
 from tests.postmark_sandbox.caller import Caller, Reply, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
@@ -166,8 +166,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_host(
 
 def test_the_sandbox_follows_ten_redirects_and_no_more(receiver: Receiver) -> None:
     receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
-    poster = Poster()
-    posted = [poster.post(f"{receiver.base}/{n}/", b"{}", {}).status for n in (1, 0)]
+    posted = [post(f"{receiver.base}/{n}/", b"{}", {})[0] for n in (1, 0)]
     assert (posted, len(receiver.got)) == ([200, 302], 1)
 
 
@@ -242,9 +241,9 @@ def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: 
     [
         ([200, 204], None, "'Bounce' was not taken. It answered 204; expected 200."),
         ([200, 500], None, "'Bounce' was not taken. It answered 500; expected 200."),
-        ([404], (308, "{base}/there/"), "to {base}/there/, which answered 404; expected 200."),
+        ([404], (308, "{base}/there/"), "It answered 404; expected 200."),
         # Nothing speaks https there, and the sentence hides the password.
-        ([], (301, "https://pm:s3cret@{host}/"), "to https://{host}/, which gave no answer;"),
+        ([], (301, "https://pm:s3cret@{host}/"), "It gave no answer: HTTPSConnectionPool("),
     ],
 )
 def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
@@ -262,5 +261,6 @@ def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
     del body["Verify"]
     reply = caller.post("/webhooks", body)
     assert (reply.status, reply.code) == (422, 1364)
-    assert said.format(**there) in reply.message
+    assert said in reply.message
+    assert "s3cret" not in reply.message
     assert caller.get("/webhooks").json == {"Webhooks": []}

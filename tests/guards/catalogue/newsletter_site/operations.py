@@ -187,7 +187,4 @@ the site reads forms as UTF-8, whatever character set a request names
 the sandbox makes links of web addresses only
     _unsubscribe: for t in targets if «t.lower().startswith(("http:", "https:")) → t»
     test_only_a_web_address_becomes_an_unsubscribe_link
-the credentials of a webhook stay with its host
-    Poster.post: headers = «{k: v for k, v in headers.items() if k != "Authorization"} → headers»
-    test_credentials_do_not_follow_a_redirect_to_another_host
 """)
