@@ -193,7 +193,7 @@ def _log_error(rule: RetentionRule, error: Exception) -> str:
         logger.warning("%s: %s; the rest goes another time", rule.what, reason)
         return reason
     logger.error("%s: it broke off; the rest goes another time", rule.what, exc_info=error)
-    return f"it broke off ({summarise(error).sentence}); the log says where"
+    return f"it broke off ({summarise(error)}); the log says where"
 
 
 def _repeat(delete_some: Callable[[], int]) -> Callable[[], Iterator[int]]:

@@ -3,7 +3,6 @@ secrets."""
 
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -11,21 +10,13 @@ MAX_CAUSES = 10  # causes may form a circle
 MAX_FRAMES = 40
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorSummary:
-    """The types of an error and its causes, and its frames, outermost first."""
-
-    types: tuple[str, ...]
-    frames: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """The types as one text."""
-        return ", from ".join(self.types)
+def summarise(error: BaseException) -> str:
+    """Name the types of an error and its causes."""
+    return ", from ".join(map(describe_type, iter_causes(error)))
 
 
-def summarise(error: BaseException) -> ErrorSummary:
-    """Summarise an error without its message."""
+def frames_of(error: BaseException) -> list[str]:
+    """The places in the code that an error passed, the outermost first."""
     frames = [
         f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
         for frame in traceback.extract_tb(error.__traceback__)
@@ -33,7 +24,7 @@ def summarise(error: BaseException) -> ErrorSummary:
     if len(frames) > MAX_FRAMES:
         half = MAX_FRAMES // 2
         frames[half:-half] = [f"… {len(frames) - MAX_FRAMES} more …"]
-    return ErrorSummary(tuple(describe_type(each) for each in iter_causes(error)), tuple(frames))
+    return frames
 
 
 def describe_type(error: BaseException) -> str:

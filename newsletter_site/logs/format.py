@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from delivery import log_context
-from newsletter_site.logs.exceptions import describe_type, summarise
+from newsletter_site.logs.exceptions import describe_type, frames_of, summarise
 from newsletter_site.logs.process_name import process_name
 from newsletter_site.logs.redact import Redactor
 from newsletter_site.logs.routes import hide_paths
@@ -56,13 +56,13 @@ class LineFormatter(logging.Formatter):
         line |= {name: record.__dict__[name] for name in OF_A_REQUEST if name in record.__dict__}
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            line["error"] = summarise(error).sentence
+            line["error"] = summarise(error)
             line["frames"] = self._frames(error)
         return self._render(line)
 
     def _frames(self, error: BaseException) -> str | list[str]:
         if not self._with_messages:
-            return list(summarise(error).frames)
+            return frames_of(error)
         traceback = self.formatException((type(error), error, error.__traceback__))
         # Line by line: a quotation that a line begins is redacted to the end of the text.
         return "\n".join(map(self._redactor.redact, traceback.splitlines()))
@@ -87,7 +87,7 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
         """Write which line failed, and the type of the error."""
         error = sys.exc_info()[1]
-        kind = describe_type(error) if error is not None else "an error"
+        kind = describe_type(error) if error else "an error"
         instead = logging.LogRecord(
             record.name,
             logging.ERROR,
@@ -106,15 +106,15 @@ def _hide_messages(record: logging.LogRecord) -> None:
     """Replace every error in a record by its type; its message may be the record's own."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and record.msg == str(error):
-        record.msg, record.args = summarise(error).sentence, ()
+        record.msg, record.args = summarise(error), ()
     record.msg, record.args = _without_messages(record.msg), _without_messages(record.args)
 
 
 def _without_messages(value: Any) -> Any:
     if isinstance(value, BaseException):
-        return summarise(value).sentence
+        return summarise(value)
     if isinstance(value, tuple):
-        return tuple(_without_messages(each) for each in value)
+        return tuple(map(_without_messages, value))
     if isinstance(value, Mapping):
         return {name: _without_messages(each) for name, each in value.items()}
     return value

@@ -15,6 +15,7 @@ from django.core.signals import request_finished
 from django.dispatch import receiver
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, StreamingHttpResponse
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import SimpleLazyObject
 from structlog.contextvars import clear_contextvars
 
@@ -74,13 +75,10 @@ class RequestLogging:
             log_context.bind(**{"import": kwargs["import_id"]})
 
 
-class BindAuthor:
+class BindAuthor(MiddlewareMixin):
     """Middleware after the one that reads the session: binds the id of the signed-in user."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def process_request(self, request: HttpRequest) -> None:
         user = request.user
 
         def bind_and_return() -> Any:
@@ -90,7 +88,6 @@ class BindAuthor:
             return user
 
         request.user = SimpleLazyObject(bind_and_return)  # type: ignore[assignment]
-        return self.get_response(request)
 
 
 def id_of(request: HttpRequest) -> str:
@@ -106,31 +103,20 @@ def _count_bytes(content: Iterable[bytes], current: _RequestInProgress) -> Itera
 
 
 @receiver(request_finished)
-def _end(**_: Any) -> None:
-    _log_request()
-    clear_contextvars()
-
-
-def _log_request() -> None:
-    current = _in_progress.get()
-    if current is None:
-        return
-    _in_progress.set(None)
-    request, status = current.request, current.response.status_code
-    logger.log(
-        _level(request, status),
-        "%s %s was answered %d",
-        request.method,
-        route_of(request),
-        status,
-        extra={
+def _log_request(**_: Any) -> None:
+    if current := _in_progress.get():
+        _in_progress.set(None)
+        request, status = current.request, current.response.status_code
+        fields = {
             "method": request.method,
             "route": route_of(request),
             "status": status,
             "ms": round((time.monotonic() - current.started_s) * 1000, 1),
             "bytes": current.sent_bytes,
-        },
-    )
+        }
+        event = "%(method)s %(route)s was answered %(status)d"
+        logger.log(_level(request, status), event, fields, extra=fields)
+    clear_contextvars()
 
 
 def _level(request: HttpRequest, status: int) -> int:

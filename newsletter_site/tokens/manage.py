@@ -61,8 +61,8 @@ def create_token(
     """Make a token. Raises `TokenRefusedError`, also for a second post with the same `form_key`."""
     name = " ".join(name.split())
     chosen = set(scopes)
-    for field, sentence in _errors(user, name, chosen, expires_days):
-        raise TokenRefusedError(field, sentence)
+    for error in _errors(user, name, chosen, expires_days):
+        raise TokenRefusedError(*error)
     token = build_token(secrets.token_urlsafe(RANDOM_BYTES))
     new = ApiToken(
         user=user,
@@ -80,15 +80,8 @@ def create_token(
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:
             raise TokenRefusedError("form", POSTED_BEFORE)
-        _record(
-            "make_token",
-            user.pk,
-            row,
-            flag=ADDITION,
-            scopes=row.scopes,
-            days=expires_days,
-            from_command_line=from_command_line,
-        )
+        about = {"days": expires_days, "from_command_line": from_command_line}
+        _record("make_token", user.pk, row, flag=ADDITION, scopes=row.scopes, **about)
     return NewToken(row, token)
 
 

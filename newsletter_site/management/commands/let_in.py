@@ -3,13 +3,12 @@
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
 
 from newsletter_site.sign_in import known_browser, throttle, two_step_devices
-from newsletter_site.sign_in.account_activity import record_operator
+from newsletter_site.sign_in.account_activity import find_author, record_operator
 
 
 class Command(BaseCommand):
@@ -22,9 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("username", help="the author's user name")
 
     def handle(self, *args: Any, username: str, **options: Any) -> None:
-        author = get_user_model().objects.filter(username=username).first()
-        if author is None:
-            raise CommandError(f"There is no author with the user name {username!r}.")
+        author = find_author(username)
         if not (author.is_active and author.is_staff):
             raise CommandError(
                 f"{username!r} cannot sign in: the account is not active or has no staff status. "

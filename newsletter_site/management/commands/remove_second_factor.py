@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from newsletter_site.sign_in import two_step_devices
+from newsletter_site.sign_in.account_activity import find_author
 
 
 class Command(BaseCommand):
@@ -18,9 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("username", help="the author's user name")
 
     def handle(self, *args: Any, username: str, **options: Any) -> None:
-        author = get_user_model().objects.filter(username=username).first()
-        if author is None:
-            raise CommandError(f"There is no author with the user name {username!r}.")
+        author = find_author(username)
         if not two_step_devices.remove(author, by_operator=True):
             raise CommandError(f"{username!r} does not use two-step sign-in; nothing was changed.")
         self.stdout.write(

@@ -76,10 +76,10 @@ what is no id of a request is not taken for one
 nothing of a request stands on the lines of the next
     why: the ids end with a request, and once more before the next begins
     RequestLogging.__call__: «clear_contextvars()» request_id
-    _end: _log_request() «clear_contextvars()»
+    _log_request: extra=fields) «clear_contextvars()»
     test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not
 nothing of a request stands on a line about what is no request
-    _end: _log_request() «clear_contextvars()»
+    _log_request: extra=fields) «clear_contextvars()»
     test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request
 an id ends with what it names
     scope: «clear_contextvars() bind_contextvars(**before) → pass»

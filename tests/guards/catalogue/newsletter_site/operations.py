@@ -27,8 +27,7 @@ a worker that fell silent does not count
     load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
     test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when
 only the doors of operators are open whatever name is asked for
-    OperationsMiddleware.__call__: «→ request.META['HTTP_HOST'] = 'localhost'¶» return
-        self.get_response(
+    OperationsMiddleware.process_request: «→ request.META['HTTP_HOST'] = 'localhost'¶» return None
     test_every_other_address_still_looks_at_the_name
 without a token /metrics is for programs on this machine
     check_access: «and not any(name in meta for name in ADDED_BY_PROXIES)»
