@@ -2,9 +2,7 @@
 
 from django.urls import path
 
-from publishing.actions.action_view import action
-from publishing.actions.listing_view import listing
-from publishing.actions.reschedule_view import reschedule
+from publishing.actions.action_views import action, listing, reschedule
 from publishing.approval.approval_view import approve_draft
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview

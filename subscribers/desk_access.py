@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -17,28 +17,39 @@ from delivery.models import Newsletter
 from subscribers.permissions import MANAGE
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+R = TypeVar("R", bound=HttpResponseBase)
 
 
-def may_manage_readers(view: View[P]) -> View[P]:
-    """Require the permission to manage readers; redirect to the login if not signed in."""
+class Guard:
+    """Decorates a view for users with any of these permissions; for all users if there are none."""
 
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
-        if not request.user.has_perm(MANAGE):
-            raise PermissionDenied(
-                "Managing readers needs a permission that this account lacks. "
-                "Ask an operator for it."
-            )
-        return view(request, *args, **kwargs)
+    def __init__(self, *permissions: str, what: str = "") -> None:
+        self._permissions = permissions
+        self._refusal = (
+            f"{what} needs a permission that this account lacks. Ask an operator for it."
+        )
 
-    return guarded
+    def __call__(
+        self, view: Callable[Concatenate[HttpRequest, P], R]
+    ) -> Callable[Concatenate[HttpRequest, P], R | HttpResponse]:
+        """The view behind this guard."""
+
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
+            if self._permissions and not any(map(request.user.has_perm, self._permissions)):
+                raise PermissionDenied(self._refusal)
+            return view(request, *args, **kwargs)
+
+        return guarded
 
 
-def operator_of(request: HttpRequest) -> uuid.UUID:
-    """The id of the user who is signed in."""
+may_manage_readers = Guard(MANAGE, what="Managing readers")
+
+
+def user_id_of(request: HttpRequest) -> uuid.UUID:
+    """The id of the signed-in user. The guard of the page made sure that there is one."""
     if not request.user.is_authenticated:
         raise PermissionDenied("Sign in first.")
     return request.user.pk

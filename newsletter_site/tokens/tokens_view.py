@@ -23,7 +23,7 @@ from newsletter_site.tokens.manage import (
     scopes_allowed_for,
     visible_tokens,
 )
-from subscribers.desk_access import desk_page, operator_of
+from subscribers.desk_access import desk_page, user_id_of
 from subscribers.links.see_other import see_other
 
 # How long a token may last; the author has to choose the last one.
@@ -71,7 +71,7 @@ def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     if request.method != "POST":
         state = describe_state(row, database_time())
         return desk_page(request, "tokens/revoke.html", {"token": row, "state": state})
-    revoke(token, operator_of(request), among=visible_tokens(request.user))
+    revoke(token, user_id_of(request), among=visible_tokens(request.user))
     messages.success(request, f"“{row.name}” is not accepted any more.")
     return see_other(reverse("tokens"))
 

@@ -1,92 +1,72 @@
 """The words of the actions: question, button, answer and refusal. Pure."""
 
 from collections.abc import Mapping
+from enum import Enum
+from typing import Any
 
 from delivery.humanise import counted_copies, counted_readers
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
-from delivery.rules.scheduled_time import ScheduledTime
-from publishing.actions.edition_actions import ActionRefusal, ActionResult, CannotDoThatError
 from publishing.editions.status import EditionStatus
-
-LABELS: Mapping[str, str] = {
-    "resume": "Resume",
-    "call-back": "Call back",
-    "pause": "Pause",
-    "send-now": "Send now",
-    "send-to-missed": "Send to the missed",
-    "ask-again": "Ask Postmark again",
-    "send-doubtful": "Send what is in doubt",
-    "close": "Close",
-    "cancel": "Cancel",
-}
 
 _STATES = {
     EditionState.SCHEDULED: "it waits for its time",
-    EditionState.HELD: "it is held",
     EditionState.SENDING: "it is being sent",
-    EditionState.PAUSED: "it is paused",
     EditionState.NEEDS_ATTENTION: "it needs attention",
     EditionState.SUCCEEDED: "it has gone out",
-    EditionState.CANCELLED: "it is cancelled",
-    EditionState.CLOSED: "it is closed",
-}
-
-_REFUSALS: Mapping[str, str] = {
-    ActionRefusal.RESTORED: (
-        "the database was restored from a backup; run ./homing reconcile first, so that nothing "
-        "is sent again."
-    ),
-    ActionRefusal.TRANSACTIONAL: (
-        "mail that people ask for never ends; pause it, and resume it later."
-    ),
-    ActionRefusal.NOT_STARTED: (
-        "it waits for its time and nothing is sent before, so there is nothing to pause; call it "
-        "back if it should not go out."
-    ),
-    ActionRefusal.NOT_SENDING: "only what is held or being sent can be paused; {state}.",
-    ActionRefusal.NOT_PAUSED: "there is nothing to resume; {state}.",
-    ActionRefusal.PAUSED: "it is paused; resume it first.",
-    ActionRefusal.HOLD_ENDED: "its hold is over; {state}.",
-    ActionRefusal.TOO_LATE_TO_CALL_BACK: (
-        "its hold is over; {state}. What has not left can be cancelled."
-    ),
-    ActionRefusal.NOTHING_TO_CALL_BACK: "there is nothing to call back; {state}.",
-    ActionRefusal.NOT_SCHEDULED: "only the time of a scheduled issue can be changed; {state}.",
-    ActionRefusal.DUE: "its time has come, and a worker starts it. Pause it once it is being sent.",
-    ActionRefusal.NOTHING_TO_CANCEL: "there is nothing left to cancel; {state}.",
-    ActionRefusal.NOTHING_WAITING: (
-        "nothing waits any more, so there is nothing to cancel; close it instead."
-    ),
-    ActionRefusal.NOTHING_TO_CLOSE: "there is nothing to close; {state}.",
-    ActionRefusal.STILL_WORKING: (
-        "copies still wait or are asked about; cancel it, or let it come to rest first."
-    ),
-    ActionRefusal.NOTHING_TO_ACCEPT: "there is nothing to accept; {state}.",
-    ActionRefusal.NOTHING_MORE_IS_SENT: "nothing more is sent of it; {state}.",
-    ActionRefusal.NOBODY_MISSED: "nobody was missed.",
-    ActionRefusal.CLOSED: "it is closed.",
-    ActionRefusal.NOTHING_TO_DECIDE: "no doubt is left to a person.",
 }
 
 
-def refusal_sentence(error: CannotDoThatError) -> str:
+class ActionRefusal(Enum):
+    """Why an action does not apply, as a sentence about the issue `title` in this `state`."""
+
+    RESTORED = (
+        "{title}: the database was restored from a backup; run ./homing reconcile first, so that "
+        "nothing is sent again."
+    )
+    TRANSACTIONAL = "{title}: mail that people ask for never ends; pause it, and resume it later."
+    NOT_STARTED = (
+        "{title}: it waits for its time and nothing is sent before, so there is nothing to pause; "
+        "call it back if it should not go out."
+    )
+    NOT_SENDING = "{title}: only what is held or being sent can be paused; {state}."
+    NOT_PAUSED = "{title}: there is nothing to resume; {state}."
+    PAUSED = "{title}: it is paused; resume it first."
+    HOLD_ENDED = "{title}: its hold is over; {state}."
+    TOO_LATE_TO_CALL_BACK = (
+        "{title}: its hold is over; {state}. What has not left can be cancelled."
+    )
+    NOTHING_TO_CALL_BACK = "{title}: there is nothing to call back; {state}."
+    NOT_SCHEDULED = "{title}: only the time of a scheduled issue can be changed; {state}."
+    DUE = "{title}: its time has come, and a worker starts it. Pause it once it is being sent."
+    NOTHING_TO_CANCEL = "{title}: there is nothing left to cancel; {state}."
+    NOTHING_WAITING = (
+        "{title}: nothing waits any more, so there is nothing to cancel; close it instead."
+    )
+    NOTHING_TO_CLOSE = "{title}: there is nothing to close; {state}."
+    STILL_WORKING = (
+        "{title}: copies still wait or are asked about; cancel it, or let it come to rest first."
+    )
+    NOTHING_TO_ACCEPT = "{title}: there is nothing to accept; {state}."
+    NOTHING_MORE_IS_SENT = "{title}: nothing more is sent of it; {state}."
+    NOBODY_MISSED = "{title}: nobody was missed."
+    CLOSED = "{title}: it is closed."
+    NOTHING_TO_DECIDE = "{title}: no doubt is left to a person."
+    MOVED_ON = "{title} moved on in the meantime and nothing was changed; look again."
+    RESCHEDULED_MEANWHILE = (
+        "Its time was changed meanwhile: it goes out {time}. Nothing was changed now; choose again "
+        "if you want another time."
+    )
+
+
+def refusal_sentence(refusal: ActionRefusal, status: EditionStatus) -> str:
     """Why nothing was done, with the title of the issue."""
-    title, status = f"“{error.edition.title}”", error.status
-    if error.refusal is ActionRefusal.MOVED_ON:
-        return f"{title} moved on in the meantime and nothing was changed; look again."
-    if error.refusal is ActionRefusal.RESCHEDULED_MEANWHILE:
-        return (
-            f"Its time was changed meanwhile: it goes out {_at_its_time(status)}. Nothing was "
-            "changed now; choose again if you want another time."
-        )
-    called_back = "it was called back" if status.counts.is_called_back else ""
-    return f"{title}: {_REFUSALS[error.refusal].format(state=called_back or _STATES[status.state])}"
-
-
-def rescheduled_sentence(at: ScheduledTime) -> str:
-    """When a rescheduled edition goes out."""
-    return f"It goes out {at.words}."
+    state = _STATES.get(status.state, f"it is {status.state.words}")
+    return refusal.value.format(
+        title=f"“{status.counts.title}”",
+        state="it was called back" if status.counts.is_called_back else state,
+        time=_at_its_time(status),
+    )
 
 
 def question(action: str, status: EditionStatus, readers_now: int) -> str:
@@ -174,14 +154,13 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
             return f"Send {counted_copies(counts.awaiting_decision)} again"
 
 
-def done_sentence(done: ActionResult) -> str:
-    """What was done, with its exact numbers."""
-    numbers = done.numbers
-    if done.draft:
-        return f"{'Called back' if done.action == 'call-back' else 'Cancelled'}. {done.draft}"
+def done_sentence(action: str, numbers: Mapping[str, Any], draft: str) -> str:
+    """What was done, with its exact numbers; `draft` says whether the issue is a draft again."""
+    if draft:
+        return f"{'Called back' if action == 'call-back' else 'Cancelled'}. {draft}"
     copies, is_one = counted_copies(numbers.get("copies", 0)), numbers.get("copies") == 1
     withdrawn = counted_copies(numbers.get("withdrawn", 0))
-    match done.action:
+    match action:
         case "pause":
             wait = "waits" if numbers["queued"] == 1 else "wait"
             queued = f"{counted_copies(numbers['queued'])} {wait} until you resume"

@@ -13,8 +13,7 @@ from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
-from publishing.actions.action_sentences import done_sentence, refusal_sentence
-from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
+from publishing.actions.edition_actions import CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes
 from publishing.api.routing import THE_VERSION, address_of, edition_named, router
@@ -30,6 +29,7 @@ from publishing.api.shapes import (
 )
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_status, load_status_by_name
+from publishing.permissions import MAY_ACT
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page
@@ -170,7 +170,7 @@ def act_on_issue(
     """Does an action of `./homing edition` to a version; answers what was done."""
     edition = edition_named(issue, version)
     caller = get_caller(request)
-    if not ACTIONS[action].is_open_to(caller.user.has_perm):
+    if not any(map(caller.user.has_perm, MAY_ACT)):
         raise ProblemError(
             ProblemType.NOT_ALLOWED, "This takes a permission that the person of this token lacks."
         )
@@ -181,8 +181,8 @@ def act_on_issue(
             with join_transaction():
                 done = perform(action, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
-            raise ProblemError(ProblemType.NOT_NOW, refusal_sentence(error)) from None
-        answer = ActionDone(**load_status(edition.pk).as_json(), done=done_sentence(done))
+            raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
+        answer = ActionDone(**load_status(edition.pk).as_json(), done=done)
         return json_response(answer, url=address_of(edition))
 
     return run_call(request, None, work)

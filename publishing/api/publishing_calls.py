@@ -13,7 +13,6 @@ from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
-from publishing.actions.action_sentences import refusal_sentence
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.activity.record_activity import record_rescheduling
 from publishing.api import scopes
@@ -110,7 +109,7 @@ def reschedule_issue(
                     edition, at, record=lambda was: record_rescheduling(author, edition, was, at)
                 )
         except CannotDoThatError as error:
-            raise ProblemError(ProblemType.NOT_NOW, refusal_sentence(error)) from None
+            raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         return json_response(
             IssueStatus(**load_status(edition.pk).as_json()), url=address_of(edition)
         )

@@ -3,8 +3,6 @@
 import hashlib
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -31,15 +29,6 @@ class NeedsApprovalError(Exception):
 
 class CannotApproveError(Exception):
     """Nothing was approved; the sentence says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """Who approved the present words, by id and name, and when."""
-
-    by: uuid.UUID
-    name: str
-    at: datetime
 
 
 def needs_approval() -> bool:
@@ -70,8 +59,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             raise CannotApproveError(
                 "This draft was changed after you looked at it. Nothing was approved; look again."
             )
-        present = approval_of(found, content)
-        if present is not None and present.by == by:
+        if approver_of(found, content) == by:
             return
         # Guarded by the revision against a concurrent save.
         unchanged = Draft.objects.filter(pk=draft, revision=found.revision, edition__isnull=True)
@@ -82,12 +70,10 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         record_activity.record_draft_activity("approve_draft", by, found)
 
 
-def approval_of(draft: Draft, content: Content | None = None) -> Approval | None:
-    """Return the approval that counts for the draft as it is now."""
-    by, at = draft.approved_by_id, draft.approved_at
-    if by is None or at is None or not _is_current(draft, content) or not may(by, PUBLISH):
-        return None
-    return Approval(by, named(by), at)
+def approver_of(draft: Draft, content: Content | None = None) -> uuid.UUID | None:
+    """Return whose approval counts for the draft as it is now."""
+    by = draft.approved_by_id
+    return by if by and _is_current(draft, content) and may(by, PUBLISH) else None
 
 
 def approved_drafts(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
@@ -107,10 +93,10 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
     """Return why `publisher` may not publish this draft without a second person, or nothing."""
     if not needs_approval():
         return ""
-    approval = approval_of(draft, content)
-    if approval is not None and approval.by != publisher:
+    approver = approver_of(draft, content)
+    if approver not in (None, publisher):
         return ""
-    if approval is not None:
+    if approver is not None:
         return (
             "You approved these words yourself. Publishing takes two here: somebody else who may "
             "publish presses the button."

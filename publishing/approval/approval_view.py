@@ -11,14 +11,15 @@ from django.views.decorators.http import require_http_methods
 from publishing.approval.approval import (
     CannotApproveError,
     approval_hash,
-    approval_of,
     approval_refusal,
     approve,
+    approver_of,
     needs_approval,
 )
 from publishing.content.edition_content import Content
-from publishing.desk_access import PUBLISH, author_of, may_publish
+from publishing.desk_access import may_publish, user_id_of
 from publishing.models import Draft
+from publishing.permissions import PUBLISH
 from subscribers.links.see_other import see_other
 
 SEEN = "seen"
@@ -28,10 +29,10 @@ def approval_context(request: HttpRequest, draft: Draft, content: Content) -> di
     """What `publishing/approval.html` needs. `content` is the draft's."""
     if not needs_approval():
         return {"takes_two": False}
-    author = author_of(request)
+    author = user_id_of(request)
     return {
         "takes_two": True,
-        "approval": approval_of(draft, content),
+        "is_approved": approver_of(draft, content),
         "approval_is_mine": draft.approved_by_id == author,
         "awaits": approval_refusal(draft, author, content),
         "may_approve": request.user.has_perm(PUBLISH),
@@ -52,7 +53,7 @@ def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         except ValueError:
             seen = b""
         try:
-            approve(draft, author_of(request), seen)
+            approve(draft, user_id_of(request), seen)
         except CannotApproveError as error:
             messages.warning(request, str(error))
         else:

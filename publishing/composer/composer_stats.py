@@ -1,6 +1,6 @@
 """What the composer shows beside the words: previewed reader, size, and problems."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from delivery.humanise import counted, kilobytes
 from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
@@ -20,27 +20,11 @@ class Hint:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ComposerStats:
-    """Statistics of some words, as the page and its script show them."""
-
-    sender: str
-    reader: str
-    subject: str
-    preheader: str
-    count: str
-    automatic_text: str
-    hints: dict[str, list[Hint]]
-
-    def values(self) -> dict[str, str]:
-        """Return the values without the hints, by the names that the script uses."""
-        return {name: value for name, value in asdict(self).items() if name != "hints"}
-
-
 def composer_stats(
     draft: DraftContent, saved: Draft | None, *, sees_readers: bool
-) -> ComposerStats:
-    """Return the statistics of these words; `saved` is their draft, if they have one."""
+) -> tuple[dict[str, str], dict[str, list[Hint]]]:
+    """Return what is shown about these words, by the names that page and script use, and the hints
+    by field; `saved` is their draft, if they have one."""
     slug = saved.issue.slug if saved is not None and saved.issue is not None else ""
     content = build_content(draft)
     preview = render_preview(content, sees_readers=sees_readers, slug=slug)
@@ -48,15 +32,15 @@ def composer_stats(
     if draft.text.strip():
         automatic = build_content(replace(draft, text="")).text
     words = counted(count_words(automatic or content.text), "word")
-    return ComposerStats(
-        sender=preview.sender,
-        reader=preview.reader,
-        subject=preview.subject,
-        preheader=preview.preheader,
-        count=f"{words}, {kilobytes(preview.size):,} kB as mail.",
-        automatic_text=automatic,
-        hints=_hints(draft, content),
-    )
+    stats = {
+        "sender": preview.sender,
+        "reader": preview.reader,
+        "subject": preview.subject,
+        "preheader": preview.preheader,
+        "count": f"{words}, {kilobytes(preview.size):,} kB as mail.",
+        "automatic_text": automatic,
+    }
+    return stats, _hints(draft, content)
 
 
 def _hints(draft: DraftContent, content: Content) -> dict[str, list[Hint]]:

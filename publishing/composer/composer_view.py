@@ -20,7 +20,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
 from publishing.content.text_diff import diff_fields
-from publishing.desk_access import PUBLISH, author_of, desk_page, may_write, sees_readers
+from publishing.desk_access import desk_page, may_write, sees_readers, user_id_of
 from publishing.display_name import called
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import (
@@ -46,6 +46,7 @@ from publishing.editions.status import load_status
 from publishing.editions.versions import audience_choices, plan_version
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Issue
+from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 from publishing.test_letters.test_letters import last_test_address
@@ -73,7 +74,7 @@ def write(request: HttpRequest) -> HttpResponse:
     try:
         issue = parse_issue_id(named)
         if request.method == "POST":
-            draft = drafts.open_for_issue(author_of(request), issue)
+            draft = drafts.open_for_issue(user_id_of(request), issue)
             return see_other(reverse("desk:draft", args=[draft.pk]))
         open_draft = drafts.open_draft_of_issue(issue)
         if open_draft is not None:
@@ -101,7 +102,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         return _refused(request, key.reason)
     if sentence := length_error(fields.content):
         return _refused(request, sentence)
-    author, issue = author_of(request), issue_posted(request)
+    author, issue = user_id_of(request), issue_posted(request)
     if is_html_form(posted):
         result = drafts.save_html_form(author, key, fields, issue=issue)
         if isinstance(result, AlreadyPublished) and drafts.fields_of_draft(result.draft) == fields:
@@ -140,7 +141,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
             return _show_published(found)
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})
     title = drafts.load_draft(draft) or "Untitled"
-    if drafts.delete_draft(draft, by=author_of(request)):
+    if drafts.delete_draft(draft, by=user_id_of(request)):
         messages.info(request, f"The draft “{title}” is deleted.")
     else:
         messages.warning(request, "There was no such draft to delete; nothing was changed.")
@@ -179,6 +180,7 @@ def composer_page(
     plan = plan_version(issue) if issue is not None else None
     everyone = plan.everyone if plan else confirmed().count()
     shown = request.GET.get("show", "")
+    stats, hints = composer_stats(fields.content, draft, sees_readers=sees_readers(request))
     return desk_page(
         request,
         "publishing/composer.html",
@@ -189,7 +191,8 @@ def composer_page(
             "issue": issue,
             "key": key or fresh_key(),
             "writer": sign_writer(request.user),
-            "stats": composer_stats(fields.content, draft, sees_readers=sees_readers(request)),
+            "stats": stats,
+            "hints": hints,
             "test_address": last_test_address(request.user),
             "plan": plan,
             "plan_title": plain_title(plan.newest) if plan else "",
@@ -231,7 +234,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
 def _save(
     request: HttpRequest, draft: uuid.UUID, revision: int, fields: DraftFields
 ) -> HttpResponse:
-    result = drafts.save(draft, revision, fields, by=author_of(request))
+    result = drafts.save(draft, revision, fields, by=user_id_of(request))
     return _respond(request, result, fields)
 
 
@@ -254,24 +257,24 @@ def _json(status: int, **values: Any) -> JsonResponse:
 def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
     address = reverse("desk:draft", args=[draft.pk])
     if wants_json(request):
-        stats = composer_stats(fields.content, draft, sees_readers=sees_readers(request))
+        stats, hints = composer_stats(fields.content, draft, sees_readers=sees_readers(request))
         return _json(
             200,
             id=str(draft.pk),
             revision=draft.revision,
             address=address,
             saved_at=_clock(draft),
-            **stats.values(),
+            **stats,
             hints={
-                name: render_to_string("publishing/hints.html", {"hints": hints})
-                for name, hints in stats.hints.items()
+                name: render_to_string("publishing/hints.html", {"hints": of_field})
+                for name, of_field in hints.items()
             },
         )
     match request.POST.get("then", ""), draft.format:
         case "html", "markdown":
             html = render_markdown(fields.content.letter)
             fields = replace(fields, content=replace(fields.content, format=HTML, letter=html))
-            result = drafts.save(draft.pk, draft.revision, fields, by=author_of(request))
+            result = drafts.save(draft.pk, draft.revision, fields, by=user_id_of(request))
             if not isinstance(result, Saved):
                 return _respond(request, result, fields)
         case "markdown", "html":
@@ -334,7 +337,7 @@ def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
 def _is_of_other_writer(request: HttpRequest) -> bool:
     """Whether a script saves the words of an author who was signed in before."""
     writer = read_writer(request.POST.get(WRITER_FIELD, ""))
-    return wants_json(request) and writer is not None and writer != author_of(request)
+    return wants_json(request) and writer is not None and writer != user_id_of(request)
 
 
 def _show_published(draft: Draft) -> HttpResponse:

@@ -15,7 +15,7 @@ from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
 from publishing.dashboard.dashboard import Viewer, desk_context, read_sending
 from publishing.dashboard.issue_pages import IssueSearch, Tab
-from publishing.desk_access import author_of, desk_page, may_operate, may_see_the_desk
+from publishing.desk_access import desk_page, may_operate, may_see_the_desk, user_id_of
 from publishing.flash_messages import notes_of
 from publishing.progress.live_page import Poll, next_poll, poll_from
 from publishing.progress.poll_interval import ask_desk_again_s
@@ -75,9 +75,9 @@ def acknowledge_alarms(request: HttpRequest) -> HttpResponse:
     """Somebody has looked at the alarms of an edition, and says so. Twice is no more than once."""
     edition = Edition.objects.filter(pk=_number(request.POST.get("edition", ""))).first()
     up_to = _number(request.POST.get("up_to", ""))
-    looked = mark_seen(edition.pk, up_to, author_of(request)) if edition else 0
+    looked = mark_seen(edition.pk, up_to, user_id_of(request)) if edition else 0
     if edition and looked:
-        record_activity.record_action(author_of(request), edition, "acknowledge_alarms")
+        record_activity.record_action(user_id_of(request), edition, "acknowledge_alarms")
         messages.success(request, "Noted. The alarms stay on the page of the issue.")
     return see_other(reverse("desk:issues"))
 

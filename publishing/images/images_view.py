@@ -10,7 +10,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from publishing.activity.activity_log import parse_id
-from publishing.desk_access import author_of, desk_page, may_write
+from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.images.images import (
     EXTENSIONS,
     address_of,
@@ -49,14 +49,14 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     files = request.FILES.getlist("image")
     try:
         if bounded.is_over:
-            count_attempt(author_of(request))
+            count_attempt(user_id_of(request))
             return _refused(request, TOO_LARGE)
         if not files:
             return _refused(request, "Choose a picture first.")
         if len(files) > 1:
             return _refused(request, f"{len(files)} pictures came; choose one after the other.")
         [file] = files
-        image = store_image(file.read(), file.name or "", by=author_of(request))
+        image = store_image(file.read(), file.name or "", by=user_id_of(request))
     except UnusableImageError as error:
         return _refused(request, str(error), status=error.status)
     alt = request.POST.get("alt", "")

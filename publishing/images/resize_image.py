@@ -12,7 +12,7 @@ from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
 from publishing.images.strip_gif_metadata import strip_gif_metadata
-from publishing.models.image import LARGEST_IMAGE
+from publishing.models import LARGEST_IMAGE
 
 WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024

@@ -16,11 +16,12 @@ from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
-from publishing.desk_access import PUBLISH, author_of, desk_page, may_write
+from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
 from publishing.external_checks.check_letter import check_letter, default_checkers
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
+from publishing.permissions import PUBLISH
 from publishing.preflight.collect import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
 from publishing.preflight.finding_sentences import Clock, describe, merge_field_of, summarise
@@ -63,7 +64,7 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     check_letter(*external_targets(ParsedLetter(html)), *default_checkers())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
-    checked = check(found, author_of(request))
+    checked = check(found, user_id_of(request))
     context = findings_context(request, checked)
     return JsonResponse(
         {
@@ -83,7 +84,7 @@ def check_page(
     refusal: str = "",
 ) -> HttpResponse:
     """Render the check sheet; `refusal` says why nothing was published just now."""
-    checked = checked or check(draft, author_of(request))
+    checked = checked or check(draft, user_id_of(request))
     newsletter = Newsletter.objects.get_current()
     return desk_page(
         request,

@@ -4,7 +4,7 @@ import math
 
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
-from publishing.actions.edition_actions import applicable, refuse_reschedule
+from publishing.actions.edition_actions import applicable, refusal_of
 from publishing.editions.status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
 
@@ -46,7 +46,7 @@ class EditionProgress:
         self.outcomes = [(name, by_outcome[name], OUTCOME_TONES[name]) for name in ORDER]
         self.bar, self.label = parts_of(by_outcome), label_of(by_outcome, counts.audience)
         self.actions = frozenset(action.name for action in applicable(status))
-        self.is_reschedulable = not refuse_reschedule(status)
+        self.is_reschedulable = not refusal_of("reschedule", status)
         self.is_at_rest = is_at_rest(status)
         self.is_public = is_public(counts)
         # Whether rate, time left and workers are of interest.

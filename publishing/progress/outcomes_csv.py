@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from delivery.models import Delivery
 from delivery.reader_fields import FIELD_NAMES
 from publishing.activity import record_activity
-from publishing.desk_access import author_of, may_take_readers_away
+from publishing.desk_access import may_take_readers_away, user_id_of
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import edition_from_url
 from publishing.editions.status import load_status
@@ -36,7 +36,7 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     dropped = dropped_sentence(edition.deliveries_dropped_at)
     if dropped:
         return HttpResponse(f"{dropped}\n", status=410, content_type="text/plain; charset=utf-8")
-    record_activity.record_download(author_of(request), edition, outcome)
+    record_activity.record_download(user_id_of(request), edition, outcome)
     held_until = load_status(edition.pk).held_until
     name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
     return csv_download(_lines(every_copy(edition.pk, outcome), held_until), name)

@@ -14,16 +14,15 @@ from django.views.decorators.http import require_safe
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import load_alarms
 from delivery.monitoring.worker_heartbeat import load_warnings
-from publishing.actions.action_sentences import LABELS
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
-from publishing.desk_access import PUBLISH, desk_page, may_look
+from publishing.desk_access import desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
 from publishing.editions.edition_from_url import edition_from_url, statuses_from_url
 from publishing.editions.status import EditionStatus
 from publishing.editions.versions import is_correction, reached_someone, versions_of
 from publishing.flash_messages import notes_of
-from publishing.permissions import MAY_WRITE
+from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
 from publishing.progress.edition_history import history_of
 from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.issue_list import IssueRow, rows_of
@@ -155,9 +154,9 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "sentence": sentence_of(status, reading.zone),
         "is_ours": not status.counts.is_transactional,
         "actions": [
-            (action, LABELS[action.name])
+            action
             for action in ACTIONS.values()
-            if action.name in shown.actions and action.is_open_to(may)
+            if action.name in shown.actions and any(map(may, MAY_ACT))
         ],
         "may_publish": may(PUBLISH),
         "has_reached": reading.has_reached,

@@ -14,7 +14,7 @@ from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
 from publishing.content.edition_content import Content, plain_title
-from publishing.desk_access import author_of, desk_page, may_publish
+from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.editions.audience import NOBODY
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
@@ -52,7 +52,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         if found.edition is not None:
             return see_other(progress_url(found.edition))
-        checked = check(found, author_of(request))
+        checked = check(found, user_id_of(request))
         when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.context.now)
         if when.is_valid() and not checked.findings.stops:
             return _confirm_page(request, checked, when)
@@ -69,7 +69,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 
 
 def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
-    checked = check(draft, author_of(request)) if draft.edition is None else None
+    checked = check(draft, user_id_of(request)) if draft.edition is None else None
     post = safe_to_retry(
         form=partial(
             ConfirmForm,
@@ -92,7 +92,7 @@ def _publish(
 ) -> HttpResponse:
     try:
         edition = publish_draft(
-            author_of(request),
+            user_id_of(request),
             draft.pk,
             form.confirmed,
             hold_s=settings.PUBLISH_HOLD_S,

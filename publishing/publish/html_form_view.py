@@ -19,7 +19,7 @@ from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import plain_title
 from publishing.content.text_diff import FieldDiff, diff_fields
-from publishing.desk_access import author_of, desk_page, may_publish
+from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
@@ -198,7 +198,7 @@ def _form_with_errors(request: HttpRequest, form: HtmlForm, key: str) -> HttpRes
 def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     """422: the words in a fresh form, and what was published under the key or as that version."""
     asked = form.publish_request
-    earlier = edition_by_key(author_of(request), key)
+    earlier = edition_by_key(user_id_of(request), key)
     under_key = earlier is not None
     if earlier is None and asked.issue and asked.version:
         versions = versions_of(asked.issue).filter(version=asked.version)
@@ -263,7 +263,7 @@ def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpRespon
     ),
 )
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
-    asked, author = form.publish_request, author_of(request)
+    asked, author = form.publish_request, user_id_of(request)
     draft, revision = drafts.draft_by_key(key), parse_revision(request.POST.dict())
     content = matching_content(draft, asked) if draft else None
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
-from publishing.approval.approval import NeedsApprovalError, approval_of
+from publishing.approval.approval import NeedsApprovalError, approver_of
 from publishing.content.draft_content import HTML, DraftContent, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
@@ -84,7 +84,6 @@ def publish_draft(
     content = content or build_content(content_of_draft(locked))
     if (locked.revision, content.sha256) != (confirmed.revision, confirmed.content_hash):
         raise DraftChangedError(CHANGED)
-    approval = approval_of(locked, content)
     try:
         edition = publish(
             author,
@@ -95,7 +94,7 @@ def publish_draft(
             version=confirmed.version if locked.issue_id else None,
             goes_to=locked.goes_to,
             unlisted=locked.unlisted,
-            approved_by=approval.by if approval else None,
+            approved_by=approver_of(locked, content),
             at=confirmed.moment,
             draft=locked,
         ).edition

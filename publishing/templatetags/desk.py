@@ -25,7 +25,7 @@ register.filter("reason_sentence", reason_sentence)
 register.filter("duration", duration)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
-_NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent"}
+_NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent", "held": "held"}
 
 
 @register.simple_tag

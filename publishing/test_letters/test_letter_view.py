@@ -10,16 +10,26 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.interface import load_test_letter
+from delivery.mail.test_letter import mark_subject
+from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
-from publishing.desk_access import author_of, desk_page, may_write
+from publishing.content.edition_content import Content
+from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
 from publishing.script_request import wants_json
 from publishing.test_letters.test_letter_form import EMAIL, FIELDS, SendTestForm
-from publishing.test_letters.test_letters import TooManyTestsError, load_sent_test, send_test
+from publishing.test_letters.test_letters import (
+    TooManyTestsError,
+    is_settled,
+    letter_sentence,
+    send_test,
+    tone_of,
+)
 from subscribers.links.see_other import see_other
 
 NEXT, DRAFT = "next", "draft"
@@ -45,23 +55,32 @@ def send_test_letter(request: HttpRequest) -> HttpResponse:
 @require_safe
 def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
     """Show a test letter's state, as a page or as JSON."""
-    letter = load_sent_test(number)
+    letter = load_test_letter(number)
     if letter is None:
         raise Http404(f"There is no test letter number {number}.")
+    sentence = letter_sentence(letter, Newsletter.objects.get_current().zone)
     if wants_json(request):
         body = {
-            "test": letter.number,
-            "to": letter.to,
+            "test": number,
+            "to": letter.address,
             "outcome": letter.outcome,
-            "sentence": letter.sentence,
-            "settled": letter.is_settled,
-            "address": reverse("desk:test_letter", args=[letter.number]),
+            "sentence": sentence,
+            "settled": is_settled(letter),
+            "address": reverse("desk:test_letter", args=[number]),
         }
         return JsonResponse(body, headers={"Cache-Control": "no-store"})
     return desk_page(
         request,
         "publishing/test_letter.html",
-        {"letter": letter, "draft": _draft_named(request), "again": request.get_full_path()},
+        {
+            "letter": letter,
+            "subject": mark_subject(Content(letter.batch.edition.title, "", "").plain_title),
+            "sentence": sentence,
+            "is_settled": is_settled(letter),
+            "tone": tone_of(letter),
+            "draft": _draft_named(request),
+            "again": request.get_full_path(),
+        },
     )
 
 
@@ -132,7 +151,7 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     key_of=_key_of_test,
 )
 def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    number = send_test(author_of(request), form.content, form.to)
+    number = send_test(user_id_of(request), form.content, form.to)
     back = _where_from(request)
     draft = _draft_at(back)
     address = page_of_test(number, draft)

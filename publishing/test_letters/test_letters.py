@@ -1,7 +1,6 @@
 """Send the letter in a form as one marked test, on the same path as an issue."""
 
 import uuid
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -16,12 +15,11 @@ from delivery.humanise import clock, counted
 from delivery.interface import (
     ReasonCode,
     enqueue_test,
-    load_test_letter,
     next_number,
     reason_sentence,
 )
-from delivery.mail.test_letter import TEST_ISSUE, mark_subject
-from delivery.models import Delivery, Edition, Newsletter
+from delivery.mail.test_letter import TEST_ISSUE
+from delivery.models import Delivery, Edition
 from delivery.models.delivery import Outcome
 from delivery.monitoring.worker_heartbeat import active_workers
 from delivery.reader_fields import FIELD_NAMES
@@ -33,34 +31,6 @@ from subscribers.models import Subscriber
 
 class TooManyTestsError(Exception):
     """The author has used up the test letters of an hour."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentTest:
-    """A test letter and its state; `is_settled` once nothing more is awaited."""
-
-    number: int
-    subject: str
-    to: str
-    requested_at: datetime
-    outcome: str
-    sentence: str
-    is_settled: bool
-    came_back: bool
-
-    @property
-    def tone(self) -> str:
-        """The tone of the note about it."""
-        if self.outcome == Outcome.SENT:
-            return "doubt" if self.came_back else "sent"
-        return "fault" if self.is_settled else "held"
-
-    @property
-    def glyph(self) -> str:
-        """The glyph of the note about it."""
-        if self.outcome == Outcome.SENT:
-            return "attention" if self.came_back else "sent"
-        return "failed" if self.is_settled else "held"
 
 
 def send_test(author: uuid.UUID, content: Content, to: str) -> int:
@@ -115,23 +85,16 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
     return copies.values_list("address", flat=True).first() or own
 
 
-def load_sent_test(number: int) -> SentTest | None:
-    """Return the test letter of this number."""
-    letter = load_test_letter(number)
-    if letter is None:
-        return None
-    zone = Newsletter.objects.get_current().zone
-    edition = letter.batch.edition
-    return SentTest(
-        number=number,
-        subject=mark_subject(Content(edition.title, "", "").plain_title),
-        to=letter.address,
-        requested_at=edition.published_at,
-        outcome=letter.outcome,
-        sentence=letter_sentence(letter, zone),
-        is_settled=letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},
-        came_back=bool(letter.bounced_at or letter.complained_at),
-    )
+def is_settled(letter: Delivery) -> bool:
+    """Whether nothing more is awaited."""
+    return letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN}
+
+
+def tone_of(letter: Delivery) -> str:
+    """The tone of the note about it."""
+    if letter.outcome == Outcome.SENT:
+        return "doubt" if letter.bounced_at or letter.complained_at else "sent"
+    return "fault" if is_settled(letter) else "held"
 
 
 _GAVE_UP = frozenset({ReasonCode.TRIES_USED_UP, ReasonCode.PARKED})

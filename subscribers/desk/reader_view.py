@@ -12,7 +12,7 @@ from subscribers.data_requests.personal_data import PersonalData, load_personal_
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.desk.reader_actions import ACTIONS, applicable_actions
 from subscribers.desk.reader_headline import reader_headline
-from subscribers.desk_access import desk_page, may_manage_readers, operator_of
+from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_reader_activity
@@ -49,7 +49,7 @@ def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
 def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
     """The personal data of one reader as a file, for a reader who asked by letter or by phone."""
     data = _data_or_404(reader)
-    record_reader_activity("download_data", operator_of(request), reader)
+    record_reader_activity("download_data", user_id_of(request), reader)
     return data.as_file()
 
 
@@ -70,7 +70,7 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     with transaction.atomic():
         done = action.perform(reader)
         if done:
-            record_reader_activity(name, operator_of(request), reader)
+            record_reader_activity(name, user_id_of(request), reader)
     if done:
         messages.success(request, action.done_message)
     else:

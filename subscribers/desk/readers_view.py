@@ -20,7 +20,7 @@ from subscribers.desk.reader_list import (
     load_page,
 )
 from subscribers.desk.readers_csv import csv_lines, source_label
-from subscribers.desk_access import desk_page, may_manage_readers, operator_of
+from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.safe_csv import csv_download
 from subscribers.models.suppression import why_suppressed
 from subscribers.record_activity import record_export
@@ -70,7 +70,7 @@ def readers(request: HttpRequest) -> HttpResponse:
 def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     """Those that match as a CSV file, streamed while it is read."""
     chosen = _filter_of(request)
-    record_export(operator_of(request), chosen.state)
+    record_export(user_id_of(request), chosen.state)
     name = f"readers-{chosen.state}" if chosen.state else "readers"
     return csv_download(csv_lines(iter_readers(chosen)), f"{name}.csv")
 

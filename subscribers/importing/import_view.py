@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from subscribers.desk_access import desk_page, may_manage_readers, operator_of
+from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
@@ -61,7 +61,7 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
                 readers, content, file.name or "a file", request.user
             )
             if is_new:
-                record_import_activity("upload", operator_of(request), record)
+                record_import_activity("upload", user_id_of(request), record)
     except UnreadableFileError as error:
         return _history(request, str(error))
     if not is_new:
@@ -99,7 +99,7 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
     statement = Statement(confirmed=elsewhere, where=where, importer=request.user)
     with transaction.atomic():
         if accept_upload.start_import(import_id, statement):
-            record_import_activity("import", operator_of(request), _import_or_404(import_id))
+            record_import_activity("import", user_id_of(request), _import_or_404(import_id))
     return _redirect_to_import(import_id)
 
 
@@ -111,7 +111,7 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
     with transaction.atomic():
         discarded = accept_upload.discard(import_id)
         if discarded:
-            record_import_activity("discard", operator_of(request), record)
+            record_import_activity("discard", user_id_of(request), record)
     if not discarded:
         messages.warning(request, "It is imported or deleted already; there is nothing to discard.")
         return _redirect_to_import(import_id)

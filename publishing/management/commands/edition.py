@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from publishing.actions.action_sentences import done_sentence, refusal_sentence
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.status import load_status
@@ -33,6 +32,6 @@ class Command(EditionCommand):
         try:
             done = perform(name, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
-            raise CommandError(refusal_sentence(error)) from None
-        self.stderr.write(done_sentence(done))
+            raise CommandError(str(error)) from None
+        self.stderr.write(done)
         self.stdout.write(json.dumps(load_status(edition.pk).as_json()))

@@ -13,8 +13,7 @@ from PIL import Image, ImageOps, PngImagePlugin
 
 from publishing.images import images
 from publishing.images.resize_image import UnusableImageError, resize_image
-from publishing.models import UploadAttempts, UploadedImage
-from publishing.models.image import LARGEST_IMAGE
+from publishing.models import LARGEST_IMAGE, UploadAttempts, UploadedImage
 from tests.publishing.author_browser import Page, WindowOf
 
 UPLOAD = "/admin/newsletters/pictures/"

@@ -1,0 +1,167 @@
+"""What may be done to an edition: a sheet that states the numbers, and the button on it."""
+
+import uuid
+from datetime import datetime
+from functools import partial
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods
+
+from delivery.models import Edition, Newsletter
+from publishing.actions.action_sentences import ActionRefusal, button, question, refusal_sentence
+from publishing.actions.edition_actions import (
+    ACTIONS,
+    CannotDoThatError,
+    perform,
+    readers_now,
+    refusal_of,
+)
+from publishing.actions.edition_actions import reschedule as give_time
+from publishing.activity import record_activity
+from publishing.content.edition_content import plain_title
+from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
+from publishing.editions.edition_from_url import edition_from_url, progress_url
+from publishing.editions.listing import set_unlisted
+from publishing.editions.status import load_status
+from publishing.editions.versions import versions_of
+from publishing.flash_messages import UNTIL_LEFT
+from publishing.permissions import PUBLISH
+from publishing.preflight.preflight_view import schedule_hint
+from publishing.scheduling.local_time import fold_choice
+from publishing.scheduling.schedule_form import RescheduleForm
+from subscribers.links.see_other import see_other
+
+NOW_UNLISTED = (
+    "The issue is unlisted now. Its page stays for those who have its address; the archive, the "
+    "feed and search engines leave it out."
+)
+NOW_LISTED = "The issue is listed now: in the archive, in the feed and for search engines."
+CHOICES = {"unlist": True, "list": False}
+
+
+@may_operate
+@require_http_methods(["GET", "HEAD", "POST"])
+def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
+    """GET asks, POST does it. Pressing twice does no more than pressing once."""
+    if name not in ACTIONS:
+        raise Http404("There is nothing of this name to be done to an issue.")
+    edition = edition_from_url(request, issue)
+    has_version = "version" in request.GET
+    back = progress_url(edition) if has_version else reverse("desk:progress", args=[issue])
+    may_unlist = name == "cancel" and request.user.has_perm(PUBLISH) and not edition.issue.unlisted
+    status = load_status(edition.pk)
+    if request.method == "POST":
+        unlists = may_unlist and "unlisted" in request.POST
+
+        def record(code: str) -> None:
+            record_activity.record_action(user_id_of(request), edition, code)
+            if unlists:
+                set_unlisted(user_id_of(request), edition.issue_id, unlisted=True)
+
+        try:
+            done = perform(name, edition, status, record=record)
+        except CannotDoThatError as error:
+            messages.warning(request, str(error))
+        else:
+            is_hold = name == "send-now" and status.counts.control != "scheduled"
+            messages.success(request, done, extra_tags=UNTIL_LEFT if is_hold else "")
+        return see_other(back)
+    refusal = refusal_of(name, status)
+    if refusal:
+        messages.warning(request, refusal_sentence(refusal, status))
+        return see_other(back)
+    readers = readers_now(status)
+    may_have_left = status.counts.sent + status.counts.unknown + status.counts.being_sent > 0
+    return desk_page(
+        request,
+        "publishing/action.html",
+        {
+            "title": plain_title(edition),
+            "action": ACTIONS[name],
+            "question": question(name, status, readers),
+            "button": button(name, status, readers),
+            "status": status,
+            "asks_about_archive": may_unlist and may_have_left,
+            "back": back,
+        },
+    )
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
+    """GET shows the time of the issue, POST changes it; posting twice is safe."""
+    edition = edition_from_url(request, issue)
+    status = load_status(edition.pk)
+    moment, back = status.counts.scheduled, progress_url(edition)
+    fields = partial(
+        RescheduleForm, own_zone=Newsletter.objects.get_current().time_zone, now=status.counts.now
+    )
+    if request.method == "POST":
+        form = fields(request.POST)
+        if form.is_valid() and form.moment is not None:
+            at = form.moment
+            try:
+                give_time(
+                    edition,
+                    at,
+                    before=_before(request.POST.get("before", "")),
+                    record=lambda old: record_activity.record_rescheduling(
+                        user_id_of(request), edition, old, at
+                    ),
+                )
+            except CannotDoThatError as error:
+                messages.warning(request, str(error))
+            else:
+                messages.success(request, f"It goes out {at.words}.")
+            return see_other(back)
+    refusal = refusal_of("reschedule", status)
+    if refusal or moment is None:
+        refusal = refusal or ActionRefusal.NOT_SCHEDULED
+        messages.warning(request, refusal_sentence(refusal, status))
+        return see_other(back)
+    if request.method != "POST":
+        form = fields(
+            initial={"at": moment.local, "zone": moment.zone, "which": fold_choice(moment)}
+        )
+    return desk_page(
+        request,
+        "publishing/reschedule.html",
+        {
+            "edition": edition,
+            "title": plain_title(edition),
+            "moment": moment,
+            "schedule_hint": schedule_hint(
+                status.counts.whom, is_mailed=status.counts.goes_to != Edition.GoesTo.NOBODY
+            ),
+            "when": form,
+            "back": back,
+        },
+    )
+
+
+def _before(posted: str) -> datetime | None:
+    """The time that the form was shown with; None if the post does not say."""
+    try:
+        return parse_datetime(posted)
+    except ValueError:
+        return None
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
+    """POST does what its button says; twice is no more than once. GET leads to the button."""
+    if not versions_of(issue).exists():
+        raise Http404(f"There is no issue {issue}.")
+    if request.method == "POST":
+        unlisted = CHOICES.get(request.POST.get("choice", ""))
+        if unlisted is None:
+            messages.warning(request, "It was not said whether to list the issue; nothing changed.")
+        else:
+            set_unlisted(user_id_of(request), issue, unlisted=unlisted)
+            messages.success(request, NOW_UNLISTED if unlisted else NOW_LISTED)
+    return see_other(reverse("desk:progress", args=[issue]))

@@ -1,0 +1,237 @@
+"""The tables of the desk: issues and their drafts, receipts, images, and external checks."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length, Now
+
+from delivery.models import Edition
+from idempotency.key import LONGEST_KEY, fresh_key
+from publishing.content.edition_content import LONGEST_TITLE
+
+LARGEST_IMAGE = 2 * 1024 * 1024
+models.BinaryField.register_lookup(Length)
+
+
+class Issue(models.Model):
+    """A title, and the address of its page in the archive."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    title = models.CharField(max_length=500)
+    slug = models.SlugField(max_length=80)
+    created_at = models.DateTimeField(db_default=Now())
+    # Its page exists, but no list leads to it.
+    unlisted = models.BooleanField(default=False, db_default=False)
+    # What was asked for when it was published; a repeated post is compared with it.
+    published_unlisted = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        db_table = "issue"
+        permissions = [
+            ("write_draft", "Can write drafts, preview them and send tests of them"),
+            ("publish_edition", "Can publish editions to readers"),
+            ("operate_sending", "Can pause, resume and settle what is going out"),
+        ]
+        constraints = [
+            models.UniqueConstraint(name="one_issue_per_archive_address", fields=["slug"])
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Draft(models.Model):
+    """What an author writes; published once, under `key`. Every save counts up `revision`."""
+
+    class Format(models.TextChoices):
+        """How the letter is written."""
+
+        MARKDOWN = "markdown", "Markdown"
+        HTML = "html", "HTML"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    key = models.CharField(max_length=LONGEST_KEY, default=fresh_key)
+    issue = models.ForeignKey(
+        "publishing.Issue", on_delete=models.CASCADE, null=True, related_name="drafts"
+    )
+    goes_to = models.CharField(
+        max_length=10,
+        choices=Edition.GoesTo,
+        default=Edition.GoesTo.EVERYONE,
+        db_default=Edition.GoesTo.EVERYONE,
+    )
+    unlisted = models.BooleanField(default=False, db_default=False)
+
+    title = models.TextField(blank=True, db_default="")
+    preheader = models.TextField(blank=True, db_default="")
+    format = models.CharField(
+        max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN
+    )
+    letter = models.TextField(blank=True, db_default="")
+    text = models.TextField(
+        blank=True,
+        db_default="",
+        help_text="The text part in the author's own words; empty: it is made from the letter.",
+    )
+
+    revision = models.PositiveIntegerField(default=1, db_default=1)
+    html_form_revision = models.PositiveIntegerField(
+        null=True,
+        help_text="The revision that the form for finished HTML saved last. It may save over that "
+        "one, and over no other.",
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    saved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    saved_at = models.DateTimeField(db_default=Now())
+
+    # The second person, and the hash of what they approved.
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    approved_hash = models.BinaryField(null=True)
+    approved_at = models.DateTimeField(null=True)
+
+    edition = models.OneToOneField(
+        "delivery.Edition", on_delete=models.CASCADE, null=True, related_name="draft"
+    )
+
+    class Meta:
+        db_table = "draft"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="one_draft_per_key", fields=["key"]),
+            models.CheckConstraint(
+                name="draft_format_is_known", condition=Q(format__in=["markdown", "html"])
+            ),
+            models.CheckConstraint(
+                name="draft_goes_to_is_known",
+                condition=Q(goes_to__in=["everyone", "reached", "unreached", "nobody"]),
+            ),
+            models.CheckConstraint(name="revisions_count_from_one", condition=Q(revision__gte=1)),
+            models.CheckConstraint(
+                name="an_approval_says_what_was_approved",
+                condition=Q(approved_by__isnull=True) | Q(approved_hash__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                name="draft_open_newest_first",
+                fields=["-saved_at"],
+                condition=Q(edition__isnull=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return " ".join(self.title.split())[:LONGEST_TITLE] or "Untitled"
+
+
+class Receipt(models.Model):
+    """What went out, to how many, when. It outlives the deliveries, which may be dropped."""
+
+    edition = models.OneToOneField(
+        "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"
+    )
+    text = models.TextField(help_text="Canonical JSON, as it was signed.")
+    signature = models.TextField()
+    made_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "receipt"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"receipt of edition {self.edition_id}"
+
+
+class UploadedImage(models.Model):
+    """An image, small enough for mail and without metadata. It is kept while a letter shows it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    sha256 = models.BinaryField()
+    name = models.CharField(max_length=200)
+    content_type = models.CharField(max_length=20)
+    width = models.PositiveIntegerField(help_text="Pixels.")
+    height = models.PositiveIntegerField(help_text="Pixels.")
+    content = models.BinaryField()
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    uploaded_at = models.DateTimeField(db_default=Now())
+    unused_since = models.DateTimeField(
+        null=True,
+        help_text="Since when it was found in no letter, at every look; null: in one, or not "
+        "looked at.",
+    )
+
+    class Meta:
+        db_table = "uploaded_image"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="an_image_is_stored_once", fields=["sha256"]),
+            models.CheckConstraint(
+                name="image_type_is_shown_by_mail",
+                condition=Q(
+                    content_type__in=["image/png", "image/jpeg", "image/gif", "image/webp"]
+                ),
+            ),
+            models.CheckConstraint(
+                name="image_size_is_limited", condition=Q(content__length__lte=LARGEST_IMAGE)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class UploadAttempts(models.Model):
+    """How many images an author tried to upload in the hour that began with the first try."""
+
+    author = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    since = models.DateTimeField(help_text="The first try of the hour.")
+    tries = models.PositiveIntegerField(help_text="Tries since then, failed ones included.")
+
+    class Meta:
+        db_table = "upload_attempts"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.tries} since {self.since}"
+
+
+class ExternalCheck(models.Model):
+    """The latest result about one subject, kept so that pages need not wait for it."""
+
+    class Kind(models.TextChoices):
+        """What was looked at."""
+
+        DOMAIN = "domain", "the records of a sender's domain"
+        LINK = "link", "where a link in a letter leads"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    subject = models.TextField(help_text="The domain or the address.")
+    found = models.JSONField()
+    looked_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "external_check"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                name="one_external_check_per_subject", fields=["kind", "subject"]
+            ),
+            models.CheckConstraint(
+                name="external_check_kind_is_known", condition=Q(kind__in=["domain", "link"])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
