@@ -8,14 +8,21 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 from delivery import log_context
-from delivery.interface import StartedEdition, control, scheduled_editions, short_transaction
+from delivery.interface import (
+    Reason,
+    ReasonCode,
+    StartedEdition,
+    control,
+    scheduled_editions,
+    short_transaction,
+)
 from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
 from publishing.editions.audience import enqueue_audience, select_audience
 from publishing.models import Issue
-from publishing.scheduling.local_time import is_too_late, late_pause_reason, scheduled_time_of
+from publishing.scheduling.local_time import is_too_late, scheduled_time_of
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +75,14 @@ def _pause_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEditio
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
     paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)
     if paused:
-        control.pause_automatically(cursor, edition.pk, late_pause_reason(moment, begun.at))
+        reason = Reason.of(
+            ReasonCode.STARTED_LATE,
+            scheduled_for=moment.utc.isoformat(),
+            local=moment.local,
+            zone=moment.zone,
+            started_at=begun.at.isoformat(),
+        )
+        control.pause_automatically(cursor, edition.pk, reason)
     late_s = (begun.at - begun.scheduled_for).total_seconds()
     record_start(edition, round(late_s), is_paused=paused)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from delivery.humanise import late_duration
-from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime, day_and_time
 
 if TYPE_CHECKING:
@@ -53,25 +53,11 @@ def parse_scheduled_time(
         )
     moment = _choose_time(entered, zone, there, which)
     if now is not None:
-        refusal = scheduled_time_refusal(moment, now)
-        if refusal:
-            raise InvalidTimeError("at", refusal)
+        if moment.utc <= now:
+            raise InvalidTimeError("at", _past(entered, zone, now))
+        if moment.utc > now + FURTHEST:
+            raise InvalidTimeError("at", _too_far(entered, zone))
     return moment
-
-
-def scheduled_time_refusal(moment: ScheduledTime, now: datetime) -> str:
-    """Return why nothing can be scheduled for this moment; empty if it can."""
-    entered = datetime.fromisoformat(moment.local)
-    if moment.utc <= now:
-        return _past(entered, moment.zone, now)
-    if moment.utc > now + FURTHEST:
-        return _too_far(entered, moment.zone)
-    return ""
-
-
-def scheduled_time_in_zone(utc: datetime, zone: str) -> ScheduledTime:
-    """Return the moment as the clocks of a zone show it."""
-    return ScheduledTime(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
 def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
@@ -91,14 +77,9 @@ def fold_choice(moment: ScheduledTime) -> Which:
 
 
 def _parse_zone(name: str) -> ZoneInfo:
-    if not name:
-        raise InvalidTimeError(
-            "zone", "No time zone is named; a name such as Europe/Lisbon is expected."
-        )
     if name not in known_zones():
-        raise InvalidTimeError(
-            "zone", f"“{name[:64]}” is not a time zone; a name such as Europe/Lisbon is expected."
-        )
+        what = f"“{name[:64]}” is not a time zone" if name else "No time zone is named"
+        raise InvalidTimeError("zone", f"{what}; a name such as Europe/Lisbon is expected.")
     return ZoneInfo(name)
 
 
@@ -188,30 +169,14 @@ def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime
     )
 
 
-def lateness_words(at: datetime, started: datetime) -> str:
-    """Return how late something started, such as “12 minutes”; empty within a minute."""
-    return late_duration((started - at).total_seconds())
-
-
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
     """Whether an operator must decide before it goes out."""
     return (started - at).total_seconds() > late_s
 
 
-def late_pause_reason(moment: ScheduledTime, started: datetime) -> Reason:
-    """Why an issue that started too late is paused, with both times."""
-    return Reason.of(
-        ReasonCode.STARTED_LATE,
-        scheduled_for=moment.utc.isoformat(),
-        local=moment.local,
-        zone=moment.zone,
-        started_at=started.isoformat(),
-    )
-
-
 def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
     """Return a sentence about an issue that started late; empty if it did not."""
-    late = lateness_words(moment.utc, started)
+    late = late_duration((started - moment.utc).total_seconds())
     if not late:
         return ""
     return (
@@ -223,13 +188,12 @@ def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
 def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datetime:
     """Find the second of the change between two moments with different offsets."""
     as_before = _offset(before, there)
-    while after - before > timedelta(seconds=1):
-        middle = before + timedelta(seconds=int((after - before).total_seconds()) // 2)
-        if _offset(middle, there) == as_before:
-            before = middle
-        else:
-            after = middle
-    return after.replace(microsecond=0)
+
+    def has_changed(seconds: int) -> bool:
+        return _offset(before + timedelta(seconds=seconds), there) != as_before
+
+    between = range(int((after - before).total_seconds()))
+    return before + timedelta(seconds=bisect_left(between, True, key=has_changed))
 
 
 def _by_clock_before(change: datetime, there: ZoneInfo) -> datetime:

@@ -51,11 +51,6 @@ class RescheduleForm(forms.Form):
             self.add_error(refused.field, refused.sentence)
         return found
 
-    @property
-    def summary(self) -> str:
-        """The time in words, with UTC; empty for now."""
-        return f"{self.moment.words}." if self.moment else ""
-
 
 class ScheduleForm(RescheduleForm):
     """Now, or at a time; `moment` is None for now. Scripts post no `when`, which means now."""
@@ -74,8 +69,3 @@ class ScheduleForm(RescheduleForm):
         if found.get("at"):
             self.add_error("at", TIME_AND_NOW)
         return found
-
-    @property
-    def is_at_a_time(self) -> bool:
-        """Whether “at a time” is chosen."""
-        return bool(self["when"].value() == "at")

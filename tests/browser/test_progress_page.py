@@ -17,7 +17,6 @@ from delivery.queue.control import send_now
 from publishing.content.draft_content import build_content
 from publishing.editions.start_scheduled import start_due
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import scheduled_time_in_zone
 from subscribers.models import SubscriberImport
 from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
@@ -25,7 +24,7 @@ from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import PLAIN
 from tests.delivery.worker_steps import taken
 from tests.publishing.edition_states import sent
-from tests.publishing.schedule_issue import its_time_came
+from tests.publishing.schedule_issue import its_time_came, scheduled_time_in_zone
 from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -2,20 +2,25 @@
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from delivery.models import Edition
-from delivery.rules.scheduled_time import ScheduledTime
+from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus, load_status
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import scheduled_time_in_zone
 from tests.delivery.edition_factory import Newsroom
 
 LISBON = "Europe/Lisbon"
+
+
+def scheduled_time_in_zone(utc: datetime, zone: str) -> ScheduledTime:
+    """The moment as the clocks of a zone show it."""
+    return ScheduledTime(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
 def tomorrow(zone: str = LISBON) -> ScheduledTime:

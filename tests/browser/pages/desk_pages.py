@@ -23,11 +23,11 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.link_result import LinkResult
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import scheduled_time_in_zone
 from publishing.test_letters.test_letters import send_test
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.edition_states import cancelled, in_doubt, sent
+from tests.publishing.schedule_issue import scheduled_time_in_zone
 
 DESK = "/admin/newsletters/"
 TOKEN = "a" * 32

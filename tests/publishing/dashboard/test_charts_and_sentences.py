@@ -1,18 +1,16 @@
 """Pure decisions of the pages: charts, strips, bars, where two letters differ, and sentences."""
 
 import re
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.humanise import duration, enumerated, ordinal
+from delivery.humanise import duration, enumerated, late_duration, ordinal
 from publishing.dashboard.dashboard_headline import headline_sentence
 from publishing.dashboard.readers_chart import Chart, Point, Scale, chart_of, scale_of
 from publishing.progress_bar import NARROWEST, ORDER, parts_of
-from publishing.scheduling.local_time import lateness_words
 from publishing.templatetags.desk import mailbox
 
 
@@ -195,6 +193,5 @@ def test_numbers_and_times_are_written_in_words() -> None:
     assert {seconds: duration(seconds) for seconds in spans} == spans
     assert [ordinal(number) for number in (1, 10, 11, 22)] == ["first", "tenth", "11th", "22nd"]
     assert [enumerated(list(row)) for row in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
-    due = datetime(2026, 9, 24, 6, tzinfo=UTC)
     late = {59: "", 60: "60 seconds", 720: "12 minutes", 7200: "2 hours", 172_800: "2 days"}
-    assert {s: lateness_words(due, due + timedelta(seconds=s)) for s in late} == late
+    assert {s: late_duration(s) for s in late} == late

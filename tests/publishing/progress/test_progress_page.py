@@ -17,12 +17,12 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
 from publishing.activity.activity_sentences import sentence_of
 from publishing.publish.publish import publish
-from publishing.scheduling.local_time import scheduled_time_in_zone
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import hold_is_over, written
+from tests.publishing.schedule_issue import scheduled_time_in_zone
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

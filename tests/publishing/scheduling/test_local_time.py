@@ -13,10 +13,10 @@ from publishing.scheduling.local_time import (
     fold_choice,
     known_zones,
     parse_scheduled_time,
-    scheduled_time_in_zone,
     zones,
 )
 from publishing.scheduling.schedule_form import TIME_AND_NOW, ScheduleForm
+from tests.publishing.schedule_issue import scheduled_time_in_zone
 
 LISBON, NEW_YORK = "Europe/Lisbon", "America/New_York"
 LORD_HOWE, APIA = "Australia/Lord_Howe", "Pacific/Apia"

@@ -13,10 +13,16 @@ from delivery.rules.scheduled_time import ScheduledTime
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
 from publishing.editions.start_scheduled import start_due, start_now
-from publishing.scheduling.local_time import scheduled_time_in_zone
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
-from tests.publishing.schedule_issue import LISBON, its_time_came, log_of, schedule, tomorrow
+from tests.publishing.schedule_issue import (
+    LISBON,
+    its_time_came,
+    log_of,
+    schedule,
+    scheduled_time_in_zone,
+    tomorrow,
+)
 from tests.publishing.second_connection import at_once
 
 

@@ -37,7 +37,7 @@ from publishing.editions.status import EditionStatus
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling.local_time import is_too_late, scheduled_time_in_zone
+from publishing.scheduling.local_time import is_too_late
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
@@ -46,6 +46,7 @@ from tests.publishing.schedule_issue import (
     its_time_came,
     log_of,
     schedule,
+    scheduled_time_in_zone,
     status,
     tomorrow,
 )
