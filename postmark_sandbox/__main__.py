@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultError
+from postmark_sandbox.faults.fault_rules import FAULT_KINDS
 from postmark_sandbox.rules.streams import TYPES, UNSUBSCRIBE_HANDLINGS
 from postmark_sandbox.server import ListenError, SandboxServer
 
@@ -88,7 +88,7 @@ def read_fault(text: str, probability: float | None) -> dict[str, Any]:
     for pair in filter(None, rest.split(",")):
         name, equals, value = pair.partition("=")
         if not equals:
-            raise FaultError(f"--fault has '{pair}'; expected NAME=VALUE.")
+            raise ValueError(f"--fault has '{pair}'; expected NAME=VALUE.")
         data[name.strip()] = value.strip()
     if probability is not None:
         data.setdefault("probability", probability)

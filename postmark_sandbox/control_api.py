@@ -6,8 +6,7 @@ from typing import Any
 from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox import Sandbox
-from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.state.outbox_search import by_text, find_page
+from postmark_sandbox.state.outbox import Message, by_text
 from postmark_sandbox.state.suppressions import ORIGINS, REASONS
 from postmark_sandbox.times import utc_text
 
@@ -36,7 +35,7 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
 def _messages(sandbox: Sandbox, query: Json) -> Json:
     count = min(_whole(query, "count", 100), MAX_MESSAGES)
     matches = by_text(query.get("q", ""))
-    total, numbers = find_page(sandbox.outbox, matches, _whole(query, "offset", 0), count)
+    total, numbers = sandbox.outbox.find_page(matches, _whole(query, "offset", 0), count)
     listed = [_described(sandbox, sandbox.outbox.message(number)) for number in numbers]
     return {"total": total, "messages": listed}
 

@@ -32,8 +32,7 @@ def clock_text(at_ns: int) -> str:
 
 def day_text(at_ns: int) -> str:
     """`17 Sep 2026, 07:15:34` in the zone of this machine."""
-    local = time.localtime(at_ns // NS_PER_SECOND)
-    return f"{local.tm_mday} {time.strftime('%b %Y, %H:%M:%S', local)}"
+    return time.strftime("%-d %b %Y, %H:%M:%S", time.localtime(at_ns // NS_PER_SECOND))
 
 
 def read_eastern(text: str, *, end_of_day: bool) -> int | None:

@@ -87,10 +87,6 @@ HOLD_MOMENTS = ("before_accept", "after_accept")
 CONDITIONS = ("calls", "nth", "every", "probability", "seed", "path", "recipient")
 
 
-class FaultError(ValueError):
-    """A fault that cannot be set: what was found and what is expected."""
-
-
 @dataclass(slots=True)
 class FaultRule:
     """A fault and when it fires. `calls` None: no limit. `*` in `paths` matches anything."""
@@ -148,7 +144,7 @@ class FaultRules:
         self._last_id = 0
 
     def set(self, data: dict[str, Any]) -> FaultRule:
-        """Put a rule in force from its JSON form, or raise FaultError."""
+        """Put a rule in force from its JSON form, or raise ValueError."""
         with self._lock:
             rule = read_rule(data, self._last_id + 1, self._seed)
             self._last_id = rule.id
@@ -191,20 +187,20 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
     name = data.get("kind")
     kind = FAULT_KINDS.get(str(name))
     if kind is None:
-        raise FaultError(f"There is no fault '{name}'. Known: {', '.join(FAULT_KINDS)}.")
+        raise ValueError(f"There is no fault '{name}'. Known: {', '.join(FAULT_KINDS)}.")
     known = (*kind.parameters, *CONDITIONS)
     for given in data:
         if given not in (*known, "kind"):
-            raise FaultError(f"The fault {name} has no '{given}'. It takes: {', '.join(known)}.")
+            raise ValueError(f"The fault {name} has no '{given}'. It takes: {', '.join(known)}.")
     settings = {n: _read(n, data.get(n, default)) for n, default in kind.parameters.items()}
     sometimes = any(data.get(n) is not None for n in ("nth", "every", "probability"))
     own_seed = _whole("seed", data.get("seed", seed), least=None)
     probability = data.get("probability")
     if probability is not None and (probability := _number("probability", probability)) > 1:
-        raise FaultError(f"'probability' is {probability}; expected a number from 0 to 1.")
+        raise ValueError(f"'probability' is {probability}; expected a number from 0 to 1.")
     path, recipient = data.get("path"), data.get("recipient")
     if not isinstance(path, str | None) or not isinstance(recipient, str | None):
-        raise FaultError("'path' and 'recipient' are texts.")
+        raise ValueError("'path' and 'recipient' are texts.")
     return FaultRule(
         id=number,
         kind=str(name),
@@ -233,11 +229,11 @@ def _read(name: str, value: Any) -> Any:
         case "recipients":
             addresses = [value] if isinstance(value, str) else value
             if not all(isinstance(address, str) for address in addresses):
-                raise FaultError("'recipients' is a list of addresses.")
+                raise ValueError("'recipients' is a list of addresses.")
             return [address.lower() for address in addresses]
         case "moment" if value not in HOLD_MOMENTS:
             known = ", ".join(HOLD_MOMENTS)
-            raise FaultError(f"'moment' is '{value}'; expected one of: {known}.")
+            raise ValueError(f"'moment' is '{value}'; expected one of: {known}.")
     return str(value)
 
 
@@ -247,7 +243,7 @@ def _number(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = -1.0
     if not 0 <= number < 1e9:
-        raise FaultError(f"'{name}' is {value!r}; expected a number of at least 0.")
+        raise ValueError(f"'{name}' is {value!r}; expected a number of at least 0.")
     return number
 
 
@@ -255,7 +251,7 @@ def _whole(name: str, value: Any, *, least: int | None = 1) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError):
-        raise FaultError(f"'{name}' is {value!r}; expected a whole number.") from None
+        raise ValueError(f"'{name}' is {value!r}; expected a whole number.") from None
     if least is not None and number < least:
-        raise FaultError(f"'{name}' is {number}; expected at least {least}.")
+        raise ValueError(f"'{name}' is {number}; expected at least {least}.")
     return number

@@ -1,12 +1,6 @@
 """The page of faults: those in force, those that are done, and a form."""
 
-from postmark_sandbox.faults.fault_rules import (
-    EVERY_EVENT,
-    FAULT_KINDS,
-    FaultError,
-    FaultPoint,
-    FaultRule,
-)
+from postmark_sandbox.faults.fault_rules import EVERY_EVENT, FAULT_KINDS, FaultPoint, FaultRule
 from postmark_sandbox.http import Request, Response, see_other
 from postmark_sandbox.pages.layout import counted, page
 from postmark_sandbox.sandbox import Sandbox
@@ -56,7 +50,7 @@ def add(sandbox: Sandbox, request: Request) -> Response:
             data[name] = text
     try:
         sandbox.faults.set(data)
-    except FaultError as wrong:
+    except ValueError as wrong:
         return show(sandbox, request, str(wrong), form)
     return see_other("/faults")
 

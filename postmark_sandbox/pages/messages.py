@@ -11,8 +11,7 @@ from postmark_sandbox.pages import layout
 from postmark_sandbox.pages.layout import counted
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, OWN_WORDS, EventType
 from postmark_sandbox.sandbox import Sandbox
-from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.state.outbox_search import by_text, find_page
+from postmark_sandbox.state.outbox import Message, by_text
 from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 
 PER_PAGE = 20
@@ -60,7 +59,7 @@ def show(sandbox: Sandbox, request: Request) -> Response:
     text, page = query.get("q", ""), query.get("page", "")
     number = max(int(page), 1) if page.isascii() and page.isdigit() and len(page) < 9 else 1
     offset = (number - 1) * PER_PAGE
-    total, numbers = find_page(outbox, by_text(text), offset, PER_PAGE)
+    total, numbers = outbox.find_page(by_text(text), offset, PER_PAGE)
     asked = outbox.number_of(query.get("message", ""))
     chosen = asked if asked is not None else next(iter(numbers), None)
     state = {"q": text, "page": page}

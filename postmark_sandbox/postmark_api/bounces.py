@@ -14,10 +14,6 @@ def search(call: ApiCall) -> Response:
     return ok({"TotalCount": len(found), "Bounces": page})
 
 
-def show(call: ApiCall) -> Response:
-    return ok(call.sandbox.bounces.get(call.id).as_json())
-
-
 def dump(call: ApiCall) -> Response:
     return ok({"Body": source(call.sandbox.bounces.get(call.id).message)})
 
@@ -31,7 +27,3 @@ def activate(call: ApiCall) -> Response:
     bounce.active_again = True
     call.sandbox.events.lift(stream, address)
     return ok({"Message": "OK", "Bounce": bounce.as_json()})
-
-
-def statistics(call: ApiCall) -> Response:
-    return ok(call.sandbox.bounces.statistics())

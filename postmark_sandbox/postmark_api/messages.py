@@ -6,8 +6,7 @@ from typing import Any
 from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging
 from postmark_sandbox.rules.addresses import read_list
-from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.state.outbox_search import by_query, find_page
+from postmark_sandbox.state.outbox import Message, by_query
 from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.times import NS_PER_SECOND, eastern_text, now_ns
 
@@ -30,36 +29,22 @@ def search(call: ApiCall) -> Response:
     carrying = outbox.with_metadata(*by_metadata[0]) if by_metadata else None
     # Every message is sent at once, so none is queued.
     among = [] if status.lower() == "queued" else carrying
-    total, numbers = find_page(outbox, matches, offset, count, among)
+    total, numbers = outbox.find_page(matches, offset, count, among)
     messages = [_described(outbox.message(number)) for number in numbers]
     return ok({"TotalCount": total, "Messages": messages})
 
 
 def show(call: ApiCall) -> Response:
-    """`GET /messages/outbound/{id}/details`: the bodies, the source and the events as well."""
-    message = _message(call)
-    return ok(
-        {
-            **_described(message),
-            "TextBody": message.item.get("TextBody") or "",
-            "HtmlBody": message.item.get("HtmlBody") or "",
-            "Body": source(message, call.sandbox.unsubscribe_url(message)),
-            "MessageEvents": call.sandbox.events.as_json(message),
-        }
-    )
-
-
-def dump(call: ApiCall) -> Response:
-    """`GET /messages/outbound/{id}/dump`."""
-    message = _message(call)
-    return ok({"Body": source(message, call.sandbox.unsubscribe_url(message))})
-
-
-def _message(call: ApiCall) -> Message:
+    """`GET /messages/outbound/{id}/details`, or its source alone for `/dump`."""
     message = call.sandbox.outbox.find(call.id)
     if message is None or message.at_ns > _indexed_until(call):
         raise PostmarkError(701, "This message was not found.")
-    return message
+    body = {"Body": source(message, call.sandbox.unsubscribe_url(message))}
+    if call.request.path.endswith("/dump"):
+        return ok(body)
+    bodies = {name: message.item.get(name) or "" for name in ("TextBody", "HtmlBody")}
+    events = {"MessageEvents": call.sandbox.events.as_json(message)}
+    return ok(_described(message) | bodies | body | events)
 
 
 def _indexed_until(call: ApiCall) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from postmark_sandbox.faults.call_faults import alter_response, refusal
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultPoint
-from postmark_sandbox.http import PostmarkError, Response, plain
+from postmark_sandbox.http import PostmarkError, Response, ok, plain
 from postmark_sandbox.postmark_api import bounces, email, messages, suppressions, webhooks
 from postmark_sandbox.postmark_api.call import ApiCall
 
@@ -67,27 +67,24 @@ ENDPOINTS: list[tuple[str, re.Pattern[str], Callable[[ApiCall], Response]]] = [
     for method, path, endpoint in (
         ("POST", "/email/batch", email.send_batch),
         ("POST", "/email", email.send_one),
-        ("POST", "/email/withTemplate", _templates),
-        ("POST", "/email/batchWithTemplates", _templates),
+        ("POST", "/email/(?:withTemplate|batchWithTemplates)", _templates),
         ("POST", "/email/bulk", _bulk),
-        ("GET", "/email/bulk", _bulk),
-        ("GET", "/email/bulk/{id}", _bulk),
+        ("GET", "/email/bulk(?:/[^/]+)?", _bulk),
         ("GET", "/messages/outbound", messages.search),
-        ("GET", "/messages/outbound/{id}/details", messages.show),
-        ("GET", "/messages/outbound/{id}/dump", messages.dump),
+        ("GET", "/messages/outbound/{id}/(?:details|dump)", messages.show),
         ("GET", "/message-streams", suppressions.list_streams),
-        ("GET", "/message-streams/{id}", suppressions.show_stream),
+        ("GET", "/message-streams/{id}", lambda c: ok(c.sandbox.streams.get(c.id).as_json())),
         ("GET", "/message-streams/{id}/suppressions/dump", suppressions.dump),
         ("POST", "/message-streams/{id}/suppressions", suppressions.change),
         ("POST", "/message-streams/{id}/suppressions/delete", suppressions.change),
         ("GET", "/bounces", bounces.search),
-        ("GET", "/bounces/{id}", bounces.show),
+        ("GET", "/bounces/{id}", lambda c: ok(c.sandbox.bounces.get(c.id).as_json())),
         ("GET", "/bounces/{id}/dump", bounces.dump),
         ("PUT", "/bounces/{id}/activate", bounces.activate),
-        ("GET", "/deliverystats", bounces.statistics),
+        ("GET", "/deliverystats", lambda c: ok(c.sandbox.bounces.statistics())),
         ("GET", "/webhooks", webhooks.show_all),
         ("POST", "/webhooks", webhooks.create),
-        ("GET", "/webhooks/{id}", webhooks.show),
+        ("GET", "/webhooks/{id}", lambda c: ok(c.sandbox.webhooks.hooks.get(c.id).as_json())),
         ("PUT", "/webhooks/{id}", webhooks.edit),
         ("DELETE", "/webhooks/{id}", webhooks.remove),
         ("POST", "/webhooks/{id}/verify", webhooks.verify),

@@ -19,10 +19,6 @@ def list_streams(call: ApiCall) -> Response:
     return ok({"MessageStreams": found, "TotalCount": len(found)})
 
 
-def show_stream(call: ApiCall) -> Response:
-    return ok(call.sandbox.streams.get(call.id).as_json())
-
-
 def dump(call: ApiCall) -> Response:
     stream, query = call.sandbox.streams.get(call.id).id, call.request.query
     since, until = dates(query, 1400, "Suppressions")

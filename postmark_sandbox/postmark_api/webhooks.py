@@ -28,10 +28,6 @@ def show_all(call: ApiCall) -> Response:
     return ok({"Webhooks": [hook.as_json() for hook in call.sandbox.webhooks.hooks.of(stream)]})
 
 
-def show(call: ApiCall) -> Response:
-    return ok(call.sandbox.webhooks.hooks.get(call.id).as_json())
-
-
 def create(call: ApiCall) -> Response:
     """Verify first, unless `Verify` is false."""
     body = call.request.json

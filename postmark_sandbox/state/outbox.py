@@ -1,4 +1,4 @@
-"""Every accepted message, until the inbox is emptied.
+"""Every accepted message, until the inbox is emptied, and how messages are found.
 
 Messages are numbered in the order of acceptance. Their content is stored by request, compressed
 once, beside what is searched. The MessageID is the number as a UUID, so it needs no index.
@@ -7,7 +7,7 @@ once, beside what is searched. The MessageID is the number as a UUID, so it need
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
@@ -44,6 +44,9 @@ class StoredMessage(NamedTuple):
     sender: str
     subject: str
     tag: str
+
+
+Matches = Callable[[StoredMessage], bool]
 
 
 @dataclass(slots=True)
@@ -184,6 +187,14 @@ class Outbox:
         with self._lock:
             return self._by_metadata.get(key.lower(), {}).get(value, [])[::-1]
 
+    def find_page(
+        self, matches: Matches, offset: int, count: int, among: Sequence[int] | None = None
+    ) -> tuple[int, list[int]]:
+        """Count all matches, and return the numbers of one page of them, newest first."""
+        numbers = range(self.count - 1, -1, -1) if among is None else among
+        found = [number for number in numbers if matches(self.messages[number])]
+        return len(found), found[offset : offset + count]
+
     def copies(self, wanted: Callable[[int], bool]) -> dict[str, int]:
         """Delivery key to number of messages, where that number is wanted."""
         with self._lock:
@@ -202,6 +213,30 @@ class Outbox:
                 "without_delivery_key": self.count - self._naming_delivery,
                 "accepted_without_telling": self._unreported,
             }
+
+
+def by_query(query: dict[str, str], from_ns: int, to_ns: int) -> Matches:
+    """The filters of `GET /messages/outbound`. Dates are in nanoseconds and inclusive."""
+    stream, tag = query.get("messagestream") or "outbound", query.get("tag", "")
+    names = ("recipient", "fromemail", "subject")
+    recipient, sender, subject = (query.get(name, "").lower() for name in names)
+    return lambda message: (
+        message.stream == stream
+        and from_ns <= message.request.at_ns <= to_ns
+        and tag in ("", message.tag)
+        and sender in ("", message.sender.lower())
+        and subject in message.subject.lower()
+        and (not recipient or recipient in map(str.lower, message.recipients))
+    )
+
+
+def by_text(text: str) -> Matches:
+    """Messages with a text in an address, the subject or the tag."""
+    wanted = text.strip().lower()
+    return lambda message: (
+        not wanted
+        or any(wanted in one.lower() for one in (*message.recipients, message.subject, message.tag))
+    )
 
 
 @lru_cache(maxsize=8)

@@ -95,19 +95,19 @@ class WebhookList:
 
     def __init__(self) -> None:
         self._by_id: dict[int, Webhook] = {}
-        self._catch_all: Webhook | None = None
         # Ids are never given twice.
         self.next_id = count(FIRST_ID).__next__
 
     def set_catch_all(self, url: str | None) -> None:
         """Send every event of every stream to this URL, without a verification."""
-        self._catch_all = None
+        self._by_id.pop(CATCH_ALL_ID, None)
         if url is not None:
-            self._catch_all = Webhook(CATCH_ALL_ID, checked_url(url), verified=set(TRIGGERS))
+            catch_all = Webhook(CATCH_ALL_ID, checked_url(url), verified=set(TRIGGERS))
+            self._by_id = {CATCH_ALL_ID: catch_all, **self._by_id}
 
     def check_room(self, hook: Webhook) -> None:
         """Postmark's 1359 if the stream of this webhook has as many as it may have."""
-        others = [h for h in self._by_id.values() if h.stream == hook.stream and h.id != hook.id]
+        others = [h for h in self.of(hook.stream) if h.id != hook.id]
         if len(others) >= MAX_PER_STREAM:
             sentence = f"A message stream has at most {MAX_PER_STREAM} webhooks."
             raise PostmarkError(TOO_MANY, sentence)
@@ -120,18 +120,18 @@ class WebhookList:
 
     def get(self, key: str) -> Webhook:
         """The webhook with this id, or a refusal."""
-        found = self._by_id.get(int(key)) if key.isascii() and key.isdigit() else None
-        if found is None:
+        found = self.current(int(key)) if key.isascii() and key.isdigit() else None
+        if found is None or found.id == CATCH_ALL_ID:
             raise PostmarkError(NOT_FOUND, f"The webhook '{key}' was not found.")
         return found
 
     def of(self, stream: str | None) -> list[Webhook]:
         """The webhooks of one stream, or of all; not the one for everything."""
-        return [h for h in list(self._by_id.values()) if stream in (None, h.stream)]
+        return [h for h in self.all() if h.id != CATCH_ALL_ID and stream in (None, h.stream)]
 
     def all(self) -> list[Webhook]:
         """Every webhook, the one for everything first."""
-        return ([self._catch_all] if self._catch_all is not None else []) + self.of(None)
+        return list(self._by_id.values())
 
     def wanting(self, event: dict[str, Any]) -> list[Webhook]:
         trigger, stream = event["RecordType"], event["MessageStream"]
@@ -139,11 +139,11 @@ class WebhookList:
 
     def current(self, number: int) -> Webhook | None:
         """The webhook with this id as it is now, None if it is gone."""
-        return self._catch_all if number == CATCH_ALL_ID else self._by_id.get(number)
+        return self._by_id.get(number)
 
     def clear(self) -> None:
         """Delete all but the one for everything."""
-        self._by_id.clear()
+        self._by_id = {h.id: h for h in self.all() if h.id == CATCH_ALL_ID}
 
 
 def checked_url(url: Any) -> str:
