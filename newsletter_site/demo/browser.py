@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import requests
 
@@ -18,31 +18,30 @@ _HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
 
 class Browser:
-    """One window of a browser. Redirects are not followed."""
+    """One window of a browser. Redirects are not followed. `url` has no slash at its end."""
 
-    def __init__(self, site_url: str) -> None:
-        self._site_url = site_url
-        self._session = requests.Session()
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.session = requests.Session()
         # Ignore a proxy of the environment and passwords of a .netrc file.
-        self._session.trust_env = False
+        self.session.trust_env = False
         # The web server would wait for an open connection before it ends.
-        self._session.headers["Connection"] = "close"
+        self.session.headers["Connection"] = "close"
 
     def window(self) -> Browser:
-        window = Browser(self._site_url)
-        window._session.cookies.update(self._session.cookies)
+        window = Browser(self.url)
+        window.session.cookies.update(self.session.cookies)
         return window
 
     def open(self, path: str) -> requests.Response:
-        return self._session.get(self._site_url + path, timeout=TIMEOUT_S, allow_redirects=False)
+        return self.session.get(self.url + path, timeout=TIMEOUT_S, allow_redirects=False)
 
     def hidden_fields(self, path: str) -> dict[str, str]:
         """GET a page and return the hidden fields of its forms, such as the CSRF token."""
         return dict(_HIDDEN.findall(self.open(path).text))
 
     def send(self, path: str, fields: dict[str, str]) -> requests.Response:
-        url = self._site_url + path
-        return self._session.post(url, fields, timeout=TIMEOUT_S, allow_redirects=False)
+        return self.session.post(self.url + path, fields, timeout=TIMEOUT_S, allow_redirects=False)
 
     def sign_in(self, username: str, password: str) -> None:
         """Sign in at the admin. Raises `PermissionError` if that is refused."""
@@ -51,8 +50,7 @@ class Browser:
             raise PermissionError(f"The site does not let {username!r} sign in.")
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(NamedTuple):
     """One press of the button: the statuses of its tries, and where the last one redirects."""
 
     statuses: tuple[int, ...]

@@ -32,12 +32,8 @@ class Observed:
         return sum(row.outcome == "sent" and self.copies.get(key) == 1 for key, row in rows)
 
 
-def broken_promises(observed: Observed) -> list[str]:
-    """Return a sentence for each broken promise."""
-    return [*_about_the_form(observed), *_about_deliveries(observed)]
-
-
-def _about_the_form(observed: Observed) -> Iterator[str]:
+def broken_promises(observed: Observed) -> Iterator[str]:
+    """Yield a sentence for each broken promise."""
     first, second = observed.posts
     if not first.statuses[-1] == second.statuses[-1] == 303:
         statuses = f"{first.statuses[-1]} and {second.statuses[-1]}"
@@ -52,9 +48,6 @@ def _about_the_form(observed: Observed) -> Iterator[str]:
     for link, status in observed.links.items():
         if status != 200:
             yield f"The link {link} of a mail answers {status} instead of 200."
-
-
-def _about_deliveries(observed: Observed) -> Iterator[str]:
     if observed.status.state is not EditionState.SUCCEEDED:
         yield f"The edition ended as “{observed.status.words}”. {observed.status.reason}".rstrip()
     yield from observed.violations

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import requests
@@ -31,7 +31,7 @@ class Children(AbstractContextManager["Children"]):
         self._cwd = cwd
         self._logs = logs
         self._lock = lock
-        self._stop = stop
+        self.stop = stop
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, *command: str, environment: Mapping[str, str]) -> None:
@@ -52,15 +52,18 @@ class Children(AbstractContextManager["Children"]):
     def wait_for(self, url: str) -> None:
         """Wait until a child answers at `url`. Raises `DemoError` if a child ends."""
         while True:
-            self.check()
-            self._stop.pause()
-            try:
+            self.pause()
+            with suppress(requests.ConnectionError):
                 requests.get(url, timeout=ENDING_S)
-            except requests.ConnectionError:
-                continue
-            return
+                return
+
+    def pause(self) -> None:
+        """Wait a moment. Raises `DemoError` if a child has ended, `StoppedError` if asked to."""
+        self.check()
+        self.stop.pause()
 
     def check(self) -> None:
+        """Raise `DemoError` if a child has ended."""
         for name, process in self._running.items():
             if process.poll() is not None:
                 log = self._log(name)
@@ -77,11 +80,10 @@ class Children(AbstractContextManager["Children"]):
             for process in group:
                 process.terminate()
             deadline = time.monotonic() + ENDING_S
-            while not all(process.poll() is not None for process in group):
-                if self._stop.asked_twice or time.monotonic() > deadline:
-                    for process in group:
-                        if process.poll() is None:
-                            os.killpg(process.pid, signal.SIGKILL)
+            while running := [process for process in group if process.poll() is None]:
+                if self.stop.asked_twice or time.monotonic() > deadline:
+                    for process in running:
+                        os.killpg(process.pid, signal.SIGKILL)
                 time.sleep(POLL_S)
 
     def _log(self, name: str) -> Path:

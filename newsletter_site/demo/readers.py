@@ -1,8 +1,8 @@
 """Import the sample readers, and refuse a database with other readers."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -17,8 +17,7 @@ from subscribers.models import RejectedRow, Subscriber
 FILE: Path = settings.BASE_DIR / "publishing" / "demo_material" / "readers.csv"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedReaders:
+class ImportedReaders(NamedTuple):
     """What the import did, and how many readers get mail now."""
 
     report: ImportReport

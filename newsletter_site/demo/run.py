@@ -17,7 +17,15 @@ from newsletter_site.demo.checks import Observed, broken_promises
 from newsletter_site.demo.child_processes import Children, DemoError
 from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import import_readers
-from newsletter_site.demo.services import HOLD_S, USERNAME, Services, open_database, start_services
+from newsletter_site.demo.services import (
+    HOLD_S,
+    USERNAME,
+    Services,
+    ask_sandbox,
+    newest_mail,
+    open_database,
+    start_services,
+)
 from newsletter_site.demo.single_instance import locked_folder
 from newsletter_site.demo.stop_signals import StoppedError, StopSignals
 from newsletter_site.demo.summary import summary, table
@@ -43,27 +51,25 @@ def run(console: Console, stop: StopSignals, *, stay: bool) -> bool:
             open_database(console)
             stop.check()
             services = start_services(console, children, folder)
-            return _run_steps(console, stop, children, services, stay=stay)
+            return _run_steps(console, children, services, stay=stay)
         except (requests.RequestException, PermissionError) as error:
             children.check()  # A child that has ended explains it better.
             raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
 
 
-def _run_steps(
-    console: Console, stop: StopSignals, children: Children, services: Services, *, stay: bool
-) -> bool:
-    stop.check()
-    readers = import_readers(stop)
+def _run_steps(console: Console, children: Children, services: Services, *, stay: bool) -> bool:
+    children.stop.check()
+    readers = import_readers(children.stop)
     console.step(f"{readers.total:,} readers on the list, {readers.mailable:,} of them to mail")
     newsletters = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     before = newsletters.count()
     edition, posts = _publish(console, services)
     editions = newsletters.count() - before
-    _deliver(console, stop, children, edition)
+    _deliver(console, children, edition)
     sandbox, site = services.sandbox, services.site_url
-    mail, unsubscribe_url = sandbox.newest_mail(A_READER)
+    mail, unsubscribe_url = newest_mail(sandbox, A_READER)
     if not mail:
-        mail, unsubscribe_url = sandbox.newest_mail("")
+        mail, unsubscribe_url = newest_mail(sandbox, "")
     rows = Delivery.objects.filter(issue_id=edition.issue_id, version=edition.version)
     observed = Observed(
         posts=posts,
@@ -77,17 +83,17 @@ def _run_steps(
         },
         copies={
             key: number
-            for key, number in sandbox.copies().items()
+            for key, number in ask_sandbox(sandbox, "copies?all=1")["copies"].items()
             if key.startswith(f"{edition.issue_id.hex}.")
         },
-        readers_with_two=sandbox.readers_with_two(),
+        readers_with_two=ask_sandbox(sandbox, "summary")["readers_with_two_of_one_edition"],
         links={
             link: services.browser.open(link.removeprefix(site)).status_code
             for link in (edition.archive_url, unsubscribe_url)
             if link
         },
     )
-    broken = broken_promises(observed)
+    broken = list(broken_promises(observed))
     console.show("\n" + summary(readers, observed, broken, console.seconds))
     if stay:
         public = {
@@ -110,8 +116,7 @@ def _run_steps(
         )
         with suppress(StoppedError):
             while True:
-                children.check()
-                stop.pause()
+                children.pause()
         console.show("\nEnding the demo.")
     return not broken
 
@@ -130,7 +135,7 @@ def _publish(console: Console, services: Services) -> tuple[Edition, tuple[Post,
     return edition, (first, second)
 
 
-def _deliver(console: Console, stop: StopSignals, children: Children, edition: Edition) -> None:
+def _deliver(console: Console, children: Children, edition: Edition) -> None:
     """End the hold early, as “Send now” does, and wait until nothing moves any more."""
     send_now_at = time.monotonic() + SHOWN_HELD_S
     while (status := load_status(edition.pk)).state in (EditionState.HELD, EditionState.SENDING):
@@ -140,6 +145,5 @@ def _deliver(console: Console, stop: StopSignals, children: Children, edition: E
             send_now_at = float("inf")
         why = "" if status.state is EditionState.SENDING else f" ({status.reason})"
         console.progress(f"{status.counts.sent:,} of {status.counts.audience:,} sent{why}")
-        children.check()
-        stop.pause()
+        children.pause()
     console.step(f"{status.counts.sent:,} copies sent")

@@ -4,16 +4,15 @@ import os
 import re
 import secrets
 import socket
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import requests
 from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
+from django.utils.crypto import get_random_string
 
-from newsletter_site.demo.browser import Browser
+from newsletter_site.demo.browser import TIMEOUT_S, Browser
 from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import refuse_other_readers
@@ -37,69 +36,34 @@ CLEARED = (
     "TRUST_PROXY",
     "UNSUBSCRIBE_HANDLING",
 )
-TIMEOUT_S = 60.0
 # Not deliveries: thousands of them would delay a complaint.
 WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
 
 
-class Sandbox:
-    """The running sandbox. `url` has no slash at its end."""
+class Services(NamedTuple):
+    """What is running. In `browser` the author is signed in."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._session = requests.Session()
-        self._session.trust_env = False
-
-    def copies(self) -> dict[str, int]:
-        """How many copies it has of each delivery, by delivery key."""
-        copies: dict[str, int] = self._get("copies", all="1")["copies"]
-        return copies
-
-    def readers_with_two(self) -> int:
-        """How many addresses have more than one copy of one edition, whatever its key."""
-        number: int = self._get("summary")["readers_with_two_of_one_edition"]
-        return number
-
-    def newest_mail(self, query: str) -> tuple[str, str]:
-        """The id and unsubscribe link of the newest message with these words, empty if none."""
-        for message in self._get("messages", q=query, count="1")["messages"]:
-            headers = {header["Name"]: header["Value"] for header in message["headers"]}
-            found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
-            return message["id"], found[1] if found else ""
-        return "", ""
-
-    def send_webhooks_to(self, site_url: str, user: str, password: str) -> None:
-        """Report bounces, complaints and unsubscribes to the site, as Postmark does."""
-        for stream in ("broadcast", "outbound"):
-            answer = self._session.post(
-                f"{self.url}/webhooks",
-                headers={"X-Postmark-Server-Token": "demo"},
-                json={
-                    "Url": f"{site_url}/webhooks/postmark/",
-                    "MessageStream": stream,
-                    "HttpAuth": {"Username": user, "Password": password},
-                    "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
-                },
-                timeout=TIMEOUT_S,
-            )
-            answer.raise_for_status()
-
-    def _get(self, name: str, **options: str) -> Any:
-        url = f"{self.url}/__sandbox__/{name}"
-        answer = self._session.get(url, params=options, timeout=TIMEOUT_S)
-        answer.raise_for_status()
-        return answer.json()
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """What is running, and the browser in which the author is signed in."""
-
-    sandbox: Sandbox
+    sandbox: Browser
     site_url: str
     author: User
     password: str
     browser: Browser
+
+
+def ask_sandbox(sandbox: Browser, question: str) -> Any:
+    """Return what the sandbox answers below /__sandbox__/."""
+    answer = sandbox.open(f"/__sandbox__/{question}")
+    answer.raise_for_status()
+    return answer.json()
+
+
+def newest_mail(sandbox: Browser, query: str) -> tuple[str, str]:
+    """The id and unsubscribe link of the newest message with these words, empty if none."""
+    for message in ask_sandbox(sandbox, f"messages?q={query}&count=1")["messages"]:
+        headers = {header["Name"]: header["Value"] for header in message["headers"]}
+        found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
+        return message["id"], found[1] if found else ""
+    return "", ""
 
 
 def open_database(console: Console) -> None:
@@ -121,8 +85,11 @@ def start_services(
     console: Console, children: Children, folder: Path, *, hold_s: int = HOLD_S
 ) -> Services:
     """Start sandbox, site and workers, and sign the author in. Raises `DemoError`."""
-    site_url, sandbox = _free_url(SITE_PORT), Sandbox(_free_url(SANDBOX_PORT))
-    author, password, webhook_password = _author(), _password(), secrets.token_urlsafe()
+    site_url, sandbox = _free_url(SITE_PORT), Browser(_free_url(SANDBOX_PORT))
+    password = "-".join(get_random_string(4, PASSWORD_ALPHABET) for _ in range(3))
+    webhook_password = secrets.token_urlsafe()
+    rights = {"is_active": True, "is_staff": True, "is_superuser": True}
+    author, _ = User.objects.update_or_create(username=USERNAME, defaults=rights)
     author.set_password(password)
     author.save()
     environment = {
@@ -153,20 +120,32 @@ def start_services(
     children.wait_for(f"{site_url}/health/live/")
     browser = Browser(site_url)
     browser.sign_in(USERNAME, password)
-    sandbox.send_webhooks_to(site_url, "sandbox", webhook_password)
+    _send_webhooks(sandbox, site_url, webhook_password)
     console.step(f"the site, at {_address(site_url, SITE_PORT)}, and {WORKERS} workers")
     return Services(sandbox, site_url, author, password, browser)
 
 
+def _send_webhooks(sandbox: Browser, site_url: str, password: str) -> None:
+    """Have bounces, complaints and unsubscribes reported to the site, as Postmark does."""
+    for stream in ("broadcast", "outbound"):
+        webhook = {
+            "Url": f"{site_url}/webhooks/postmark/",
+            "MessageStream": stream,
+            "HttpAuth": {"Username": "sandbox", "Password": password},
+            "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
+        }
+        token, url = {"X-Postmark-Server-Token": "demo"}, f"{sandbox.url}/webhooks"
+        answer = sandbox.session.post(url, headers=token, json=webhook, timeout=TIMEOUT_S)
+        answer.raise_for_status()
+
+
 def _free_url(usual_port: int) -> str:
-    for port in (usual_port, 0):
-        try:
-            with socket.create_server((HOST, port)) as listener:
-                return f"http://{HOST}:{listener.getsockname()[1]}"
-        except OSError:
-            if not port:
-                raise
-    raise AssertionError
+    try:
+        listener = socket.create_server((HOST, usual_port))
+    except OSError:
+        listener = socket.create_server((HOST, 0))
+    with listener:
+        return f"http://{HOST}:{listener.getsockname()[1]}"
 
 
 def _port(url: str) -> int:
@@ -175,14 +154,3 @@ def _port(url: str) -> int:
 
 def _address(url: str, usual_port: int) -> str:
     return f"{url}/" + ("" if _port(url) == usual_port else f" (port {usual_port} is taken)")
-
-
-def _author() -> User:
-    author, _ = User.objects.get_or_create(username=USERNAME)
-    author.is_active = author.is_staff = author.is_superuser = True
-    return author
-
-
-def _password() -> str:
-    characters = [secrets.choice(PASSWORD_ALPHABET) for _ in range(12)]
-    return "-".join("".join(characters[start : start + 4]) for start in (0, 4, 8))

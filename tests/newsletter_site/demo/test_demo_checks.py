@@ -34,13 +34,13 @@ AS_PROMISED = Observed(
 
 
 def test_nothing_is_broken_when_all_went_well() -> None:
-    assert broken_promises(AS_PROMISED) == []
+    assert list(broken_promises(AS_PROMISED)) == []
     assert AS_PROMISED.exactly_once == 2
 
 
 def test_a_409_whose_retry_is_accepted_breaks_nothing() -> None:
     patient = Post((409, 303), "/admin/newsletters/", 1.1)
-    assert broken_promises(replace(AS_PROMISED, posts=(ACCEPTED, patient))) == []
+    assert list(broken_promises(replace(AS_PROMISED, posts=(ACCEPTED, patient)))) == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_409_whose_retry_is_accepted_breaks_nothing() -> None:
     ],
 )
 def test_a_broken_promise_gives_one_sentence(change: dict[str, Any], sentence: str) -> None:
-    assert broken_promises(replace(AS_PROMISED, **change)) == [sentence]
+    assert list(broken_promises(replace(AS_PROMISED, **change))) == [sentence]
 
 
 def test_outside_debug_it_stops_with_one_sentence(settings: Any) -> None:
