@@ -27,6 +27,7 @@ class Claim:
     edition: int
     issue: UUID
     version: int
+    kind: str
     attempt: UUID | None
     waiting: int
     probing: bool
@@ -95,8 +96,8 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
                 RETURNING id, epoch, edition_id, attempt, waiting, tries, deferrals, blocked,
                           crashes, lookups
             )
-            SELECT claimed.id, epoch, edition_id, issue_id, version, attempt, waiting, probing,
-                   tries, deferrals, blocked, crashes, lookups
+            SELECT claimed.id, epoch, edition_id, issue_id, version, kind, attempt, waiting,
+                   probing, tries, deferrals, blocked, crashes, lookups
             FROM claimed JOIN edition ON edition.id = edition_id
             """,  # noqa: S608 -- a constant
             [state, worker, lease_s],
@@ -104,7 +105,7 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
         row = cursor.fetchone()
     if row is None:
         return None
-    return Claim(*(*row[:8], AttemptCounters(*row[8:])))
+    return Claim(*(*row[:9], AttemptCounters(*row[9:])))
 
 
 def release(claim: Claim) -> bool:

@@ -14,21 +14,14 @@ from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marke
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
 
+# An edition that has not ended.
+_HAS_NOT_ENDED = "control IN ('running', 'paused', 'stopped')"
+
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
     """Stop an edition after a fault that every other delivery would meet. The caller has locked the
     edition. A cancelled or closed edition stays so."""
-    cursor.execute(
-        """
-        UPDATE edition SET control = 'stopped', control_at = clock_timestamp(), probing = false,
-               control_reason = CASE WHEN unreconciled_since IS NULL THEN %s
-                                     ELSE control_reason END
-        WHERE id = %s AND control IN ('running', 'paused', 'stopped')
-        """,
-        [reason.dumps(), edition],
-    )
-    if cursor.rowcount:
-        pause_batches(cursor, edition)
+    _hold_back(cursor, edition, "stopped", _HAS_NOT_ENDED, reason)
 
 
 def pause(edition: int) -> bool:
@@ -38,6 +31,32 @@ def pause(edition: int) -> bool:
         return pause_automatically(cursor, edition, None)
 
 
+def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason | None) -> bool:
+    """Pause a running edition until an operator has looked at it; False if it was not running. The
+    caller has locked it."""
+    return _hold_back(cursor, edition, "paused", "control = 'running'", reason)
+
+
+def _hold_back(
+    cursor: CursorWrapper, edition: int, control: str, guard: str, reason: Reason | None
+) -> bool:
+    # A pause keeps `probing`: after a fault one batch still goes first.
+    cursor.execute(
+        f"""
+        UPDATE edition SET control = %(control)s, control_at = clock_timestamp(),
+               probing = probing AND %(control)s = 'paused',
+               control_reason = CASE WHEN unreconciled_since IS NULL THEN %(reason)s
+                                     ELSE control_reason END
+        WHERE id = %(edition)s AND {guard}
+        """,  # noqa: S608 -- constants
+        {"edition": edition, "control": control, "reason": dumps(reason)},
+    )
+    if cursor.rowcount == 0:
+        return False
+    pause_batches(cursor, edition)
+    return True
+
+
 def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
     """Pause an edition that was sent before the database was restored. The caller has locked it."""
     cursor.execute(
@@ -45,23 +64,6 @@ def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
         [Reason.of(ReasonCode.SENT_BEFORE_RESTORE).dumps(), edition],
     )
     pause_batches(cursor, edition)
-
-
-def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason | None) -> bool:
-    """Pause a running edition until an operator has looked at it; False if it was not running. The
-    caller has locked it."""
-    # It may have been letting one batch go first after a fault; it still has to.
-    cursor.execute(
-        """
-        UPDATE edition SET control = 'paused', control_reason = %s, control_at = clock_timestamp()
-        WHERE id = %s AND control = 'running'
-        """,
-        [dumps(reason), edition],
-    )
-    if cursor.rowcount == 0:
-        return False
-    pause_batches(cursor, edition)
-    return True
 
 
 def resume(edition: int) -> bool:
@@ -221,7 +223,7 @@ def _cancel(
                control_at = clock_timestamp(),
                unreconciled_since = CASE WHEN {IS_THE_KNOWN_DATABASE} THEN unreconciled_since
                                          ELSE clock_timestamp() END
-        WHERE id = %s AND control IN ('running', 'paused', 'stopped')
+        WHERE id = %s AND {_HAS_NOT_ENDED}
         """,  # noqa: S608 -- a constant
         [control_reason, edition],
     )
@@ -242,7 +244,7 @@ def close(edition: int) -> bool:
             f"""
             UPDATE edition SET control = 'closed', control_reason = '', probing = false,
                    control_at = clock_timestamp()
-            WHERE id = %(edition)s AND control IN ('running', 'paused', 'stopped')
+            WHERE id = %(edition)s AND {_HAS_NOT_ENDED}
               AND unreconciled_since IS NULL
               AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND {IS_OPEN}
                                                   AND state NOT IN ('done', 'parked'))
@@ -254,10 +256,7 @@ def close(edition: int) -> bool:
 
 def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
     cursor.execute(
-        """
-        SELECT control IN ('running', 'paused', 'stopped') AND unreconciled_since IS NULL
-        FROM edition WHERE id = %s
-        """,
+        f"SELECT {_HAS_NOT_ENDED} AND unreconciled_since IS NULL FROM edition WHERE id = %s",  # noqa: S608
         [edition],
     )
     return bool(cursor.fetchone()[0])

@@ -20,7 +20,7 @@ from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import apply_evidence, unapplied_evidence
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.next_step import AfterCrash, after_crash, parked
+from delivery.rules.next_step import CRASHES_BEFORE_SUSPICION, parked
 from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
@@ -141,16 +141,15 @@ def _recover_claimed(cursor: CursorWrapper, lease: _ExpiredLease, control: str) 
     if row is None:
         return False
     crashes, waiting = row
-    match after_crash(crashes, waiting):
-        case AfterCrash.READY:
-            pass
-        case AfterCrash.HALVE:
-            halve(cursor, lease.batch, lease.edition)
-        case AfterCrash.PARK:
-            outcomes = dict.fromkeys(waiting_recipients(cursor, lease.batch), parked(crashes))
-            change_outcomes(cursor, lease.batch, outcomes, was="waiting")
-            end_settled_batch(cursor, lease.batch)
-            pass_probe_on(cursor, lease.edition)
+    if crashes < CRASHES_BEFORE_SUSPICION:
+        return True
+    if waiting > 1:
+        halve(cursor, lease.batch, lease.edition)
+    else:
+        outcomes = dict.fromkeys(waiting_recipients(cursor, lease.batch), parked(crashes))
+        change_outcomes(cursor, lease.batch, outcomes, was="waiting")
+        end_settled_batch(cursor, lease.batch)
+        pass_probe_on(cursor, lease.edition)
     return True
 
 

@@ -210,8 +210,7 @@ def _change_deliveries(
         if isinstance(outcome, Failed) and outcome.refused
     ]
     if refused:
-        cursor.execute("SELECT kind FROM edition WHERE id = %s", [claim.edition])
-        readers.registered().mark_refused(refused, cursor.fetchone()[0])
+        readers.registered().mark_refused(refused, claim.kind)
     if control == "cancelled":
         # The edition ended during the call or look-up: what was not accepted never goes.
         if settlement.next is not Next.LOOK_UP:

@@ -3,8 +3,6 @@ the last check of every delivery: may it be mailed, and was it sent already?"""
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from uuid import UUID
 
 from django.db import connection
@@ -25,21 +23,6 @@ from delivery.rules.reason import Reason, ReasonCode
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The attempt is recorded: a call for these recipients, and no others, may begin."""
-
-    recipients: Sequence[int]
-    kind: str
-
-
-class NotStarted(Enum):
-    """Why nothing may be sent."""
-
-    NOTHING_TO_SEND = "every delivery of the batch is settled"
-    CLAIM_LOST = "the batch is not this worker's any more"
-
-
 def load_recipients(claim: Claim) -> list[Recipient]:
     """The waiting deliveries of a claimed batch."""
     with connection.cursor() as cursor:
@@ -55,11 +38,12 @@ def load_recipients(claim: Claim) -> list[Recipient]:
 
 def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
-) -> Started | NotStarted:
-    """Record the attempt, and hold the batch for the call's deadline and the lease after it.
-    Guarded by the claim's epoch and lease, and by the edition's control."""
+) -> list[int]:
+    """Record the attempt, and hold the batch for the call's deadline and the lease after it. Return
+    the recipients of the call; none if the claim is lost or nothing may be sent. Guarded by the
+    claim's epoch and lease, and by the edition's control."""
 
-    def start_in(cursor: CursorWrapper, locked_control: str | None) -> Started | NotStarted:
+    def start_in(cursor: CursorWrapper, locked_control: str | None) -> list[int]:
         locked = locked_control is not None
         cursor.execute(
             """
@@ -70,31 +54,31 @@ def start(
                   AND lease_until > clock_timestamp()
                 RETURNING edition_id
             )
-            SELECT probing, control, kind FROM sending JOIN edition ON edition.id = edition_id
+            SELECT probing, control FROM sending JOIN edition ON edition.id = edition_id
             """,
             [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
         )
         row = cursor.fetchone()
         if row is None:
-            return NotStarted.CLAIM_LOST
+            return []
         # As it is now: the edition may have been stopped and resumed since the claim.
-        probing, control, kind = row
+        probing, control = row
         if control != "running":
             _need(locked)
             # It was enqueued without the edition's lock while the edition was held back.
             _leave(cursor, claim, "state = 'paused'")
-            return NotStarted.CLAIM_LOST
+            return []
         unmarked, marked = _split_by_mark(cursor, claim)
         if marked:
             _need(locked)
             quarantine(cursor, claim.batch, claim.edition, marked)
-        recipients = _still_to_send(cursor, claim, unmarked, kind)
+        recipients = _still_to_send(cursor, claim, unmarked)
         if not recipients:
             _need(locked or not probing)
             _leave(cursor, claim, "state = 'done', reason = ''")
             if probing:
                 pass_probe_on(cursor, claim.edition)
-            return NotStarted.NOTHING_TO_SEND
+            return []
         cursor.execute(
             """
             INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
@@ -105,7 +89,7 @@ def start(
             """,
             [attempt, claim.batch, claim.epoch, worker, len(recipients), deadline_s, claim.edition],
         )
-        return Started(recipients, kind)
+        return recipients
 
     return with_edition_lock_if_needed(claim.edition, start_in, lock_first=claim.probing)
 
@@ -168,20 +152,16 @@ def _leave(cursor: CursorWrapper, claim: Claim, change: str) -> None:
     )
 
 
-def _still_to_send(
-    cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int], kind: str
-) -> list[int]:
+def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int]) -> list[int]:
     gone = (
         _unmailable_tests(cursor, claim)
-        if kind == Edition.Kind.TEST
-        else readers.registered().no_longer_mailable(unmarked, kind)
+        if claim.kind == Edition.Kind.TEST
+        else readers.registered().no_longer_mailable(unmarked, claim.kind)
     )
     if gone:
-        left = Withdrawn(
-            Reason.of(
-                ReasonCode.LEFT if kind == Edition.Kind.NEWSLETTER else ReasonCode.NOT_HELD_ANY_MORE
-            )
-        )
+        is_newsletter = claim.kind == Edition.Kind.NEWSLETTER
+        code = ReasonCode.LEFT if is_newsletter else ReasonCode.NOT_HELD_ANY_MORE
+        left = Withdrawn(Reason.of(code))
         suppressed = Suppressed(Reason.of(ReasonCode.ON_SUPPRESSION_LIST))
         outcomes: dict[int, Outcome] = {
             recipient: left if verdict == "withdrawn" else suppressed

@@ -3,7 +3,6 @@ brings the random number (`jitter`, from 0 to 1), the database brings the clock.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from delivery.rules.call_results import (
     Answered,
@@ -261,18 +260,3 @@ def _after_absence(
 def parked(crashes: int) -> Failed:
     """The outcome of a delivery that is alone in its batch and crashed worker after worker."""
     return Failed(Reason.of(ReasonCode.PARKED, crashes=crashes))
-
-
-class AfterCrash(StrEnum):
-    """What happens to a batch whose worker crashed before its call."""
-
-    READY = "ready"
-    HALVE = "halve"
-    PARK = "park"
-
-
-def after_crash(crashes: int, waiting: int) -> AfterCrash:
-    """Decide, after the `crashes`-th crashed worker, about a batch with `waiting` deliveries."""
-    if crashes < CRASHES_BEFORE_SUSPICION:
-        return AfterCrash.READY
-    return AfterCrash.HALVE if waiting > 1 else AfterCrash.PARK

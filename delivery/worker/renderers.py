@@ -32,16 +32,12 @@ class Renderers:
         }
 
     def _renderer(self, edition: int) -> Renderer:
-        if edition in self._kept:
-            self._kept.move_to_end(edition)
-            return self._kept[edition]
-        renderer = renderer_of(Edition.objects.get(pk=edition))
-        if renderer.is_transactional:
-            # Not kept: its edition is open for years, and the newsletter's settings may change.
-            return renderer
-        self._kept[edition] = renderer
-        if len(self._kept) > RENDERERS_KEPT:
-            self._kept.popitem(last=False)
+        renderer = self._kept.pop(edition, None) or renderer_of(Edition.objects.get(pk=edition))
+        # Transactional editions are open for years, and the newsletter's settings may change.
+        if not renderer.is_transactional:
+            self._kept[edition] = renderer
+            if len(self._kept) > RENDERERS_KEPT:
+                self._kept.popitem(last=False)
         return renderer
 
 

@@ -72,13 +72,8 @@ def retry_write(
             failures += 1
             if is_stopping():
                 until_s = min(until_s, now_s() + PATIENCE_WHEN_STOPPING_S)
-                is_stopping = _no_news
             pause = pause_after(failures, jitter(), until_s - now_s())
             if pause is None:
                 raise
             logger.warning("%s could not be written down, and is tried again: %s", what, error)
             time.sleep(pause)
-
-
-def _no_news() -> bool:
-    return False

@@ -20,7 +20,7 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
-from delivery.queue.start import NotStarted, Started, start
+from delivery.queue.start import start
 from delivery.rules import next_step
 from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, was_too_fast
 from delivery.rules.reason import Reason, ReasonCode
@@ -125,7 +125,7 @@ class Dispatcher:
                 return
             # Read before the statement that records the deadline: ours is never the later one.
             deadline_at_s = now_s() + self._timing.deadline_s
-            started = start(
+            recipients = start(
                 claimed,
                 attempt,
                 self._worker,
@@ -133,9 +133,9 @@ class Dispatcher:
                 lease_s=self._timing.lease_s,
             )
             phases.end(Phase.START)
-            if isinstance(started, NotStarted):
+            if not recipients:
                 return
-            body, addresses = _take_body(messages, started.recipients)
+            body, addresses = _take_body(messages, recipients)
             phases.end(Phase.SERIALISE)
             began_s = now_s()
             result = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
@@ -144,23 +144,23 @@ class Dispatcher:
             delivery_metrics.observe_call(attempt_result(result).value, took_s)
             phases.end(Phase.CALL)
         until_s = deadline_at_s + self._timing.lease_s
-        self._settle(claimed, attempt, started, result, until_s, is_stopping)
+        self._settle(claimed, attempt, recipients, result, until_s, is_stopping)
         phases.end(Phase.SETTLE)
 
     def _settle(
         self,
         claimed: Claim,
         attempt: uuid.UUID,
-        started: Started,
+        recipients: Sequence[int],
         result: CallResult,
         until_s: float,
         is_stopping: Callable[[], bool],
     ) -> None:
         settlement = next_step.after_call(
-            result, started.recipients, claimed.history, jitter=self._jitter(), policy=self._policy
+            result, recipients, claimed.history, jitter=self._jitter(), policy=self._policy
         )
-        if started.kind == Edition.Kind.TEST:
-            settlement = next_step.fail_instead_of_waiting(settlement, started.recipients)
+        if claimed.kind == Edition.Kind.TEST:
+            settlement = next_step.fail_instead_of_waiting(settlement, recipients)
         retry_write(
             lambda: settle_call(claimed, attempt, settlement, attempt_result(result)),
             what=f"the answer to attempt {attempt.hex}",
@@ -173,7 +173,7 @@ class Dispatcher:
             "attempt %s of batch %d: %d deliveries, %s",
             attempt.hex,
             claimed.batch,
-            len(started.recipients),
+            len(recipients),
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(result):

@@ -16,7 +16,7 @@ from delivery.models import Attempt, DatabaseIdentity, Edition
 from delivery.postmark.client import Postmark
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
-from delivery.queue.start import Started, start
+from delivery.queue.start import start
 from delivery.reconcile import run
 from delivery.reports.edition_counts import load_counts
 from delivery.rules import next_step
@@ -135,8 +135,8 @@ class Hands:
             assert claimed is not None
             attempt = uuid.uuid4()
             started = start(claimed, attempt, uuid.uuid4(), deadline_s=60, lease_s=60)
-            assert isinstance(started, Started)
-            return LostCall(claimed, attempt, started.recipients)
+            assert started
+            return LostCall(claimed, attempt, started)
 
     def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
         """The worker of that call writes down that the provider had refused it for the moment."""

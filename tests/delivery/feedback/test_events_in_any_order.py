@@ -25,7 +25,7 @@ from delivery.feedback.webhook_view import PostmarkWebhook
 from delivery.models import Attempt, Edition, ProviderEvent
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
-from delivery.queue.start import Started, start
+from delivery.queue.start import start
 from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Next, Sent, Settlement
@@ -89,8 +89,8 @@ def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
     while (claimed := claim(worker, lease_s=600)) is not None:
         attempt = uuid.uuid4()
         started = start(claimed, attempt, worker, deadline_s=600, lease_s=600)
-        assert isinstance(started, Started)
-        calls.append(Call(claimed, attempt, list(started.recipients)))
+        assert started
+        calls.append(Call(claimed, attempt, started))
     return editions, calls
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
-from delivery.rules.next_step import AfterCrash, AttemptCounters, Policy, after_crash, after_lookup
+from delivery.rules.next_step import AttemptCounters, Policy, after_lookup
 from delivery.rules.outcomes import Failed, Sent, Settlement
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
@@ -178,19 +178,3 @@ def test_forgotten_doubt_waits_for_an_operator(lookups: int, convincing: bool) -
 def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
     settlement = settle(SearchFailed(because("Postmark is away.")), 1, forgotten=True)
     assert settlement.reason == because("Postmark is away.")
-
-
-@pytest.mark.parametrize(
-    ("crashes", "waiting", "then"),
-    [
-        (1, 1, AfterCrash.READY),
-        (1, 500, AfterCrash.READY),
-        (2, 500, AfterCrash.HALVE),
-        (2, 2, AfterCrash.HALVE),
-        (2, 1, AfterCrash.PARK),
-        (3, 1, AfterCrash.PARK),
-        (3, 2, AfterCrash.HALVE),
-    ],
-)
-def test_two_lost_workers_halve_or_park(crashes: int, waiting: int, then: AfterCrash) -> None:
-    assert after_crash(crashes, waiting) is then

@@ -80,7 +80,7 @@ a worker that freezes in a transaction does not keep its rows
     short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout
     test_a_transaction_that_falls_silent_is_ended_by_the_server
 consent is looked at again when a call starts
-    _still_to_send: else «readers.registered().no_longer_mailable(unmarked, kind) → {}»
+    _still_to_send: else «readers.registered().no_longer_mailable(unmarked, claim.kind) → {}»
     test_who_left_after_publishing_is_counted_as_withdrawn
 whoever left gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')

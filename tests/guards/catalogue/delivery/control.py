@@ -13,10 +13,10 @@ a stopped edition holds back no other
     _pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {IS_OPEN} AND state IN
     test_other_editions_go_on_while_one_is_stopped
 only what runs is paused
-    pause_automatically: WHERE id = %s «AND control = 'running'»
+    pause_automatically: "paused", «"control = 'running'" → "true"», reason
     test_only_what_runs_can_be_paused_and_only_once
 a stop leaves what has ended ended
-    stop: ELSE control_reason END WHERE id = %s «AND control IN ('running', 'paused', 'stopped')»
+    stop: "stopped", «_HAS_NOT_ENDED → "true"», reason
     test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays
 only what is held back is resumed
     resume: if «control not in {"stopped", "paused"} or» unreconciled:
@@ -79,7 +79,7 @@ nothing is closed while something waits or is asked about
     close: AND «state NOT IN ('done', 'parked') → false»)
     test_an_open_edition_cannot_be_closed
 what has ended is not closed
-    close: WHERE id = %(edition)s AND control «IN ('running', 'paused', 'stopped') → <> 'cancelled'»
+    close: WHERE id = %(edition)s AND «{_HAS_NOT_ENDED} → control <> 'cancelled'»
     test_closing_accepts_missed_copies_once
 
 # --- Sending again ---

@@ -52,8 +52,8 @@ a batch that cost two workers during their calls is halved
     _after_absence: Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch is suspected after two lost workers
-    after_crash: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
-    test_two_lost_workers_halve_or_park
+    _recover_claimed: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
+    test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
 further copies that a look-up finds are handed on
     after_lookup: decided.outcomes}«, duplicates=duplicates»)
     test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on

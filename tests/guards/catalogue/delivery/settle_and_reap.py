@@ -63,7 +63,7 @@ a call that was put off is no judgement about the account
     _change_edition: elif claim.probing and not looked_up «and _was_judged(settlement)»:
     test_a_call_that_was_put_off_is_no_judgement
 the next goes first where everybody in the first batch had left
-    start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return NotStarted.NOTHING_TO_SEND
+    start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return []
     test_an_empty_first_batch_is_no_judgement
 the next goes first where the first batch was parked
     _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»

@@ -10,7 +10,7 @@ a test whose address was erased does not go
     _unmailable_tests: if «not address or» address in suppressed
     test_one_that_waits_does_not_go_to_somebody_who_was_erased
 a test waits for nobody's decision
-    Dispatcher._settle: if «started.kind == Edition.Kind.TEST → False»:
+    Dispatcher._settle: if «claimed.kind == Edition.Kind.TEST → False»:
     test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody
 what is told of a test changes no reader
     _apply: isinstance(fact, Delivered) «or said.is_of_a_test»:
