@@ -77,18 +77,6 @@ def load_counts(edition: int) -> EditionCounts:
     raise LookupError(f"There is no edition {edition}.")
 
 
-def find_counts(issue: uuid.UUID, version: int | None = None) -> EditionCounts | None:
-    """Find the counts of an edition by issue and version, the newest unless named."""
-    rows = _read(
-        """
-        WHERE issue_id = %(issue)s AND (%(version)s::int IS NULL OR version = %(version)s)
-        ORDER BY version DESC LIMIT 1
-        """,
-        {"issue": issue, "version": version},
-    )
-    return rows[0] if rows else None
-
-
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
     """Load the counts of all versions of an issue, the newest first. Transactional mail has many
     versions, so only `version` of it is read."""

@@ -28,7 +28,7 @@ from publishing.api.shapes import (
     ReceiptBody,
 )
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
-from publishing.editions.status import NoSuchEditionError, load_status, load_status_by_name
+from publishing.editions.status import load_status
 from publishing.permissions import MAY_ACT
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
@@ -91,10 +91,7 @@ def issue_status(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> IssueStatus:
     """The keys of `./homing issue_status`, of the newest version or of the one that is named."""
-    try:
-        return IssueStatus(**load_status_by_name(issue, version).as_json())
-    except NoSuchEditionError as error:
-        raise ProblemError(ProblemType.NOT_FOUND, str(error)) from None
+    return IssueStatus(**load_status(edition_named(issue, version).pk).as_json())
 
 
 @router.get(

@@ -18,11 +18,10 @@ from publishing.approval.approval import (
 )
 from publishing.content.edition_content import Content
 from publishing.desk_access import may_publish, user_id_of
+from publishing.drafts.draft_form import parse_hash
 from publishing.models import Draft
 from publishing.permissions import PUBLISH
 from subscribers.links.see_other import see_other
-
-SEEN = "seen"
 
 
 def approval_context(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
@@ -49,11 +48,7 @@ def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         raise Http404("There is no such draft.")
     if request.method == "POST":
         try:
-            seen = bytes.fromhex(request.POST.get(SEEN, ""))
-        except ValueError:
-            seen = b""
-        try:
-            approve(draft, user_id_of(request), seen)
+            approve(draft, user_id_of(request), parse_hash(request.POST.get("seen")))
         except CannotApproveError as error:
             messages.warning(request, str(error))
         else:

@@ -128,7 +128,7 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     fields = parse_draft_fields(request.POST.dict())
     if sentence := length_error(fields.content):
         return _refused(request, sentence)
-    return _save(request, draft, parse_revision(request.POST.dict()), fields)
+    return _save(request, draft, parse_revision(request.POST.get("revision")), fields)
 
 
 @may_write
@@ -159,7 +159,7 @@ def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
     fields = drafts.fields_of_draft(found)
     fields = replace(fields, content=replace(fields.content, format=MARKDOWN))
-    return _save(request, draft, parse_revision(request.POST.dict()), fields)
+    return _save(request, draft, parse_revision(request.POST.get("revision")), fields)
 
 
 def composer_page(
@@ -219,7 +219,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
     draft = drafts.load_draft(named) if named else None
     if draft is not None:
         # A save from this page must not pass for one that was made from the newest words.
-        draft.revision = parse_revision(request.POST.dict())
+        draft.revision = parse_revision(request.POST.get("revision"))
     return composer_page(
         request,
         parse_draft_fields(request.POST.dict()),

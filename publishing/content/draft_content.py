@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from publishing.content.edition_content import LONGEST_PART, Content
+from publishing.content.edition_content import Content
 from publishing.content.markdown import render_markdown
 from publishing.content.text_part import html_to_text
 
@@ -32,8 +32,3 @@ def build_content(draft: DraftContent) -> Content:
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
     text = draft.text if draft.text.strip() else html_to_text(html)
     return Content.from_input(draft.title, html, text, draft.preheader)
-
-
-def longest(part: str, written_in: str) -> int:
-    """Return how many characters a part may have; `written_in` is the format of `letter`."""
-    return LONGEST_MARKDOWN if (part, written_in) == ("letter", MARKDOWN) else LONGEST_PART

@@ -7,8 +7,8 @@ from dataclasses import astuple
 from django.http import HttpRequest
 
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, longest
-from publishing.content.edition_content import remove_invisible
+from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftContent
+from publishing.content.edition_content import LONGEST_PART, remove_invisible
 from publishing.drafts.drafts import DraftFields
 from publishing.editions.audience import EVERYONE
 from publishing.editions.versions import versions_of
@@ -68,9 +68,9 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
     }
 
 
-def parse_revision(posted: Mapping[str, str]) -> int:
+def parse_revision(text: str | None) -> int:
     """Return the revision that the words were made from; 0, which no draft has, if none."""
-    text = posted.get("revision", "")
+    text = text or ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
@@ -83,13 +83,27 @@ def issue_posted(request: HttpRequest) -> uuid.UUID | None:
     return issue if versions_of(issue).exists() else None
 
 
-def length_error(content: DraftContent) -> str:
-    """Return a sentence about a part that is longer than any letter may be; empty if none is."""
+def parse_hash(text: str | None) -> bytes:
+    """Return the hash that a form was shown with; empty if none."""
+    try:
+        return bytes.fromhex(text or "")
+    except ValueError:
+        return b""
+
+
+def too_long(content: DraftContent) -> dict[str, str]:
+    """Return a sentence for each part that is longer than any letter may be, by its name."""
+    found = {}
     for name, label in _LABELS.items():
-        length, most = len(getattr(content, name)), longest(name, content.format)
+        length, most = len(getattr(content, name)), LONGEST_PART
+        if (name, content.format) == ("letter", MARKDOWN):
+            most = LONGEST_MARKDOWN
         if length > most:
-            return (
-                f"The {label} has {length:,} characters; at most {most:,} are possible. "
-                "Nothing was saved; your words are still here."
-            )
-    return ""
+            found[name] = f"The {label} has {length:,} characters; at most {most:,} are possible."
+    return found
+
+
+def length_error(content: DraftContent) -> str:
+    """Return a sentence about the first part that is too long; empty if none is."""
+    sentence = next(iter(too_long(content).values()), "")
+    return sentence and f"{sentence} Nothing was saved; your words are still here."

@@ -8,7 +8,7 @@ from typing import Any
 
 from delivery.interface import reason_sentence
 from delivery.models import Edition
-from delivery.reports.edition_counts import find_counts, load_counts, load_counts_of_versions
+from delivery.reports.edition_counts import load_counts, load_counts_of_versions
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_reason import reason_of
 from delivery.rules.edition_state import EditionState, state_of
@@ -99,14 +99,6 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
     if edition is None:
         raise _no_such_edition(issue, version)
     return edition
-
-
-def load_status_by_name(issue: uuid.UUID, version: int | None = None) -> EditionStatus:
-    """Return an edition's status, the newest's unless named. Raises `NoSuchEditionError`."""
-    counts = find_counts(issue, version)
-    if counts is None:
-        raise _no_such_edition(issue, version)
-    return status_from_counts(counts)
 
 
 def load_statuses_by_name(

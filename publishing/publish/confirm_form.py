@@ -5,17 +5,13 @@ from typing import Any
 
 from django import forms
 
-from publishing.drafts.draft_form import parse_revision
+from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.publish.publish_draft import CHANGED, Confirmation
 from publishing.scheduling.schedule_form import ScheduleForm
 
 
 class ConfirmForm(forms.Form):
     """Has `confirmed`; valid if the draft is as its author saw it and nothing refuses it."""
-
-    revision = forms.Field(required=False)
-    content = forms.Field(required=False)
-    version = forms.Field(required=False)
 
     confirmed: Confirmation
 
@@ -33,11 +29,10 @@ class ConfirmForm(forms.Form):
         self.when = ScheduleForm(self.data, own_zone=own_zone, now=now)
 
     def clean(self) -> dict[str, Any]:
-        posted = {name: str(self.cleaned_data[name] or "") for name in self.fields}
         seen = (
-            parse_revision(posted),
-            _parse_hash(posted["content"]),
-            parse_revision({"revision": posted["version"]}),
+            parse_revision(self.data.get("revision")),
+            parse_hash(self.data.get("content")),
+            parse_revision(self.data.get("version")),
         )
         time_is_valid = self.when.is_valid()
         self.confirmed = Confirmation(*seen, self.when.moment)
@@ -51,10 +46,3 @@ class ConfirmForm(forms.Form):
             errors = (error for errors in self.when.errors.values() for error in errors)
             self.add_error(None, str(next(errors)))
         return self.cleaned_data
-
-
-def _parse_hash(text: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        return b""

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
-from publishing.content.edition_content import Content, plain_title
+from publishing.content.edition_content import Content
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.editions.audience import NOBODY
 from publishing.editions.listing import archive_sentence
@@ -199,8 +199,6 @@ def _already_published(
         {
             "draft": found,
             "edition": edition,
-            "title": plain_title(edition) if edition else str(found),
-            "moment": scheduled_time_of(edition) if edition else None,
             "status": load_status(edition.pk) if edition else None,
         },
     )

@@ -216,7 +216,6 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
             **_form_context(request, HtmlForm(initial=initial), fresh_key()),
             "under_key": under_key,
             "earlier": earlier,
-            "earlier_title": plain_title(earlier) if earlier else "",
             "status": load_status(earlier.pk) if earlier else None,
             "parts": _differences(earlier, asked) if earlier else [],
             "other_heading": f"Already {load_status(earlier.pk).was_done}" if earlier else "",
@@ -264,7 +263,7 @@ def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpRespon
 )
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     asked, author = form.publish_request, user_id_of(request)
-    draft, revision = drafts.draft_by_key(key), parse_revision(request.POST.dict())
+    draft, revision = drafts.draft_by_key(key), parse_revision(request.POST.get("revision"))
     content = matching_content(draft, asked) if draft else None
     try:
         if content is not None or revision:
@@ -308,5 +307,5 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
 
 
 def _confirmed_draft(request: HttpRequest) -> Draft | None:
-    is_confirmation = parse_revision(request.POST.dict())
+    is_confirmation = parse_revision(request.POST.get("revision"))
     return drafts.draft_by_key(request.POST.get(FIELD, "")) if is_confirmation else None

@@ -66,7 +66,6 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         "publishing/receipt.html",
         {
             "edition": edition,
-            "title": plain_title(edition),
             "status": status,
             "glyph": GLYPHS[status.state],
             "tone": TONES.get(status.state, ""),

@@ -14,6 +14,7 @@ from delivery.humanise import clock, counted, duration
 from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
+from publishing.content.edition_content import plain_title
 from publishing.display_name import called
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_time_of
@@ -23,6 +24,7 @@ register.filter("called", called)
 register.filter("activity_sentence", sentence_of)
 register.filter("reason_sentence", reason_sentence)
 register.filter("duration", duration)
+register.filter("plain_title", plain_title)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 _NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent", "held": "held"}

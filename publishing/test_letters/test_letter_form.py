@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content, longest
+from publishing.content.draft_content import HTML, MARKDOWN, build_content
 from publishing.content.edition_content import Content, find_problems
-from publishing.drafts.draft_form import is_html_form
+from publishing.drafts.draft_form import is_html_form, parse_draft_content, too_long
 from subscribers.address import read_address
 from subscribers.refusal import InputRefusal, sentence_of
 
@@ -30,33 +30,24 @@ class SendTestForm(forms.Form):
     to: str = ""
 
     def clean(self) -> dict[str, Any]:
-        posted = {name: self.data.get(name, "") for name in FIELDS}
         from_html_form = is_html_form(self.data)
-        kind = HTML if from_html_form else posted["format"] or MARKDOWN
-        if kind not in (MARKDOWN, HTML):
+        letter = "html_content" if from_html_form else "letter"
+        kind = self.data.get("format")
+        if not from_html_form and kind not in (None, "", MARKDOWN, HTML):
             self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
-            kind = HTML
-        too_long = [name for name, words in posted.items() if len(words) > longest(name, kind)]
-        for name in too_long:
-            self.add_error(
-                name,
-                f"This part has {len(posted[name]):,} characters; "
-                f"at most {longest(name, kind):,} are possible.",
-            )
-        if too_long:
+        written = parse_draft_content(self.data)
+        names = {"letter": letter, "text": "text_content"}
+        for part, sentence in too_long(written).items():
+            self.add_error(names.get(part, part), sentence)
+        if too_long(written):
             # Rendering it would take minutes.
             return self.cleaned_data
-        letter = posted["html_content" if from_html_form else "letter"]
-        written = DraftContent(
-            posted["title"], posted["preheader"], kind, letter, posted["text_content"]
-        )
         self.content = build_content(written)
         for flaw in find_problems(self.content):
-            of_the_letter = flaw.field == "html_content" and not from_html_form
-            name = "letter" if of_the_letter else flaw.field
+            name = letter if flaw.field == "html_content" else flaw.field
             if name not in self.errors or name in self.cleaned_data:
                 self.add_error(name, flaw.sentence)
-        address = read_address(posted[EMAIL])
+        address = read_address(self.data.get(EMAIL, ""))
         if isinstance(address, InputRefusal):
             self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
         else:
