@@ -38,16 +38,6 @@ class Cluster:
     def log(self) -> Path:
         return self.home / "server.log"
 
-    @property
-    def gate(self) -> Path:
-        """The lock file of a process that starts, joins, leaves or stops the server."""
-        return self.home / "gate.lock"
-
-    @property
-    def users(self) -> Path:
-        """The lock file that every process which uses the server shares until it ends."""
-        return self.home / "users.lock"
-
     def parameters(self, dbname: str) -> dict[str, str]:
         """The connection parameters for database `dbname` of the server."""
         return {

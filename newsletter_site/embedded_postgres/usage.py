@@ -1,6 +1,6 @@
 """The first process starts the server and the last one stops it. Every process shares the lock file
-`users` until it ends. One that joins or leaves holds `gate` for a moment; if it can then lock
-`users` exclusively, it is the last one."""
+`users.lock` until it ends. One that joins or leaves holds `gate.lock` for a moment; if it can then
+lock `users.lock` exclusively, it is the last one."""
 
 import atexit
 import os
@@ -12,6 +12,7 @@ from newsletter_site.embedded_postgres import locks, server
 from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
+GATE, USERS = "gate.lock", "users.lock"
 # The end of a program must not wait longer for a frozen process.
 LEAVING_S = 30.0
 
@@ -25,8 +26,8 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         if cluster in joined:
             return
         _ignore_environment()
-        with locks.held(cluster.gate, cluster.user):
-            lock = locks.open_lock(cluster.users, cluster.user)
+        with locks.held(cluster.home / GATE, cluster.user):
+            lock = locks.open_lock(cluster.home / USERS, cluster.user)
             try:
                 # Only the process that holds the gate locks it exclusively.
                 locks.try_lock(lock, shared=True)
@@ -48,7 +49,7 @@ def _ignore_environment() -> None:
 
 def restart(cluster: Cluster) -> None:
     """Start a server that this process uses, if it is down. Raises EmbeddedPostgresError."""
-    with guard, locks.held(cluster.gate, cluster.user):
+    with guard, locks.held(cluster.home / GATE, cluster.user):
         server.start(cluster)
 
 
@@ -59,7 +60,7 @@ def leave(cluster: Cluster) -> None:
             return
         lock = joined.pop(cluster)
         try:
-            with locks.held(cluster.gate, cluster.user, LEAVING_S):
+            with locks.held(cluster.home / GATE, cluster.user, LEAVING_S):
                 os.close(lock)
                 stop_if_unused(cluster)
         except (OSError, EmbeddedPostgresError):
@@ -68,7 +69,7 @@ def leave(cluster: Cluster) -> None:
 
 def stop_if_unused(cluster: Cluster) -> bool:
     """Stop the server if no process uses it, and return whether; the caller holds the gate."""
-    lock = locks.open_lock(cluster.users, cluster.user)
+    lock = locks.open_lock(cluster.home / USERS, cluster.user)
     try:
         unused = locks.try_lock(lock)
         if unused:

@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser
-from typing import Any, NoReturn
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
@@ -43,6 +43,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.stderr.style_func = str  # Django prints stderr as errors; this is progress.
         self._progress = ProgressLine(self.stderr)
+        try:
+            self._run(options)
+        except KeyboardInterrupt:
+            self._progress.clear()
+            self.stderr.write("Interrupted. Run it again for the rest.")
+            sys.exit(INTERRUPTED)
+
+    def _run(self, options: dict[str, Any]) -> None:
         if options["copies_of"] is not None:
             self._drop_copies(options)
             return
@@ -51,10 +59,7 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._report(count_prunable(), "would go")
             return
-        try:
-            done = prune(on_progress=self._show_progress)
-        except KeyboardInterrupt:
-            self._interrupted()
+        done = prune(on_progress=self._show_progress)
         self._progress.clear()
         self._report(done, "went")
         if any(pruned.error for pruned in done):
@@ -74,8 +79,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         except OperationalError:
             raise CommandError("The database kept it waiting. Run it again for the rest.") from None
-        except KeyboardInterrupt:
-            self._interrupted()
         self._progress.clear()
         went = "would go" if options["dry_run"] else "went"
         self.stdout.write(
@@ -94,8 +97,3 @@ class Command(BaseCommand):
     def _show_progress(self, rule: RetentionRule, number: int) -> None:
         if number:
             self._progress.show(f"{number:,} {rule.what}")
-
-    def _interrupted(self) -> NoReturn:
-        self._progress.clear()
-        self.stderr.write("Interrupted. Run it again for the rest.")
-        sys.exit(INTERRUPTED)

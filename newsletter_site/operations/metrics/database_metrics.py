@@ -1,8 +1,9 @@
 """PostgreSQL's own statistics: long transactions and dead rows, which slow sending down."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import platform
+from typing import Any
 
+import django
 from django.db.backends.utils import CursorWrapper
 
 HOT_TABLES = (
@@ -11,20 +12,9 @@ HOT_TABLES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseStats:
-    """Ages in seconds, 0 without one. Only `pg_read_all_stats` shows sessions of other roles."""
-
-    version: str
-    oldest_transaction_s: float
-    oldest_snapshot_s: float
-    sessions: int
-    dead_rows: Mapping[str, int]
-    live_rows: Mapping[str, int]
-
-
-def read_database_stats(cursor: CursorWrapper) -> DatabaseStats:
-    """Read the statistics of this database."""
+def read_database_gauges(cursor: CursorWrapper) -> dict[str, Any]:
+    """Read the statistics of this database, by the names of their gauges. Only `pg_read_all_stats`
+    shows sessions of other roles."""
     cursor.execute(
         """
         SELECT current_setting('server_version'),
@@ -49,11 +39,12 @@ def read_database_stats(cursor: CursorWrapper) -> DatabaseStats:
         [list(HOT_TABLES)],
     )
     rows = cursor.fetchall()
-    return DatabaseStats(
-        version=str(version).split()[0],
-        oldest_transaction_s=max(0.0, transaction_s),
-        oldest_snapshot_s=max(0.0, snapshot_s),
-        sessions=sessions,
-        dead_rows={table: dead for table, dead, _ in rows},
-        live_rows={table: live for table, _, live in rows},
-    )
+    versions = platform.python_version(), django.get_version(), version.split()[0]
+    return {
+        "homing_database_sessions": sessions,
+        "homing_database_oldest_transaction_seconds": max(0.0, transaction_s),
+        "homing_database_oldest_snapshot_seconds": max(0.0, snapshot_s),
+        "homing_database_dead_rows": {table: dead for table, dead, _ in rows},
+        "homing_database_live_rows": {table: live for table, _, live in rows},
+        "homing_build_info": {versions: 1},
+    }

@@ -1,25 +1,25 @@
 """Every metric of /metrics. Label values known in advance are named, so that a series exists before
-its first event: Prometheus would not see an increase from nothing to one. Pure."""
+its first event: Prometheus would not see an increase from nothing to one."""
 
-import platform
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import django
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
 
 from delivery.interface import Phase
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.metrics_storage import Histogram
-from delivery.reports.queue_snapshot import QueueSnapshot
+from delivery.reports.queue_snapshot import read_snapshot
 from delivery.rules.edition_state import EditionState, state_of
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, DatabaseStats
-from subscribers.importing.import_state import OpenImports
+from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
+from subscribers.importing.import_state import load_open_imports
 
 # One value, or values by label; by a tuple where there are several labels.
 Reading = float | Mapping[Any, float] | None
@@ -210,15 +210,9 @@ CATALOGUE: tuple[Metric, ...] = (
 )
 
 
-def read_gauges(
-    queue: QueueSnapshot,
-    imports: OpenImports,
-    database: DatabaseStats,
-    *,
-    pending_migrations: int,
-    webhooks_configured: bool,
-) -> dict[str, Reading]:
-    """The values of all gauges, by name. None is left out."""
+def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
+    """The values of the gauges, by name. None is left out."""
+    queue, imports = read_snapshot(cursor), load_open_imports(cursor)
     states = Counter(state_of(counts).value for counts in queue.editions)
     return {
         "homing_deliveries_waiting": queue.waiting,
@@ -242,20 +236,14 @@ def read_gauges(
         "homing_provider_events_pending": queue.events_pending,
         "homing_oldest_pending_provider_event_age_seconds": queue.events_pending_age_s or 0,
         "homing_provider_events_failed": queue.events_failed,
-        "homing_webhooks_configured": webhooks_configured,
+        "homing_webhooks_configured": bool(
+            settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD
+        ),
         "homing_last_webhook_age_seconds": queue.webhook_age_s,
         "homing_task_failures": queue.tasks,
         "homing_imports": imports.by_state,
         "homing_imports_refused": imports.refused,
         "homing_import_stalled_seconds": imports.stalled_s or 0,
         "homing_database_identity_differs": queue.identity_differs,
-        "homing_migrations_pending": pending_migrations,
-        "homing_database_sessions": database.sessions,
-        "homing_database_oldest_transaction_seconds": database.oldest_transaction_s,
-        "homing_database_oldest_snapshot_seconds": database.oldest_snapshot_s,
-        "homing_database_dead_rows": database.dead_rows,
-        "homing_database_live_rows": database.live_rows,
-        "homing_build_info": {
-            (platform.python_version(), django.get_version(), database.version): 1
-        },
+        **read_database_gauges(cursor),
     }

@@ -23,8 +23,8 @@ from delivery.monitoring.metrics_storage import INFINITY, metric_key, metrics_bu
 from delivery.reconcile import database_identity
 from delivery.reports.queue_snapshot import read_snapshot
 from newsletter_site.operations.metrics import site_metrics
-from newsletter_site.operations.metrics.metrics_access import check_access
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
+from newsletter_site.operations.metrics.metrics_view import check_access
 from newsletter_site.operations.metrics.prometheus_text import DATABASE
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.because import because
