@@ -1,9 +1,6 @@
 """Which editions the public may read: started, not held, and not cancelled before any copy."""
 
-from __future__ import annotations
-
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest, Left, Lower, Now, StrIndex, Substr
@@ -14,18 +11,8 @@ from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction
 
-if TYPE_CHECKING:
-    from django_stubs_ext import WithAnnotations
-
 # Characters that a summary is made from; a body may have a million.
 BEGINNING = 8000
-
-
-class ArchiveColumns(TypedDict):
-    """The annotations of `published_editions`."""
-
-    first_public_at: datetime
-    is_correction: bool
 
 
 def latest_issues(limit: int) -> list[dict[str, Any]]:
@@ -33,9 +20,7 @@ def latest_issues(limit: int) -> list[dict[str, Any]]:
     return listed_issues_of(listed_editions(), 0, limit)
 
 
-def listed_issues_of(
-    editions: QuerySet[WithAnnotations[Edition, ArchiveColumns]], start: int, stop: int
-) -> list[dict[str, Any]]:
+def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dict[str, Any]]:
     """Return a slice of `listed_editions()` as a list shows it, in one query."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
     found = editions.defer(*LARGE_COLUMNS).annotate(
@@ -55,13 +40,13 @@ def listed_issues_of(
     ]
 
 
-def listed_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:
+def listed_editions() -> QuerySet[Any]:
     """Return the `published_editions()` that are not unlisted."""
     return published_editions().filter(issue__unlisted=False)
 
 
-def published_editions() -> QuerySet[WithAnnotations[Edition, ArchiveColumns]]:
-    """Return every issue's newest public edition, in the order of first publication, annotated."""
+def published_editions() -> QuerySet[Any]:
+    """Return the newest public edition of each issue, with its `first_public_at`, newest first."""
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]

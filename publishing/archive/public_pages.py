@@ -1,10 +1,8 @@
 """The public pages: front page, and the archive with its list, issues and feed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
@@ -29,11 +27,6 @@ from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
 from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
-
-if TYPE_CHECKING:
-    from django_stubs_ext import WithAnnotations
-
-    from publishing.archive.archived_editions import ArchiveColumns
 
 PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
 # A correction is seen within minutes, and a crowd does not reach the database.
@@ -97,7 +90,10 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
         return _not_there(request)
-    unlisted = edition.issue.unlisted
+    unlisted, earlier = edition.issue.unlisted, None
+    if not unlisted:
+        before = listed_editions().filter(first_public_at__lt=edition.first_public_at)
+        earlier = before.defer(*LARGE_COLUMNS).first()
     shown = render_edition(edition)
     page = _public_page(
         request,
@@ -109,8 +105,8 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
             "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
             "image": first_image(shown.body, settings.SITE_URL),
             "unlisted": unlisted,
-            "earlier": (other := None if unlisted else _before(edition)),
-            "earlier_title": plain_title(other) if other else "",
+            "earlier": earlier,
+            "earlier_title": plain_title(earlier) if earlier else "",
         },
     )
     if unlisted:
@@ -142,11 +138,6 @@ def render_edition(edition: Edition) -> PublicIssue:
         leave_url=settings.SITE_URL + reverse("subscribers:ask_to_leave"),
         archive_url=edition.archive_url,
     )
-
-
-def _before(edition: WithAnnotations[Edition, ArchiveColumns]) -> Edition | None:
-    earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
-    return earlier.defer(*LARGE_COLUMNS).first()
 
 
 def _not_there(request: HttpRequest) -> HttpResponse:

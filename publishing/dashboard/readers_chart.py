@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 WIDTH, HEIGHT = 1000.0, 100.0
 # No more dates than fit below it on a phone.
@@ -30,63 +31,41 @@ class Point:
         return self.when if self.when == "now" else f"on {self.moment}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Three numbers from the bottom to the top, equally far apart."""
-
-    low: int
-    middle: int
-    high: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """The line, the area below it, a dot for each point; the numbers and the dates beside it."""
-
-    scale: Scale
-    line: str
-    area: str
-    dots: tuple[str, ...]
-    labels: tuple[str, ...]
-    words: str
-    change: str
-
-
-def chart_of(points: Sequence[Point]) -> Chart | None:
-    """The chart of these points, oldest first; None where fewer than two leave nothing to see."""
+def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
+    """What `readers_chart.html` draws of these points, oldest first; None of fewer than two."""
     if len(points) < 2:
         return None
     scale = scale_of([point.readers for point in points])
     step = WIDTH / (len(points) - 1)
-    span = scale.high - scale.low
+    low, _, high = scale
     places = [
-        f"{number * step:.1f} {HEIGHT * (scale.high - point.readers) / span:.1f}"
+        f"{number * step:.1f} {HEIGHT * (high - point.readers) / (high - low):.1f}"
         for number, point in enumerate(points)
     ]
     line = "M" + " L".join(places)
-    return Chart(
-        scale=scale,
-        line=line,
-        area=f"{line} V{HEIGHT:.0f} H0z",
-        dots=tuple(f"M{place}h0" for place in places),
-        labels=_labels(points),
-        words=_words(points),
-        change=change_of(points),
-    )
+    return {
+        "scale": scale,
+        "line": line,
+        "area": f"{line} V{HEIGHT:.0f} H0z",
+        "dots": [f"M{place}h0" for place in places],
+        "labels": _labels(points),
+        "words": _words(points),
+        "change": _change(points),
+    }
 
 
-def scale_of(numbers: Sequence[int]) -> Scale:
-    """The narrowest round scale that holds all of these numbers. It never begins below zero."""
+def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
+    """The narrowest round scale of these numbers: low, middle and high, none below zero."""
     least, most = min(numbers), max(numbers)
     # A flat line is in the middle, unless it is the ground.
     step, low = 1, max(0, least - 1) if least == most else least
     while low + 2 * step < most:
         step = _next_round(step)
         low = least // step * step
-    return Scale(low, low + step, low + 2 * step)
+    return low, low + step, low + 2 * step
 
 
-def change_of(points: Sequence[Point]) -> str:
+def _change(points: Sequence[Point]) -> str:
     """How the last number differs from the one before and the first, or since when it does not."""
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))

@@ -31,18 +31,6 @@ _COUNT_ATTEMPT = """
 """
 
 
-class TooManyUploadsError(UnusableImageError):
-    """The author has used up the uploads of an hour."""
-
-    status = 429
-
-
-class ResizingBusyError(UnusableImageError):
-    """Other images take too long to be resized."""
-
-    status = 503
-
-
 def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
     """Store an image once, made fit for mail. Raises `UnusableImageError`."""
     sha256 = hashlib.sha256(file).digest()
@@ -73,23 +61,25 @@ def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
 
 
 def count_attempt(author: uuid.UUID) -> None:
-    """Count an upload, outside a transaction: failed ones count. Raises `TooManyUploadsError`."""
+    """Count an upload, outside a transaction: failed ones count. Raises `UnusableImageError`."""
     most = settings.PICTURES_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_ATTEMPT, [author, most])
         if not cursor.rowcount:
-            raise TooManyUploadsError(
+            raise UnusableImageError(
                 f"You have reached the limit of {counted(most, 'upload')} an hour, failed ones "
-                "included (PICTURES_PER_HOUR); wait an hour and choose this one again."
+                "included (PICTURES_PER_HOUR); wait an hour and choose this one again.",
+                status=429,
             )
 
 
 def _resize_alone(file: bytes) -> ResizedImage:
     """Resize one image at a time: each takes up to 150 MB of this process."""
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
-        raise ResizingBusyError(
+        raise UnusableImageError(
             "Other pictures are being made smaller at the moment; "
-            "wait a minute and choose this one again."
+            "wait a minute and choose this one again.",
+            status=503,
         )
     try:
         return resize_image(file)

@@ -58,7 +58,9 @@ _DAMAGED = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.err
 class UnusableImageError(Exception):
     """The file cannot be put into a letter; the sentence says why and what to do."""
 
-    status = 400
+    def __init__(self, sentence: str, *, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -108,8 +109,5 @@ def _require_kept(edition: QuerySet[Edition]) -> None:
 
 
 def _copies_of(outcome: str) -> QuerySet[Delivery]:
-    if outcome == ALL:
-        return Delivery.objects.all()
-    if outcome == MISSED:
-        return Delivery.objects.filter(missed=True)
-    return Delivery.objects.filter(outcome=outcome)
+    conditions: dict[str, Any] = {ALL: {}, MISSED: {"missed": True}}
+    return Delivery.objects.filter(**conditions.get(outcome, {"outcome": outcome}))
