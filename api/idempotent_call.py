@@ -9,11 +9,11 @@ from pydantic import BaseModel
 
 from api.bearer import get_caller
 from api.problem import ProblemError, ProblemType
-from idempotency.claim import InProgress
+from idempotency.claim import InProgressError
 from idempotency.fingerprint import FileDigest, content_hash, keyed_fingerprints
 from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, InvalidKey, read_key
-from idempotency.run_once import RETRY_AFTER_S, Completed, DifferentContentError, run_once
-from idempotency.saved_response import DifferentContent, SavedResponse, to_http_response
+from idempotency.run_once import RETRY_AFTER_S, run_once
+from idempotency.saved_response import DifferentContentError
 
 __all__ = ["KEY_PARAMETER", "DifferentContentError", "call_fingerprints", "require_key", "run_call"]
 
@@ -58,34 +58,28 @@ def run_call(
             f"This call takes no body, and one of {len(request.body):,} bytes came. Nothing was "
             "done; what the call is about stands in its address and its query.",
         )
-    outcome = run_once(
-        request,
-        get_caller(request).id,
-        key,
-        call_fingerprints(request, body, files),
-        check=lambda: check(key),
-        work=lambda: work(key),
-    )
-    match outcome:
-        case Completed(response, _):
-            return response
-        case SavedResponse():
-            return to_http_response(outcome)
-        case HttpResponse():
-            return outcome
-        case DifferentContent(earlier_url):
-            raise ProblemError(
-                ProblemType.OTHER_CONTENT,
-                "This key was used before, for a call with other content. Nothing was changed now; "
-                "take a fresh key for a new call.",
-                earlier_url=earlier_url,
-            )
-        case InProgress():
-            raise ProblemError(
-                ProblemType.STILL_WORKING,
-                "A call with this key is still at work. Ask again with the same key in a moment.",
-                headers={"Retry-After": str(RETRY_AFTER_S)},
-            )
+    try:
+        return run_once(
+            request,
+            get_caller(request).id,
+            key,
+            call_fingerprints(request, body, files),
+            check=lambda: check(key),
+            work=lambda: work(key),
+        )
+    except DifferentContentError as error:
+        raise ProblemError(
+            ProblemType.OTHER_CONTENT,
+            "This key was used before, for a call with other content. Nothing was changed now; "
+            "take a fresh key for a new call.",
+            earlier_url=error.earlier_url,
+        ) from None
+    except InProgressError:
+        raise ProblemError(
+            ProblemType.STILL_WORKING,
+            "A call with this key is still at work. Ask again with the same key in a moment.",
+            headers={"Retry-After": str(RETRY_AFTER_S)},
+        ) from None
 
 
 def require_key(request: HttpRequest) -> str:

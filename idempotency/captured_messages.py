@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.contrib.messages import add_message
 from django.contrib.messages.storage.base import BaseStorage, Message
 from django.http import HttpRequest, HttpResponse
 
@@ -46,9 +45,3 @@ def capture_messages(request: HttpRequest) -> Iterator[CapturingStorage]:
         yield storage
     finally:
         request._messages = usual  # type: ignore[attr-defined]
-
-
-def show_messages(request: HttpRequest, messages: Iterable[Message]) -> None:
-    """Show these messages to the author on the next page that shows any."""
-    for message in messages:
-        add_message(request, message.level, message.message, extra_tags=message.extra_tags or "")

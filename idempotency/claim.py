@@ -4,14 +4,13 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
 from psycopg import errors
 
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
-from idempotency.saved_response import DifferentContent, SavedResponse, find_earlier
+from idempotency.saved_response import SavedResponse, find_earlier
 
 MAX_WAITING = 3  # each post that waits holds a server connection
 # A post keeps its slot when it moves up from waiting to working.
@@ -22,22 +21,21 @@ GONE_CHECK = "500ms"  # how soon the server notices that a client is gone
 LONGEST_SILENCE = "5s"
 
 
-@dataclass(frozen=True)
-class InProgress:
+class InProgressError(Exception):
     """Another post with this key is still at work: try again in a moment."""
 
 
 def claim(
     user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
-) -> SavedResponse | DifferentContent | InProgress | None:
+) -> SavedResponse | None:
     """Claim a key in the transaction that will hold the work and its response, or wait at most
     `wait_s` seconds for an earlier post. Writes the first fingerprint. Returns None if the key is
-    claimed: only then there is something to commit. Raises WrongIsolationError unless it runs at
-    READ COMMITTED."""
+    claimed: only then there is something to commit. Raises InProgressError, DifferentContentError,
+    and WrongIsolationError unless it runs at READ COMMITTED."""
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
         # The first post may just have ended; then there is no need to wait.
-        return find_earlier(user_id, key, fingerprints) or InProgress()
+        return _require_earlier(user_id, key, fingerprints)
     # statement_timeout and not lock_timeout: when posts fail one after the other, the INSERT
     # waits for each of them, and lock_timeout starts again every time. At 0 it would be off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
@@ -46,13 +44,19 @@ def claim(
     except OperationalError as error:
         if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
             raise
-        transaction.set_rollback(True)  # PostgreSQL accepts nothing else after an error
-        return InProgress()
+        raise InProgressError from None
     _set_statement_timeout(timeout_before)
     if inserted:
         return None
     # A new statement sees what was committed meanwhile. Nothing: the row expired in between.
-    return find_earlier(user_id, key, fingerprints) or InProgress()
+    return _require_earlier(user_id, key, fingerprints)
+
+
+def _require_earlier(user_id: UUID, key: str, fingerprints: Sequence[bytes]) -> SavedResponse:
+    earlier = find_earlier(user_id, key, fingerprints)
+    if isinstance(earlier, SavedResponse):
+        return earlier
+    raise earlier or InProgressError
 
 
 def slot_locks(user_id: UUID, key: str) -> list[int]:

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.messages import add_message
 from django.contrib.messages.storage.base import Message
 from django.db import transaction
 from django.dispatch import Signal
@@ -15,13 +15,14 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 
 from idempotency.captured_messages import capture_messages
-from idempotency.claim import InProgress, claim
+from idempotency.claim import InProgressError, claim
 from idempotency.saved_response import (
     CannotBeReplayedError,
-    DifferentContent,
+    DifferentContentError,
     SavedResponse,
     find_earlier,
     save_response,
+    to_http_response,
     to_saved_response,
 )
 
@@ -46,31 +47,6 @@ class PostOutcome(StrEnum):
     BUSY = "busy"
 
 
-class DifferentContentError(Exception):
-    """Raised by work that outlives its response: the key has other content, at `earlier_url`."""
-
-    def __init__(self, earlier_url: str = "") -> None:
-        super().__init__(earlier_url)
-        self.earlier_url = earlier_url
-
-
-@dataclass(frozen=True)
-class Completed:
-    """The work ran in this request: its response, and its messages for the author."""
-
-    response: HttpResponse
-    messages: tuple[Message, ...]
-
-
-Outcome = Completed | SavedResponse | DifferentContent | InProgress
-_OUTCOMES = {
-    Completed: PostOutcome.DONE,
-    SavedResponse: PostOutcome.REPLAY,
-    DifferentContent: PostOutcome.OTHER_CONTENT,
-    InProgress: PostOutcome.BUSY,
-}
-
-
 def run_once(
     request: HttpRequest,
     user_id: UUID,
@@ -79,55 +55,50 @@ def run_once(
     *,
     check: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
-) -> Outcome | HttpResponse:
+) -> HttpResponse:
     """Do `work` once for this user and key, in the transaction that also saves its response.
     `check` runs first, outside any transaction. If it returns a response, so does this, and nothing
-    is claimed. A
-    response of 200 to 399 is committed and saved; any other, or an exception, rolls everything back
-    and frees the key. The first fingerprint is saved; any of them identifies an earlier post."""
+    is claimed. A response of 200 to 399 is committed and saved; any other, or an exception, rolls
+    everything back and frees the key. The first fingerprint is saved; any of them identifies an
+    earlier post. Raises InProgressError, and DifferentContentError as `work` does."""
     # First, because it is the same even if the content is no longer valid, such as a past date.
-    outcome: Outcome | None = find_earlier(user_id, key, fingerprints)
-    if not isinstance(outcome, SavedResponse) and (refusal := check()) is not None:
+    earlier = find_earlier(user_id, key, fingerprints)
+    if not isinstance(earlier, SavedResponse) and (refusal := check()) is not None:
         return refusal
-    if outcome is None:
-        outcome = _claim_and_work(request, user_id, key, fingerprints, work)
-    if isinstance(outcome, SavedResponse):
-        logger.info("A form was posted again and got its first answer again.")
-    # A receiver that fails is logged by Django and changes nothing in the response.
-    form_posted.send_robust(sender=PostOutcome, outcome=_OUTCOMES[type(outcome)])
-    return outcome
-
-
-def _claim_and_work(
-    request: HttpRequest,
-    user_id: UUID,
-    key: str,
-    fingerprints: Sequence[bytes],
-    work: Callable[[], HttpResponse],
-) -> Outcome:
     try:
-        # durable: inside another transaction the others would wait for that one to end.
-        with transaction.atomic(durable=True):
-            outcome = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
-            if outcome is not None:
-                return outcome
-            done, used_csrf_token = _work(request, work)
-            if not 200 <= done.response.status_code < 400:
-                transaction.set_rollback(True)
-                return done
-            if used_csrf_token:
-                raise CannotBeReplayedError(
-                    "The view used the CSRF token in its answer, which is one browser's alone. "
-                    "Answer without a form, or with a redirect to the page that holds it."
-                )
-            save_response(user_id, key, to_saved_response(request, done.response, done.messages))
-            return done
-    except DifferentContentError as error:
-        return DifferentContent(error.earlier_url)
+        if isinstance(earlier, DifferentContentError):
+            raise earlier
+        saved = earlier
+        if saved is None:
+            # durable: inside another transaction the others would wait for that one to end.
+            with transaction.atomic(durable=True):
+                saved = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
+                if saved is None:
+                    response, messages = _work(request, user_id, key, work)
+    except DifferentContentError:
+        _report(PostOutcome.OTHER_CONTENT)
+        raise
+    except InProgressError:
+        _report(PostOutcome.BUSY)
+        raise
+    if saved is not None:
+        logger.info("A form was posted again and got its first answer again.")
+        response, messages = to_http_response(saved), saved.messages
+    _report(PostOutcome.DONE if saved is None else PostOutcome.REPLAY)
+    for each in messages:
+        add_message(request, each.level, each.message, extra_tags=each.extra_tags or "")
+    return response
 
 
-def _work(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Completed, bool]:
-    """Do the work and finish its response; also return whether it read the CSRF token."""
+def _report(outcome: PostOutcome) -> None:
+    # A receiver that fails is logged by Django and changes nothing in the response.
+    form_posted.send_robust(sender=PostOutcome, outcome=outcome)
+
+
+def _work(
+    request: HttpRequest, user_id: UUID, key: str, work: Callable[[], HttpResponse]
+) -> tuple[HttpResponse, tuple[Message, ...]]:
+    """Do the work, and save or roll back; return the response and what it has not shown."""
     was_read_before = request.META.pop(_TOKEN_WAS_READ, False)
     try:
         with capture_messages(request) as captured:
@@ -139,8 +110,17 @@ def _work(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Compl
                 )
             if isinstance(response, SimpleTemplateResponse):
                 response.render()  # now, so that it shows exactly what is committed
-            done = Completed(response, captured.unread(response))
+            messages = captured.unread(response)
     finally:
-        is_read = bool(request.META.get(_TOKEN_WAS_READ))
-        request.META[_TOKEN_WAS_READ] = bool(was_read_before) or is_read
-    return done, is_read
+        used_csrf_token = bool(request.META.get(_TOKEN_WAS_READ))
+        request.META[_TOKEN_WAS_READ] = bool(was_read_before) or used_csrf_token
+    if not 200 <= response.status_code < 400:
+        transaction.set_rollback(True)
+    elif used_csrf_token:
+        raise CannotBeReplayedError(
+            "The view used the CSRF token in its answer, which is one browser's alone. "
+            "Answer without a form, or with a redirect to the page that holds it."
+        )
+    else:
+        save_response(user_id, key, to_saved_response(request, response, messages))
+    return response, messages

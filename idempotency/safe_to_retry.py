@@ -9,17 +9,11 @@ from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
-from idempotency.captured_messages import show_messages
-from idempotency.claim import InProgress
+from idempotency.claim import InProgressError
 from idempotency.fingerprint import form_hash, keyed_fingerprints
 from idempotency.key import FIELD, HEADER, InvalidKey, read_key
-from idempotency.run_once import RETRY_AFTER_S, Completed, DifferentContentError, run_once
-from idempotency.saved_response import (
-    DifferentContent,
-    SavedResponse,
-    find_earlier,
-    to_http_response,
-)
+from idempotency.run_once import RETRY_AFTER_S, run_once
+from idempotency.saved_response import DifferentContentError, SavedResponse, find_earlier
 
 __all__ = ["RETRY_AFTER_S", "DifferentContentError", "safe_to_retry"]
 
@@ -87,30 +81,22 @@ def safe_to_retry(
                     return None
                 return _with_status(200, show_form(request, filled(), key))
 
-            outcome = run_once(
-                request,
-                request.user.pk,
-                key,
-                fingerprints,
-                check=check,
-                work=lambda: view(request, filled(), key, *args, **kwargs),
-            )
             # Pages are made here, outside the transaction: it may have been rolled back.
-            match outcome:
-                case Completed(response, messages):
-                    show_messages(request, messages)
-                    return response
-                case SavedResponse():
-                    show_messages(request, outcome.messages)
-                    return to_http_response(outcome)
-                case HttpResponse():
-                    return outcome
-                case DifferentContent():
-                    return _with_status(422, different_content(request, filled(), key))
-                case InProgress():
-                    page = _with_status(409, in_progress(request, filled(), key))
-                    page.headers["Retry-After"] = str(RETRY_AFTER_S)
-                    return page
+            try:
+                return run_once(
+                    request,
+                    request.user.pk,
+                    key,
+                    fingerprints,
+                    check=check,
+                    work=lambda: view(request, filled(), key, *args, **kwargs),
+                )
+            except DifferentContentError:
+                return _with_status(422, different_content(request, filled(), key))
+            except InProgressError:
+                page = _with_status(409, in_progress(request, filled(), key))
+                page.headers["Retry-After"] = str(RETRY_AFTER_S)
+                return page
 
         return posted
 

@@ -54,11 +54,12 @@ class SavedResponse:
         return named.get("location", named.get("content-location", b"")).decode("latin-1")
 
 
-@dataclass(frozen=True)
-class DifferentContent:
+class DifferentContentError(Exception):
     """The key was used for other content. `earlier_url` shows its result, if that is known."""
 
-    earlier_url: str = ""
+    def __init__(self, earlier_url: str = "") -> None:
+        super().__init__(earlier_url)
+        self.earlier_url = earlier_url
 
 
 def to_saved_response(
@@ -93,9 +94,9 @@ def to_http_response(saved: SavedResponse) -> HttpResponse:
 
 def find_earlier(
     user_id: UUID, key: str, fingerprints: Sequence[bytes]
-) -> SavedResponse | DifferentContent | None:
-    """Return the response to an earlier post with this key, if its content was the same; None if
-    there was no such post."""
+) -> SavedResponse | DifferentContentError | None:
+    """Return the response to an earlier post with this key, if its content was the same, or the
+    error to raise; None if there was no such post."""
     with connection.cursor() as cursor:
         cursor.execute(READ, [user_id, key])
         row = cursor.fetchone()
@@ -111,7 +112,7 @@ def find_earlier(
     headers = tuple((name, bytes(value)) for name, value in zip(names, values, strict=True))
     shown = tuple(json.loads(messages, cls=MessageDecoder))
     response = SavedResponse(status, headers, bytes(body), shown)
-    return response if bytes(fingerprint) in fingerprints else DifferentContent(response.url)
+    return response if bytes(fingerprint) in fingerprints else DifferentContentError(response.url)
 
 
 def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:

@@ -158,13 +158,13 @@ a process that died in a statement frees its key
     _prepare: «set_config('client_connection_check_interval', %s, true) → %s::text»,
     test_killed_in_the_middle_of_a_statement_it_frees_the_key
 work and its answer are one transaction of their own
-    _claim_and_work: with transaction.atomic(«durable=True»):
+    run_once: with transaction.atomic(«durable=True»):
     test_it_refuses_to_work_inside_another_transaction
 work that was no success is undone and forgotten
-    _claim_and_work: «transaction.set_rollback(True)» return done
+    _work: «transaction.set_rollback(True) → pass» elif used_csrf_token:
     test_an_answer_that_is_no_success_is_passed_on_and_forgotten
 an answer with a token of one browser is not remembered
-    _claim_and_work: if «used_csrf_token → False»:
+    _work: elif «used_csrf_token → False»:
     test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done
 an answer is saved once, in the row that was claimed
     save_response: if «cursor.rowcount != 1 → False»: raise BrokenClaimError
