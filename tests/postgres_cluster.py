@@ -10,9 +10,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from newsletter_site.embedded_postgres import locks, prepare_data_dir, server, usage
+from newsletter_site.embedded_postgres import prepare_data_dir, private_files, server, usage
 from newsletter_site.embedded_postgres.cluster import cluster_in
-from newsletter_site.embedded_postgres.private_folder import private_folder
+from newsletter_site.embedded_postgres.private_files import private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,11 +24,11 @@ class OwnCluster:
 
     def __init__(self) -> None:
         runs = folder_of_runs()
-        with locks.held(runs / "begin.lock", US):
+        with private_files.held(runs / "begin.lock", US):
             clear_abandoned(runs)
             self.data_dir = prepare_data_dir(runs / f"run-{secrets.token_hex(4)}")
-            self.lock = locks.open_lock(self.data_dir / "run.lock", US)
-            locks.try_lock(self.lock, shared=True)
+            self.lock = private_files.open_lock(self.data_dir / "run.lock", US)
+            private_files.try_lock(self.lock, shared=True)
 
     def start(self) -> None:
         """Start the server without fsync, and keep it up until the end of the run."""
@@ -67,9 +67,9 @@ def folder_of_runs() -> Path:
 def clear_abandoned(runs: Path) -> None:
     """Remove the folders of runs that are no longer alive, and stop their servers."""
     for data_dir in runs.glob("run-*"):
-        lock = locks.open_lock(data_dir / "run.lock", US)
+        lock = private_files.open_lock(data_dir / "run.lock", US)
         try:
-            if locks.try_lock(lock):
+            if private_files.try_lock(lock):
                 remove(data_dir)
         finally:
             os.close(lock)

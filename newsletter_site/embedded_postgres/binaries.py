@@ -7,8 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from newsletter_site.embedded_postgres.locks import held
-from newsletter_site.embedded_postgres.private_folder import named_for, private_folder
+from newsletter_site.embedded_postgres.private_files import held, named_for, private_folder
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, ServerUser, run_as
 
 OLDEST = 14

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from newsletter_site.embedded_postgres.binaries import Binaries, find_binaries
-from newsletter_site.embedded_postgres.private_folder import (
+from newsletter_site.embedded_postgres.private_files import (
     named_for,
     prepare_data_dir,
     private_folder,

@@ -8,7 +8,7 @@ import threading
 
 from psycopg import pq
 
-from newsletter_site.embedded_postgres import locks, server
+from newsletter_site.embedded_postgres import private_files, server
 from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
@@ -26,11 +26,11 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         if cluster in joined:
             return
         _ignore_environment()
-        with locks.held(cluster.home / GATE, cluster.user):
-            lock = locks.open_lock(cluster.home / USERS, cluster.user)
+        with private_files.held(cluster.home / GATE, cluster.user):
+            lock = private_files.open_lock(cluster.home / USERS, cluster.user)
             try:
                 # Only the process that holds the gate locks it exclusively.
-                locks.try_lock(lock, shared=True)
+                private_files.try_lock(lock, shared=True)
                 server.start(cluster)
                 if database is not None:
                     server.make_database(cluster, database)
@@ -49,7 +49,7 @@ def _ignore_environment() -> None:
 
 def restart(cluster: Cluster) -> None:
     """Start a server that this process uses, if it is down. Raises EmbeddedPostgresError."""
-    with guard, locks.held(cluster.home / GATE, cluster.user):
+    with guard, private_files.held(cluster.home / GATE, cluster.user):
         server.start(cluster)
 
 
@@ -60,7 +60,7 @@ def leave(cluster: Cluster) -> None:
             return
         lock = joined.pop(cluster)
         try:
-            with locks.held(cluster.home / GATE, cluster.user, LEAVING_S):
+            with private_files.held(cluster.home / GATE, cluster.user, LEAVING_S):
                 os.close(lock)
                 stop_if_unused(cluster)
         except (OSError, EmbeddedPostgresError):
@@ -69,9 +69,9 @@ def leave(cluster: Cluster) -> None:
 
 def stop_if_unused(cluster: Cluster) -> bool:
     """Stop the server if no process uses it, and return whether; the caller holds the gate."""
-    lock = locks.open_lock(cluster.home / USERS, cluster.user)
+    lock = private_files.open_lock(cluster.home / USERS, cluster.user)
     try:
-        unused = locks.try_lock(lock)
+        unused = private_files.try_lock(lock)
         if unused:
             server.stop(cluster)
         return unused

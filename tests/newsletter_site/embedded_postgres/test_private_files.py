@@ -16,7 +16,7 @@ from newsletter_site.embedded_postgres import (
 )
 from newsletter_site.embedded_postgres.binaries import Binaries
 from newsletter_site.embedded_postgres.cluster import Cluster
-from newsletter_site.embedded_postgres.private_folder import named_for, private_folder
+from newsletter_site.embedded_postgres.private_files import named_for, private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
 US = ServerUser(os.geteuid(), os.getegid())
