@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
 from delivery.models import Delivery, Edition
 from delivery.queue.batches.batch_state import count_feedback
-from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.short_transaction import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
 
 _DELIVERY = "issue_id = %(issue)s AND version = %(version)s AND recipient_id = %(recipient)s"

@@ -38,9 +38,8 @@ from delivery.postmark.provider_events import (
     parse_webhook,
     received_by,
 )
-from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
 

@@ -4,14 +4,12 @@ in flight finish."""
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.batches.batch_state import IS_OPEN, pause_batches
-from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.batches.batch_state import IS_OPEN, pause_batches, withdraw_waiting
 from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
-from delivery.queue.batches.withdraw import withdraw_waiting
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marked
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
 
 # An edition that has not ended.

@@ -11,8 +11,22 @@ from django.db.models import QuerySet
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.new_batches import first_batch_id, insert_batches
-from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
+
+_TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
+
+# Held to the end of the transaction, so that both also hold behind a connection pooler.
+LOCK_ENQUEUE = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
+
+FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
+
+
+def wait_for_enqueues() -> None:
+    """Wait for enqueues and imports in progress, and hold off new ones until the transaction ends.
+    They may have read the address already, and would bring it back."""
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET)
+
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.

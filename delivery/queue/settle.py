@@ -10,13 +10,8 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import readers
 from delivery.models import Attempt, Evidence
-from delivery.queue.batches.edition_lock import (
-    EditionLockNeededError,
-    lock_edition,
-    with_edition_lock_if_needed,
-)
-from delivery.queue.batches.split import halve, split_off, waiting_recipients
-from delivery.queue.batches.withdraw import withdraw_waiting
+from delivery.queue.batches.batch_state import withdraw_waiting
+from delivery.queue.batches.new_batches import halve, split_off, waiting_recipients
 from delivery.queue.batches.write_outcomes import COUNTS, changed_counts, write_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, pass_probe_on, stop
@@ -27,7 +22,12 @@ from delivery.queue.evidence import (
     unapplied_evidence,
 )
 from delivery.queue.quarantine_sent_marks import quarantine_marked
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import (
+    EditionLockNeededError,
+    lock_edition,
+    short_transaction,
+    with_edition_lock_if_needed,
+)
 from delivery.rules.call_results import Answered, CallResult, NotSent, Unanswered
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed
 from delivery.rules.reason import dumps

@@ -1,8 +1,9 @@
-"""The transactions of the queue: outermost and short."""
+"""The transactions of the queue, outermost and short, and the lock on an edition's row."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -44,3 +45,33 @@ def join_transaction() -> Iterator[None]:
         raise RuntimeError("There is no transaction to join.")
     with _joined():
         yield
+
+
+Result = TypeVar("Result")
+
+
+def lock_edition(cursor: CursorWrapper, edition: int) -> str:
+    """Lock the edition's row and return its control. `NO KEY`, so that an attempt that refers to
+    the edition by its key need not wait."""
+    cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
+    (control,) = cursor.fetchone()
+    return str(control)
+
+
+class EditionLockNeededError(Exception):
+    """A transaction without the edition's lock found something that needs it."""
+
+
+def with_edition_lock_if_needed(
+    edition: int, work: Callable[[CursorWrapper, str | None], Result], *, lock_first: bool
+) -> Result:
+    """Do `work` in a short transaction, and again under the edition's lock if it needs that. `work`
+    gets the edition's control, or None without the lock; then it may raise
+    `EditionLockNeededError`."""
+    for lock in (lock_first, True):
+        try:
+            with short_transaction() as cursor:
+                return work(cursor, lock_edition(cursor, edition) if lock else None)
+        except EditionLockNeededError:
+            continue
+    raise AssertionError("the second time the edition is locked")

@@ -11,11 +11,11 @@ from django.db.backends.utils import CursorWrapper
 from delivery.hooks import readers
 from delivery.mail.render_messages import Recipient
 from delivery.models import Edition
-from delivery.queue.batches.edition_lock import EditionLockNeededError, with_edition_lock_if_needed
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine
+from delivery.queue.short_transaction import EditionLockNeededError, with_edition_lock_if_needed
 from delivery.reader_fields import FIELD_COLUMNS
 from delivery.rules.outcomes import Outcome, Suppressed, Withdrawn
 from delivery.rules.reason import Reason, ReasonCode

@@ -12,12 +12,11 @@ from delivery.feedback.polling import polling_tasks_by_stream
 from delivery.hooks import readers
 from delivery.models import Edition
 from delivery.queue.batches.batch_state import IS_OPEN, skip_epochs
-from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import skip_numbers
 from delivery.queue.known_database import DIFFERS
-from delivery.queue.short_transaction import short_transaction
-from delivery.rules.edition_reason import restored
+from delivery.queue.short_transaction import lock_edition, short_transaction
+from delivery.rules.edition_state import restored
 from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)

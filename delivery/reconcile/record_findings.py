@@ -14,14 +14,13 @@ from django.db.models.functions import Coalesce, Now
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resume_batches
-from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import quarantine_marked
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reconcile.compare import RecordedDelivery
 from delivery.rules.call_results import FoundMessage
-from delivery.rules.edition_reason import restored
+from delivery.rules.edition_state import restored
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 

@@ -14,8 +14,7 @@ from delivery.reports.edition_counts import (
 )
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_reason import reason_of
-from delivery.rules.edition_state import awaits_decision
+from delivery.rules.edition_state import awaits_decision, reason_of
 from delivery.tasks import background_tasks
 
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")

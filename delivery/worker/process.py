@@ -217,3 +217,10 @@ def worker_from_settings(concurrency: int | None = None, *, is_awaited: bool = F
         concurrency=concurrency or settings.DELIVERY_CONCURRENCY,
         poll_s=POLL_WHEN_AWAITED_S if is_awaited else MAX_POLL_S,
     )
+
+
+def raise_niceness(niceness: int) -> None:
+    """Raise this thread's nice(1) value to `niceness`, 0 to 19, unless it is higher already."""
+    now = os.getpriority(os.PRIO_PROCESS, 0)
+    if niceness > now:
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)

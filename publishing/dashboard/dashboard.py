@@ -14,10 +14,8 @@ from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import count_editions_with_unseen, load_unseen_by_edition
 from delivery.monitoring.worker_heartbeat import load_warnings
-from delivery.reports.active_editions import load_open_newsletters
-from delivery.reports.edition_counts import load_all_counts
-from delivery.reports.health import read_health
-from delivery.reports.health_lines import HealthLine, health_lines
+from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
+from delivery.reports.health import HealthLine, health_lines, read_health
 from delivery.rules.edition_state import EditionState
 from publishing.activity.activity_log import activities_for, categories_for
 from publishing.approval.approval import approved_drafts

@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 
-from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
-from delivery.reports.edition_counts import load_all_counts, load_open_counts
+from delivery.reports.edition_counts import (
+    load_all_counts,
+    load_held_transactional,
+    load_open_counts,
+    load_open_newsletters,
+)
 from delivery.rules.edition_state import awaits_decision
 from publishing.dashboard.sending_now import title_of
 from publishing.editions.status import EditionStatus, status_from_counts

@@ -4,7 +4,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock_and_day
-from delivery.reports.health_lines import HealthLine
+from delivery.reports.health import HealthLine
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords
 from publishing.preflight.link_address import is_placeholder
 

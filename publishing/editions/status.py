@@ -10,8 +10,7 @@ from delivery.interface import reason_sentence
 from delivery.models import Edition
 from delivery.reports.edition_counts import load_counts, load_counts_of_versions
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_reason import reason_of
-from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.rules.reason import Reason
 
 # Columns that can be long and that no list needs.

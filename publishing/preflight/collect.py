@@ -8,8 +8,7 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Sum
 
 from delivery.models import Attempt, Delivery, Edition, Newsletter
-from delivery.reports.active_editions import load_open_newsletters
-from delivery.reports.edition_counts import load_all_counts
+from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
 from delivery.reports.health import read_health
 from publishing.approval import approval
 from publishing.content.compose_content import compose_content

@@ -17,18 +17,18 @@ from django.db.models.functions import Now
 
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
-from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reconcile.record_findings import load_editions
-from delivery.reports.active_editions import load_held_transactional, load_open_newsletters
 from delivery.reports.edition_counts import (
     load_all_counts,
     load_counts,
+    load_held_transactional,
     load_open_counts,
+    load_open_newsletters,
     load_open_transactional_batches,
 )
 from delivery.reports.health import read_health

@@ -23,8 +23,7 @@ from delivery.models import Alarm, Edition
 from delivery.queue import control
 from delivery.reports.audit import AuditRule, find_violations, violation_sentence
 from delivery.reports.edition_counts import load_all_counts
-from delivery.rules.edition_reason import reason_of
-from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.edition_state import EditionState, reason_of, state_of
 from publishing.content.edition_content import Content
 from publishing.editions.versions import VersionRefusedError
 from publishing.publish.publish import publish

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
-from delivery.queue.erasure_lock import LOCK_ENQUEUE
+from delivery.queue.enqueue import LOCK_ENQUEUE
 from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts

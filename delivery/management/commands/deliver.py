@@ -16,8 +16,7 @@ from delivery.checks import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
 from delivery.worker import drain
-from delivery.worker.process import worker_from_settings
-from delivery.worker.process_priority import raise_niceness
+from delivery.worker.process import raise_niceness, worker_from_settings
 from delivery.worker.retry_write import retry_write
 
 logger = logging.getLogger(__name__)

@@ -11,8 +11,7 @@ from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.retention import anonymise, expire_details
 from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
-from delivery.rules.edition_reason import reason_of
-from delivery.rules.edition_state import EditionState
+from delivery.rules.edition_state import EditionState, reason_of
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from delivery.feedback import event_inbox
 from delivery.models import Edition, ProviderEvent
-from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.short_transaction import lock_edition
 from tests.delivery.edition_factory import Newsroom, never
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.webhook_events import event, key_of

@@ -14,7 +14,7 @@ from django.test import Client
 from delivery.feedback import event_inbox
 from delivery.feedback.webhook_view import MAX_BODY_BYTES
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
-from delivery.queue.batches.edition_lock import lock_edition
+from delivery.queue.short_transaction import lock_edition
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once

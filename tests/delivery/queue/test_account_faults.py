@@ -6,10 +6,10 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Edition
-from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import claim
 from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
+from delivery.queue.short_transaction import lock_edition
 from delivery.queue.start import start
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.outcomes import Next, Sent, Settlement

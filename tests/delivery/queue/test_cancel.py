@@ -7,8 +7,7 @@ from django.db import IntegrityError, OperationalError, connection
 
 from delivery.models import Alarm, Delivery, Edition
 from delivery.queue import control
-from delivery.queue.batches.edition_lock import lock_edition
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.queue.start import start
 from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, TooLarge
 from delivery.rules.outcomes import Sent

@@ -8,12 +8,11 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.batches.edition_lock import lock_edition
-from delivery.queue.batches.split import split_off
+from delivery.queue.batches.new_batches import split_off
 from delivery.queue.claim import claim, release
 from delivery.queue.lease_reaper import MAX_BATCHES
 from delivery.queue.settle import settle_call
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.outcomes import Next, Settlement, Unknown
 from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because

@@ -9,17 +9,15 @@ from django.db import IntegrityError, connection, transaction
 
 from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
-from delivery.queue.batches.edition_lock import lock_edition
-from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id
-from delivery.queue.batches.split import split_off
+from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id, split_off
 from delivery.queue.control import pause, resume
 from delivery.queue.enqueue_transactional import request_mail
+from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile.run import reconcile
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.edition_reason import reason_of
-from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.worker.drain import Drain
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom

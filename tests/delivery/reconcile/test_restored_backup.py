@@ -10,10 +10,10 @@ from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
 from delivery.queue import control
-from delivery.queue.batches.edition_lock import lock_edition
 from delivery.queue.claim import claim
+from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
-from delivery.rules.edition_reason import restored as restored_reason
+from delivery.rules.edition_state import restored as restored_reason
 from delivery.tasks import periodic_tasks
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once

@@ -13,9 +13,8 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate
 from delivery.monitoring import worker_heartbeat
-from delivery.reports.active_editions import load_open_newsletters
-from delivery.reports.health import Health, read_health
-from delivery.reports.health_lines import HealthLine, health_lines
+from delivery.reports.edition_counts import load_open_newsletters
+from delivery.reports.health import Health, HealthLine, health_lines, read_health
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter

@@ -10,8 +10,7 @@ import pytest
 
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_reason import reason_of
-from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.edition_state import EditionState, reason_of, state_of
 from delivery.rules.scheduled_time import ScheduledTime
 from tests.delivery.because import because
 
