@@ -21,9 +21,7 @@ class Migration(migrations.Migration):
                 ("filename", models.CharField(max_length=255)),
                 (
                     "confirmed",
-                    models.BooleanField(
-                        help_text="Consent was given elsewhere, says the importer."
-                    ),
+                    models.BooleanField(),
                 ),
                 ("rows", models.PositiveIntegerField(default=0)),
                 ("added", models.PositiveIntegerField(default=0)),
@@ -38,33 +36,38 @@ class Migration(migrations.Migration):
                 ("finished_at", models.DateTimeField(null=True)),
                 (
                     "bytes_read",
-                    models.BigIntegerField(db_default=0, default=0, help_text="For its progress."),
+                    models.BigIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
                 ),
                 ("epoch", models.BigIntegerField(db_default=0, default=0)),
                 ("lease_until", models.DateTimeField(null=True)),
                 ("owner", models.UUIDField(null=True)),
-                ("read_as", models.JSONField(help_text="How the file was understood.", null=True)),
+                ("read_as", models.JSONField(null=True)),
                 (
                     "refusal",
-                    models.JSONField(
-                        help_text="Why it was refused: code and parameters.", null=True
-                    ),
+                    models.JSONField(null=True),
                 ),
                 (
                     "stalled_claims",
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="How often it was taken up since it last came further.",
                     ),
                 ),
                 (
                     "size",
-                    models.BigIntegerField(db_default=0, default=0, help_text="Bytes of the file."),
+                    models.BigIntegerField(
+                        db_default=0,
+                        default=0,
+                    ),
                 ),
                 (
                     "skipped_because",
-                    models.JSONField(default=dict, help_text="How many were skipped, by code."),
+                    models.JSONField(
+                        default=dict,
+                    ),
                 ),
                 (
                     "state",
@@ -89,7 +92,6 @@ class Migration(migrations.Migration):
                         blank=True,
                         db_default="",
                         default="",
-                        help_text="Where and how consent was given.",
                         max_length=300,
                     ),
                 ),
@@ -97,7 +99,6 @@ class Migration(migrations.Migration):
                     "imported_by",
                     models.ForeignKey(
                         db_index=False,
-                        help_text="Nobody for an import from the command line.",
                         null=True,
                         on_delete=models.SET_NULL,
                         related_name="+",
@@ -107,14 +108,14 @@ class Migration(migrations.Migration):
                 (
                     "checked_at",
                     models.DateTimeField(
-                        help_text="Since when what was checked waits for somebody to decide.",
                         null=True,
                     ),
                 ),
                 (
                     "statuses",
                     models.JSONField(
-                        db_default={}, default=dict, help_text="How many rows say which status."
+                        db_default={},
+                        default=dict,
                     ),
                 ),
                 (
@@ -122,7 +123,6 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         db_default=[],
                         default=list,
-                        help_text="Which column is what, by hand: pairs.",
                     ),
                 ),
             ],
@@ -261,7 +261,6 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         blank=True,
                         db_index=False,
-                        help_text="The import that brought them; it says whether consent was stated there.",
                         null=True,
                         on_delete=models.PROTECT,
                         related_name="subscribers",
@@ -272,7 +271,6 @@ class Migration(migrations.Migration):
                     "gone_at",
                     models.DateTimeField(
                         editable=False,
-                        help_text="When they left, bounced or complained; set by the database itself.",
                         null=True,
                     ),
                 ),
@@ -281,13 +279,13 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(
                         db_default=0,
                         default=0,
-                        help_text="Mails asked for with the way to their own record.",
                     ),
                 ),
                 (
                     "requests",
                     models.PositiveIntegerField(
-                        db_default=0, default=0, help_text="Confirmation mails asked for so far."
+                        db_default=0,
+                        default=0,
                     ),
                 ),
             ],
@@ -434,7 +432,8 @@ class Migration(migrations.Migration):
                 (
                     "detail",
                     models.TextField(
-                        blank=True, db_default="", help_text="What else there is to say."
+                        blank=True,
+                        db_default="",
                     ),
                 ),
                 (
@@ -553,9 +552,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
                     "address_key",
-                    models.CharField(
-                        db_collation="C", help_text="The address, case-folded.", max_length=254
-                    ),
+                    models.CharField(db_collation="C", max_length=254),
                 ),
                 (
                     "reason",
@@ -588,7 +585,6 @@ class Migration(migrations.Migration):
                     "at",
                     models.DateTimeField(
                         db_default=Now(),
-                        help_text="When it came about, as far as is known.",
                     ),
                 ),
                 ("lifted_at", models.DateTimeField(blank=True, null=True)),
@@ -639,14 +635,12 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
                     "provider_id",
-                    models.CharField(
-                        help_text="The provider's number of it; large.", max_length=40, null=True
-                    ),
+                    models.CharField(max_length=40, null=True),
                 ),
                 ("type", models.CharField(max_length=40)),
                 (
                     "inactive",
-                    models.BooleanField(help_text="The provider mails this address no more."),
+                    models.BooleanField(),
                 ),
                 ("at", models.DateTimeField()),
                 ("description", models.TextField(blank=True, db_default="")),
@@ -680,7 +674,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
                     "address_hash",
-                    models.BinaryField(help_text="BLAKE2b of the case-folded address, keyed."),
+                    models.BinaryField(),
                 ),
                 (
                     "erased_at",
@@ -703,9 +697,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
                     "email_key",
-                    models.CharField(
-                        db_collation="C", help_text="The case-folded address.", max_length=254
-                    ),
+                    models.CharField(db_collation="C", max_length=254),
                 ),
                 ("network", models.CharField(blank=True, db_default="", max_length=43)),
                 (
@@ -728,9 +720,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
                     "line",
-                    models.PositiveIntegerField(
-                        help_text="Where the row starts in the file, from 1."
-                    ),
+                    models.PositiveIntegerField(),
                 ),
                 (
                     "result",
@@ -740,9 +730,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "email",
-                    models.CharField(
-                        blank=True, help_text="What stood there, cut when long.", max_length=320
-                    ),
+                    models.CharField(blank=True, max_length=320),
                 ),
                 ("reason", models.CharField(max_length=40)),
                 ("parameters", models.JSONField(db_default={}, default=dict)),
@@ -826,11 +814,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("email_key", models.CharField(db_collation="C", max_length=254)),
-                ("line", models.PositiveIntegerField(help_text="Where it stood first.")),
+                ("line", models.PositiveIntegerField()),
                 (
                     "has_left",
                     models.BooleanField(
-                        db_default=False, default=False, help_text="A row says that they are gone."
+                        db_default=False,
+                        default=False,
                     ),
                 ),
             ],
@@ -846,7 +835,6 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_constraint=False,
                 db_index=False,
-                help_text="Their own confirmation, by which they came or came back.",
                 null=True,
                 on_delete=models.DO_NOTHING,
                 related_name="+",

@@ -10,8 +10,7 @@ from django.db import connection
 from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.stop_signals import StopSignals
 from subscribers.confirmed_readers import confirmed
-from subscribers.importing.import_file import import_file
-from subscribers.importing.report import ImportReport
+from subscribers.importing.import_file import ImportReport, import_file
 from subscribers.models import RejectedRow, Subscriber
 
 FILE: Path = settings.BASE_DIR / "publishing" / "demo_material" / "readers.csv"

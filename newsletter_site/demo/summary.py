@@ -38,7 +38,7 @@ def table(rows: Mapping[str, object]) -> str:
 
 
 def _about_readers(readers: ImportedReaders) -> Iterator[str]:
-    counts = readers.report.counts
+    counts = readers.report.record
     again = "" if readers.report.created else ", imported before and not again"
     yield f"The readers: {counts.rows:,} rows of readers.csv{again}"
     for number, words in (

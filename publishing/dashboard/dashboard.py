@@ -50,7 +50,7 @@ from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
-from subscribers.importing.import_page import load_status
+from subscribers.importing.import_page import status_sentence
 from subscribers.models import SubscriberImport
 from subscribers.permissions import MANAGE
 
@@ -168,7 +168,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bo
     if viewer.manages:
         checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
         shown = [
-            {"record": one, "sentence": load_status(one).sentence}
+            {"record": one, "sentence": status_sentence(one)}
             for one in checked.order_by("pk")[:SHOWN]
         ]
         todo += todo_list("import", shown, count=checked.count())

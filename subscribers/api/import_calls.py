@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
 
@@ -26,11 +25,11 @@ from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.import_page import load_status
+from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
-from subscribers.importing.report import counts_of, description_of
 from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
 
@@ -152,7 +151,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
         if not accept_upload.start_import(import_id, statement):
             raise ProblemError(
                 ProblemType.NOT_NOW,
-                f"Only what was checked can be imported. {load_status(record).sentence}",
+                f"Only what was checked can be imported. {status_sentence(record)}",
             )
         record = _named(import_id)
         record_import_activity("import", caller.id, record)
@@ -254,18 +253,17 @@ def _named(import_id: int) -> SubscriberImport:
 
 
 def _import_fields(record: SubscriberImport) -> dict[str, Any]:
-    status, read_as = load_status(record), description_of(record)
+    read_as = Description.from_json(record.read_as)
     return {
         "id": record.pk,
         "state": record.state,
         "filename": record.filename,
         "confirmed": record.confirmed,
-        "rows": record.rows,
-        **asdict(counts_of(record)),
+        **record.counts,
         "skipped_because": sentences.skipped_sentences(record.skipped_because),
-        "percent": status.percent,
+        "percent": record.percent,
         "read_as": f"{sentences.format_sentence(read_as)}; {sentences.columns_sentence(read_as)}"
         if read_as
         else "",
-        "said": status.sentence,
+        "said": status_sentence(record),
     }

@@ -5,12 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from delivery.models.newsletter import Newsletter
 from subscribers.address import read_address
 from subscribers.client_network import network_of
 from subscribers.data_requests.data_request import LINK_DAYS, load_data_link, store_request
@@ -19,7 +16,7 @@ from subscribers.data_requests.personal_data import PersonalData, load_personal_
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
-from subscribers.links.token_page import protect_token_page
+from subscribers.links.token_page import protect_token_page, token_page
 from subscribers.models.consent_record import How
 from subscribers.refusal import InputRefusal, sentence_of
 
@@ -30,18 +27,20 @@ LONGEST_SHOWN = 1000
 def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     """GET shows a form, POST asks for the link; `leaves` words the page for unsubscribing."""
     if request.method != "POST":
-        return _page(request, "data_request", {"leaves": leaves})
+        return token_page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")
     typed = {"email": email[:LONGEST_SHOWN], "leaves": leaves}
     address = read_address(email)
     if isinstance(address, InputRefusal):
-        return _page(request, "data_request", typed | {"error": sentence_of(address)}, status=422)
+        return token_page(
+            request, "data_request", typed | {"error": sentence_of(address)}, status=422
+        )
     wait = store_request(address, network_of(request))
     if wait:
-        page = _page(request, "data_request", typed | {"too_many": True}, status=429)
+        page = token_page(request, "data_request", typed | {"too_many": True}, status=429)
         page["Retry-After"] = str(wait)
         return page
-    return _page(request, "data_request_received", {"days": LINK_DAYS, "leaves": leaves})
+    return token_page(request, "data_request_received", {"days": LINK_DAYS, "leaves": leaves})
 
 
 def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -> Any:
@@ -50,12 +49,12 @@ def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
         link = load_data_link(token)
         if link is None:
-            return _page(request, "unknown_link", status=404)
+            return token_page(request, "unknown_link", status=404)
         data = load_personal_data(link.subscriber_id)
         if data is None:
-            return _page(request, "erased", status=410)
+            return token_page(request, "erased", status=410)
         if not link.is_fresh:
-            return _page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
+            return token_page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
         return view(request, token, data)
 
     return guarded
@@ -66,7 +65,7 @@ def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -
 def show_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """What is held, as a page."""
     words = describe(data, to_reader=True)
-    return _page(request, "personal_data", {"data": data, "words": words, "token": token})
+    return token_page(request, "personal_data", {"data": data, "words": words, "token": token})
 
 
 @require_safe
@@ -89,16 +88,6 @@ def leave_here(request: HttpRequest, token: str, data: PersonalData) -> HttpResp
 def erase_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
     """GET says what it means; POST erases."""
     if request.method != "POST":
-        return _page(request, "erase", {"data": data, "token": token})
+        return token_page(request, "erase", {"data": data, "token": token})
     erase(data.id)
-    return _page(request, "erased")
-
-
-def _page(
-    request: HttpRequest, page: str, context: dict[str, Any] | None = None, status: int = 200
-) -> HttpResponse:
-    newsletter = Newsletter.objects.get_current()
-    with timezone.override(newsletter.zone):
-        context = {"newsletter": newsletter, **(context or {})}
-        response = render(request, f"subscribers/{page}.html", context, status=status)
-    return protect_token_page(response)
+    return token_page(request, "erased")

@@ -9,19 +9,17 @@ from django.db.models.functions import Now
 
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.report import Counts
 from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
+from subscribers.models.subscriber_import import RESULTS
 
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
 ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
 NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "stalled_claims": 0}
 NO_COUNTS: dict[str, Any] = {
-    "rows": 0,
-    **asdict(Counts()),
+    **dict.fromkeys(("rows", *RESULTS, "bytes_read"), 0),
     "skipped_because": {},
     "statuses": {},
-    "bytes_read": 0,
 }
 
 

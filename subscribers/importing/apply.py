@@ -17,8 +17,8 @@ from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.data_requests.erase import erased_among
 from subscribers.importing.file_format.validate_row import Candidate, excluded
-from subscribers.importing.report import ADDED_PENDING, Counts
-from subscribers.models import RejectedRow
+from subscribers.models import RejectedRow, SubscriberImport
+from subscribers.models.subscriber_import import ADDED_PENDING
 from subscribers.refusal import refuse
 
 _FIELD_TYPES = ", ".join(f"{name} varchar NOT NULL" for name in FIELD_NAMES)
@@ -239,9 +239,20 @@ class ImportTerms:
 class Applied:
     """The results of a chunk: counts, excluded rows by line, and the number of rows by status."""
 
-    counts: Counts
+    counts: dict[str, int]
     rejected: list[RejectedRow]
     statuses: Counter[str]
+
+    def add_to(self, record: SubscriberImport) -> None:
+        """Add the counts to those of the import, which is not saved."""
+        for name, count in self.counts.items():
+            setattr(record, name, getattr(record, name) + count)
+        record.rows += sum(self.counts.values())
+        skipped = (row for row in self.rejected if row.result == RejectedRow.Result.SKIPPED)
+        record.skipped_because = Counter(record.skipped_because) + Counter(
+            row.reason for row in skipped
+        )
+        record.statuses = Counter(record.statuses) + self.statuses
 
 
 @contextmanager
@@ -274,13 +285,13 @@ def apply_rows(terms: ImportTerms, rows: Sequence[Candidate | RejectedRow]) -> A
         duplicates = cursor.rowcount
         skipped_rows = _skip(cursor, terms, candidates)
         added, pending = _add(cursor, terms)
-    counts = Counts(
-        added=added,
-        known=len(candidates) - duplicates - len(skipped_rows) - added,
-        duplicates=duplicates,
-        skipped=len(skipped_rows),
-        rejected=len(rejected),
-    )
+    counts = {
+        "added": added,
+        "known": len(candidates) - duplicates - len(skipped_rows) - added,
+        "duplicates": duplicates,
+        "skipped": len(skipped_rows),
+        "rejected": len(rejected),
+    }
     counted = Counter(status for status in statuses if status)
     counted[ADDED_PENDING] = pending
     return Applied(counts, sorted(rejected + skipped_rows, key=lambda row: row.line), counted)

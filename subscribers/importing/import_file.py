@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
@@ -19,17 +20,19 @@ from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.lease import claim_import, release
 from subscribers.importing.rejects_file import iter_rejected_rows
-from subscribers.importing.report import (
-    Counts,
-    ImportProgress,
-    ImportReport,
-    counts_of,
-    description_of,
-)
-from subscribers.importing.run import CHUNK, count_skipped, run
+from subscribers.importing.run import CHUNK, run
 from subscribers.models import RejectedRow, SubscriberImport
 
 LOOK_EVERY_S = 0.2
+
+
+class ImportReport(NamedTuple):
+    """What an import did, or would do: a dry run of a new file is not saved. `created` is False
+    for known content; `resumed` if that had been interrupted and was completed now."""
+
+    record: SubscriberImport
+    created: bool = False
+    resumed: bool = False
 
 
 def import_file(
@@ -40,7 +43,7 @@ def import_file(
     mapping: Mapping = (),
     dry_run: bool = False,
     on_rejected: Callable[[RejectedRow], None] = lambda _: None,
-    on_progress: Callable[[ImportProgress], None] = lambda _: None,
+    on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> ImportReport:
     """Import the readers of a CSV file, or with `dry_run` only report what that would do.
     `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
@@ -51,7 +54,7 @@ def import_file(
         if dry_run and not is_finished:
             return _dry_run(file, confirmed, on_rejected, on_progress)
         if earlier is not None and is_finished:
-            return _report_of(earlier, on_rejected, created=False)
+            return _report_of(earlier, on_rejected)
         with path.open("rb") as content:
             record, starts = store_for_import(
                 file, content, file_name(path), Statement(confirmed=confirmed, where=where)
@@ -68,7 +71,7 @@ def file_name(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def _run_to_end(import_id: int, on_progress: Callable[[ImportProgress], None]) -> None:
+def _run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) -> None:
     owner = uuid4()
     while True:
         record = SubscriberImport.objects.get(pk=import_id)
@@ -76,7 +79,7 @@ def _run_to_end(import_id: int, on_progress: Callable[[ImportProgress], None]) -
             return
         lease = claim_import(owner, import_id)
         if lease is None:
-            on_progress(ImportProgress(record.rows, record.bytes_read, record.size))
+            on_progress(record)
             time.sleep(LOOK_EVERY_S)
             continue
         try:
@@ -92,42 +95,30 @@ def _dry_run(
     file: ReaderFile,
     confirmed: bool,
     on_rejected: Callable[[RejectedRow], None],
-    on_progress: Callable[[ImportProgress], None],
+    on_progress: Callable[[SubscriberImport], None],
 ) -> ImportReport:
-    counts, skipped, statuses = Counts(), Counter[str](), Counter[str]()
+    record = SubscriberImport(confirmed=confirmed, size=file.size, read_as=asdict(file.description))
     terms = ImportTerms(import_id=0, confirmed=confirmed, is_check=True)
     with transaction.atomic(), seen_addresses_of_dry_run():
         validated = map(validate_row, file.rows())
         while chunk := list(islice(validated, CHUNK)):
             applied = apply_rows(terms, chunk)
             reset_queries()  # in debug Django keeps them
-            counts += applied.counts
-            statuses += applied.statuses
-            skipped += count_skipped(applied.rejected)
+            applied.add_to(record)
+            record.bytes_read = file.bytes_read
             for row in applied.rejected:
                 on_rejected(row)
-            on_progress(ImportProgress(counts.rows, file.bytes_read, file.size))
-    return ImportReport(
-        None, False, confirmed, counts, skipped, read_as=file.description, statuses=statuses
-    )
+            on_progress(record)
+    return ImportReport(record)
 
 
 def _report_of(
     record: SubscriberImport,
     on_rejected: Callable[[RejectedRow], None],
     *,
-    created: bool,
+    created: bool = False,
     resumed: bool = False,
 ) -> ImportReport:
     for row in iter_rejected_rows(record):
         on_rejected(row)
-    return ImportReport(
-        record.pk,
-        created,
-        record.confirmed,
-        counts_of(record),
-        record.skipped_because,
-        resumed=resumed,
-        read_as=description_of(record),
-        statuses=record.statuses,
-    )
+    return ImportReport(record, created, resumed)

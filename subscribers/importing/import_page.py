@@ -1,6 +1,5 @@
 """The status of an import for its page and the API: sentence, results and progress."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db.models.functions import Now
@@ -9,13 +8,11 @@ from delivery.humanise import counted
 from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.report import ADDED_PENDING, ImportProgress
 from subscribers.models import SubscriberImport
 from subscribers.refusal import InputRefusal, sentence_of
 
 State = SubscriberImport.State
 WORKER_SILENCE = timedelta(seconds=60)
-RUNNING = (State.CHECKING, State.WAITING, State.RUNNING)
 
 SYMBOLS: dict[str, tuple[str, str]] = {
     State.FINISHED: ("sent", "sent"),
@@ -44,42 +41,18 @@ SKIPPED_IN_SHORT = {
 ResultLine = tuple[str, str, str, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportStatus:
-    """The status of an import. `gone` counts rows whose reader must not be mailed; of the added
-    readers `pending` stay so even if consent is stated, `ready` do not."""
-
-    glyph: str
-    tone: str
-    sentence: str
-    is_running: bool
-    percent: int
-    lines: list[ResultLine]
-    statuses: str
-    gone: int
-    ready: int
-    pending: int
+def symbol_of(record: SubscriberImport) -> tuple[str, str]:
+    """The glyph and the tone of its state."""
+    return SYMBOLS.get(record.state, ("sending", ""))
 
 
-def load_status(record: SubscriberImport) -> ImportStatus:
+def count_gone(record: SubscriberImport) -> int:
+    """How many rows name a reader who must not be mailed."""
+    return sum(record.statuses.get(status, 0) for status in Status if status.is_gone)
+
+
+def status_sentence(record: SubscriberImport) -> str:
     """The status of an import now."""
-    pending = record.statuses.get(ADDED_PENDING, 0)
-    glyph, tone = SYMBOLS.get(record.state, ("sending", ""))
-    return ImportStatus(
-        glyph=glyph,
-        tone=tone,
-        sentence=_sentence(record),
-        is_running=record.state in RUNNING,
-        percent=ImportProgress(record.rows, record.bytes_read, record.size).percent,
-        lines=_result_lines(record),
-        statuses=sentences.statuses_sentence(record.statuses),
-        gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
-        ready=record.added - pending,
-        pending=pending,
-    )
-
-
-def _sentence(record: SubscriberImport) -> str:
     rows, added, rejected = counted(record.rows, "row"), record.added, record.rejected
     match record.state:
         case State.CHECKING:
@@ -116,7 +89,8 @@ def _waiting(record: SubscriberImport) -> str:
     return "It waits for a worker, which takes it within seconds."
 
 
-def _result_lines(record: SubscriberImport) -> list[ResultLine]:
+def result_lines(record: SubscriberImport) -> list[ResultLine]:
+    """How many rows had each result, and what to say of them."""
     known = "already on the list; left as they are" if record.known else ""
     again = "the same address again further down the file" if record.duplicates else ""
     rejected = _rejected_note(record) if record.rejected else ""
@@ -130,14 +104,12 @@ def _result_lines(record: SubscriberImport) -> list[ResultLine]:
 
 
 def _added_note(record: SubscriberImport) -> str:
-    has_ended = record.state not in (*RUNNING, State.CHECKED)
-    if has_ended and not record.added:
+    if not (record.added or record.is_running or record.state == State.CHECKED):
         return ""
     if record.confirmed:
         how = f": {record.statement}" if record.statement else ""
         return sentences.added_sentence(
-            record.statuses,
-            record.added,
+            record,
             confirmed="as confirmed, because consent was given elsewhere, says "
             f"{sentences.importer_name(record)}{how}",
             none=f"as confirmed, {sentences.NONE_SUBSCRIBED}",
@@ -162,7 +134,7 @@ def _skipped_note(record: SubscriberImport) -> str:
 
 
 def _rejected_note(record: SubscriberImport) -> str:
-    below = "" if record.state in RUNNING else "see below"
+    below = "" if record.is_running else "see below"
     others = {State.FINISHED.value: "the others went in", State.REFUSED.value: ""}.get(
         record.state, "the others go in regardless"
     )

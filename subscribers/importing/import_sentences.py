@@ -6,7 +6,6 @@ from delivery.humanise import enumerated
 from delivery.reader_fields import NAME, READER_FIELDS
 from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.report import ADDED_PENDING
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal import InputRefusal, sentence_of
 
@@ -112,12 +111,8 @@ def importer_name(record: SubscriberImport) -> str:
     return record.imported_by.get_full_name() or record.imported_by.get_username()
 
 
-def added_sentence(
-    statuses: Mapping[str, int], added: int, *, confirmed: str, none: str, pending: str
-) -> str:
+def added_sentence(record: SubscriberImport, *, confirmed: str, none: str, pending: str) -> str:
     """How many are added as confirmed, and how many as pending because of their status."""
-    count = statuses.get(ADDED_PENDING, 0)
-    if not count:
+    if not record.pending:
         return confirmed
-    ready = added - count
-    return f"{ready:,} {confirmed if ready else none}; {count:,} {pending}"
+    return f"{record.ready:,} {confirmed if record.ready else none}; {record.pending:,} {pending}"

@@ -16,11 +16,11 @@ from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.import_page import load_status
+from subscribers.importing.import_page import count_gone, result_lines, status_sentence, symbol_of
 from subscribers.importing.rejects_file import reject_lines
-from subscribers.importing.report import description_of
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -128,7 +128,7 @@ def _history(request: HttpRequest, error: str = "") -> HttpResponse:
         {
             "error": error,
             "page": page,
-            "rows": [(record, load_status(record)) for record in page],
+            "rows": [(record, symbol_of(record), status_sentence(record)) for record in page],
             "most_mb": stored_file.largest_size() // stored_file.MEGABYTE,
         },
     )
@@ -144,17 +144,20 @@ def _import_page(
             subscriber_import=record, result=RejectedRow.Result.REJECTED, line__gt=first
         ).order_by("line")[: REJECTS_SHOWN + 1]
     )
-    status = load_status(record)
     return desk_page(
         request,
         "subscribers/import.html",
         {
             "record": record,
-            "status": status,
+            "symbol": symbol_of(record),
+            "sentence": status_sentence(record),
+            "lines": result_lines(record),
+            "statuses": sentences.statuses_sentence(record.statuses),
+            "gone": count_gone(record),
             "read_as": _read_as(record),
             "content": bytes(record.content_hash).hex(),
             "rejects": []
-            if status.is_running
+            if record.is_running
             else [(row, sentences.reason_sentence(row)) for row in rejects[:REJECTS_SHOWN]],
             "next": rejects[REJECTS_SHOWN - 1].line if len(rejects) > REJECTS_SHOWN else None,
             "is_paged": first > 0,
@@ -173,7 +176,7 @@ def _import_or_404(import_id: int) -> SubscriberImport:
 
 
 def _read_as(record: SubscriberImport) -> dict[str, object] | None:
-    read_as = description_of(record)
+    read_as = Description.from_json(record.read_as)
     if read_as is None:
         return None
     return {

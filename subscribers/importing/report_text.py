@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.report import ImportReport
+from subscribers.importing.file_format.description import Description
+from subscribers.importing.import_file import ImportReport
 from subscribers.models import RejectedRow
 
 WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
@@ -13,50 +14,49 @@ def report_lines(
     report: ImportReport, filename: str, *, dry_run: bool, confirmed: bool
 ) -> Iterator[str]:
     """What was done, how the file was read, and the counts that add up."""
+    record = report.record
     if report.resumed:
         yield (
-            f"The content of {filename} was brought before, as import {report.import_id}, which "
+            f"The content of {filename} was brought before, as import {record.pk}, which "
             "had not finished. It has now; these are the numbers of all of it."
         )
-    elif report.import_id is not None and not report.created:
+    elif record.pk is not None and not report.created:
         yield (
-            f"The content of {filename} was imported before, as import {report.import_id}. "
+            f"The content of {filename} was imported before, as import {record.pk}. "
             "Nothing was done now; these are the numbers of that time."
         )
     elif dry_run:
         yield f"A dry run of {filename}: nothing has changed."
     else:
-        yield f"{filename} was imported as import {report.import_id}."
-    if report.import_id is not None and not report.created and confirmed != report.confirmed:
-        stated = "with" if report.confirmed else "without"
+        yield f"{filename} was imported as import {record.pk}."
+    if record.pk is not None and not report.created and confirmed != record.confirmed:
+        stated = "with" if record.confirmed else "without"
         yield f"That import was made {stated} --confirmed, and that is how it stays."
-    if read_as := report.read_as:
+    if read_as := Description.from_json(record.read_as):
         yield f"Read as {sentences.format_sentence(read_as)}."
         columns = (sentences.columns_sentence(read_as), sentences.unused_sentence(read_as))
         yield f"{'; '.join(filter(None, columns))}."
-        if statuses := sentences.statuses_sentence(report.statuses):
+        if statuses := sentences.statuses_sentence(record.statuses):
             yield f"Statuses: {statuses}."
         yield from filter(None, [sentences.HIDDEN.get(read_as.hidden)])
         yield from (f"For example: {example}" for example in read_as.examples)
         yield from filter(None, [sentences.ENCODING_WARNINGS.get(read_as.encoding_warning)])
-    counts = report.counts
     how = "pending; each gets one mail with a button to confirm"
-    if report.confirmed:
+    if record.confirmed:
         how = sentences.added_sentence(
-            report.statuses,
-            counts.added,
+            record,
             confirmed=WITH_CONSENT,
             none=f"confirmed, {sentences.NONE_SUBSCRIBED}",
             pending="pending and asked by mail",
         )
-    yield _line("added", counts.added, how)
-    yield _line("known", counts.known, "on the list before; left as they were")
-    yield _line("duplicates", counts.duplicates, "the same address stood further up in the file")
-    yield _line("skipped", counts.skipped, "an import brings nobody back")
-    for reason, count in sentences.skipped_sentences(report.skipped_because).items():
+    yield _line("added", record.added, how)
+    yield _line("known", record.known, "on the list before; left as they were")
+    yield _line("duplicates", record.duplicates, "the same address stood further up in the file")
+    yield _line("skipped", record.skipped, "an import brings nobody back")
+    for reason, count in sentences.skipped_sentences(record.skipped_because).items():
         yield f"{'':26}{count:,} of them: {reason}"
-    yield _line("rejected", counts.rejected, "no reader that can be mailed")
-    yield _line("rows", counts.rows, "the sum")
+    yield _line("rejected", record.rejected, "no reader that can be mailed")
+    yield _line("rows", record.rows, "the sum")
 
 
 def rejected_lines(shown: Sequence[RejectedRow], count: int, result: str) -> Iterator[str]:

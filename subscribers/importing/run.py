@@ -2,7 +2,6 @@
 reads the file again and skips as many rows."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -31,8 +30,7 @@ from subscribers.importing.lease import (
     guard,
     release,
 )
-from subscribers.importing.report import Counts, ImportProgress, counts_of
-from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
+from subscribers.models import ImportSeenAddress, SubscriberImport
 from subscribers.refusal import InputRefusal
 
 logger = logging.getLogger(__name__)
@@ -48,7 +46,7 @@ def run(
     lease: Lease,
     *,
     is_stopping: Callable[[], bool] = lambda: False,
-    on_progress: Callable[[ImportProgress], None] = lambda _: None,
+    on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> None:
     """Run an import until it has ended or is refused, `is_stopping()`, or the lease is lost."""
     with log_context.scope():
@@ -87,7 +85,7 @@ def running_import() -> int | None:
 
 
 def _run(
-    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[ImportProgress], None]
+    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[SubscriberImport], None]
 ) -> None:
     record = SubscriberImport.objects.select_related("imported_by").get(pk=lease.import_id)
     terms = ImportTerms(record.pk, record.confirmed, consent_detail(record), lease.is_check)
@@ -106,8 +104,7 @@ def _run(
         rows = file.rows()
         _skip_to_checkpoint(rows, record.rows, lease)
         while chunk := list(islice(rows, CHUNK)):
-            counts = _apply_chunk(lease, terms, chunk, file.bytes_read)
-            on_progress(ImportProgress(counts.rows, file.bytes_read, file.size))
+            on_progress(_apply_chunk(lease, terms, chunk, file.bytes_read))
             if is_stopping():
                 release(lease)
                 return
@@ -128,7 +125,7 @@ def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) 
 
 def _apply_chunk(
     lease: Lease, terms: ImportTerms, chunk: list[Row | BadRow], bytes_read: int
-) -> Counts:
+) -> SubscriberImport:
     validated = [validate_row(row) for row in chunk]
     with transaction.atomic(), connection.cursor() as cursor:
         # Before any other lock: a reader who is erased meanwhile would be added anew.
@@ -137,23 +134,12 @@ def _apply_chunk(
         cursor.execute(ONE_AT_A_TIME)
         applied = apply_rows(terms, validated)
         store_rejected_rows(lease.import_id, applied.rejected)
-        before = SubscriberImport.objects.get(pk=lease.import_id)
-        counts = counts_of(before) + applied.counts
-        SubscriberImport.objects.filter(pk=lease.import_id).update(
-            rows=counts.rows,
-            **asdict(counts),
-            skipped_because=Counter(before.skipped_because) + count_skipped(applied.rejected),
-            statuses=Counter(before.statuses) + applied.statuses,
-            bytes_read=bytes_read,
-            stalled_claims=0,
-        )
+        record = SubscriberImport.objects.get(pk=lease.import_id)
+        applied.add_to(record)
+        record.bytes_read, record.stalled_claims = bytes_read, 0
+        record.save(update_fields=[*NO_COUNTS, "stalled_claims"])
     reset_queries()  # in debug Django keeps them, and a chunk has long ones
-    return counts
-
-
-def count_skipped(rows: list[RejectedRow]) -> Counter[str]:
-    """Count the skipped rows by the code of their reason."""
-    return Counter(row.reason for row in rows if row.result == RejectedRow.Result.SKIPPED)
+    return record
 
 
 def _finish(lease: Lease) -> None:

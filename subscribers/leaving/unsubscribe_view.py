@@ -3,16 +3,14 @@
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
-from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from delivery.mail.test_letter import TEST_RECIPIENT
-from delivery.models.newsletter import Newsletter
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.leaving.leave import leave
-from subscribers.links.token_page import protect_token_page
+from subscribers.links.token_page import token_page
 from subscribers.links.unsubscribe_token import read
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
@@ -54,13 +52,8 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 def _page(
     request: HttpRequest, page: str, reader: Subscriber | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {
-        "newsletter": Newsletter.objects.get_current(),
-        "address": mask_address(reader.email) if reader else "",
-    }
-    response = protect_token_page(
-        render(request, f"subscribers/{page}.html", context, status=status)
-    )
+    address = mask_address(reader.email) if reader else ""
+    response = token_page(request, page, {"address": address}, status)
     # No form here needs an origin, so not even our own site learns the address.
     response["Referrer-Policy"] = "no-referrer"
     return response

@@ -1,6 +1,23 @@
-"""The headers of a page whose URL is itself a permission."""
+"""A page whose URL is itself a permission."""
 
-from django.http import HttpResponse
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from delivery.models.newsletter import Newsletter
+
+
+def token_page(
+    request: HttpRequest, page: str, context: dict[str, Any] | None = None, status: int = 200
+) -> HttpResponse:
+    """Such a page, in the newsletter's name and time zone."""
+    newsletter = Newsletter.objects.get_current()
+    context = {"newsletter": newsletter, **(context or {})}
+    with timezone.override(newsletter.zone):
+        response = render(request, f"subscribers/{page}.html", context, status=status)
+    return protect_token_page(response)
 
 
 def protect_token_page(response: HttpResponse) -> HttpResponse:

@@ -10,12 +10,10 @@ class Bounce(models.Model):
     """One bounce, kept once. `type` is the provider's word (`HardBounce`, `SoftBounce` …)."""
 
     id = models.BigAutoField(primary_key=True)
-    provider_id = models.CharField(
-        max_length=40, null=True, help_text="The provider's number of it; large."
-    )
+    provider_id = models.CharField(max_length=40, null=True)  # large
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="bounces")
     type = models.CharField(max_length=40)
-    inactive = models.BooleanField(help_text="The provider mails this address no more.")
+    inactive = models.BooleanField()  # the provider mails it no more
     at = models.DateTimeField()
     description = models.TextField(blank=True, db_default="")
     # Which copy it was; null where the provider did not tell.

@@ -71,7 +71,7 @@ class ConsentRecord(ReaderColumns):
         related_name="+",
     )
     request = models.PositiveIntegerField(null=True)
-    detail = models.TextField(blank=True, db_default="", help_text="What else there is to say.")
+    detail = models.TextField(blank=True, db_default="")
 
     class Meta:
         db_table = "consent_record"

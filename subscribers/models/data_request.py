@@ -10,9 +10,7 @@ class DataRequest(models.Model):
     """A request that waits for a worker; the same row whether somebody has the address or not."""
 
     id = models.BigAutoField(primary_key=True)
-    email_key = models.CharField(
-        max_length=LONGEST_ADDRESS, db_collation="C", help_text="The case-folded address."
-    )
+    email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     network = models.CharField(max_length=43, blank=True, db_default="")
     asked_at = models.DateTimeField(db_default=Now())
     failures = models.PositiveSmallIntegerField(db_default=0)
@@ -27,7 +25,7 @@ class Erasure(models.Model):
     """The keyed hash of an erased reader's address, by which an import skips it."""
 
     id = models.BigAutoField(primary_key=True)
-    address_hash = models.BinaryField(help_text="BLAKE2b of the case-folded address, keyed.")
+    address_hash = models.BinaryField()  # BLAKE2b, keyed, of the case-folded address
     erased_at = models.DateTimeField(db_default=Now())
 
     class Meta:

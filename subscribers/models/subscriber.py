@@ -46,29 +46,16 @@ class Subscriber(ReaderColumns):
         blank=True,
         db_index=False,
         related_name="subscribers",
-        help_text="The import that brought them; it says whether consent was stated there.",
     )
     created_at = models.DateTimeField(db_default=Now())
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
-    gone_at = models.DateTimeField(
-        null=True,
-        editable=False,
-        help_text="When they left, bounced or complained; set by the database itself.",
-    )
-    requests = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Confirmation mails asked for so far."
-    )
-    record_requests = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Mails asked for with the way to their own record."
-    )
+    gone_at = models.DateTimeField(null=True, editable=False)  # set by the database
+    requests = models.PositiveIntegerField(default=0, db_default=0)  # confirmation mails
+    record_requests = models.PositiveIntegerField(default=0, db_default=0)
+    # Their own confirmation
     opt_in = unconstrained_key(
-        "subscribers.ConsentRecord",
-        db_index=False,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="Their own confirmation, by which they came or came back.",
+        "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
     )
 
     class Meta:

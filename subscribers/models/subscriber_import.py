@@ -10,6 +10,9 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 LONGEST_STATEMENT = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
+RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
+# Among the counts of statuses: readers who are added and stay pending even with --confirmed.
+ADDED_PENDING = "added, pending"
 LONGEST_EXCERPT = 320  # enough to recognise a row; the file itself stays with its importer
 
 
@@ -32,17 +35,13 @@ class SubscriberImport(models.Model):
     id = models.BigAutoField(primary_key=True)
     content_hash = models.BinaryField()
     filename = models.CharField(max_length=255)
-    size = models.BigIntegerField(default=0, db_default=0, help_text="Bytes of the file.")
+    size = models.BigIntegerField(default=0, db_default=0)
     state = models.CharField(
         max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
     )
-    confirmed = models.BooleanField(help_text="Consent was given elsewhere, says the importer.")
+    confirmed = models.BooleanField()  # consent was given elsewhere, says the importer
     statement = models.CharField(
-        max_length=LONGEST_STATEMENT,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="Where and how consent was given.",
+        max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
     )
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -50,7 +49,6 @@ class SubscriberImport(models.Model):
         null=True,
         db_index=False,
         related_name="+",
-        help_text="Nobody for an import from the command line.",
     )
     rows = models.PositiveIntegerField(default=0)
     added = models.PositiveIntegerField(default=0)
@@ -58,28 +56,21 @@ class SubscriberImport(models.Model):
     duplicates = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
-    skipped_because = models.JSONField(default=dict, help_text="How many were skipped, by code.")
-    statuses = models.JSONField(
-        default=dict, db_default={}, help_text="How many rows say which status."
-    )
-    mapping = models.JSONField(
-        default=list, db_default=[], help_text="Which column is what, by hand: pairs."
-    )
-    bytes_read = models.BigIntegerField(default=0, db_default=0, help_text="For its progress.")
-    read_as = models.JSONField(null=True, help_text="How the file was understood.")
-    refusal = models.JSONField(null=True, help_text="Why it was refused: code and parameters.")
+    skipped_because = models.JSONField(default=dict)  # count by code
+    statuses = models.JSONField(default=dict, db_default={})  # count of rows by status
+    mapping = models.JSONField(default=list, db_default=[])  # by hand: pairs
+    bytes_read = models.BigIntegerField(default=0, db_default=0)
+    read_as = models.JSONField(null=True)  # how the file was understood
+    refusal = models.JSONField(null=True)  # code and parameters
     started_at = models.DateTimeField(db_default=Now())
-    checked_at = models.DateTimeField(
-        null=True, help_text="Since when what was checked waits for somebody to decide."
-    )
+    checked_at = models.DateTimeField(null=True)  # since then it waits for a decision
     finished_at = models.DateTimeField(null=True)
 
     owner = models.UUIDField(null=True)
     epoch = models.BigIntegerField(default=0, db_default=0)
     lease_until = models.DateTimeField(null=True)
-    stalled_claims = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="How often it was taken up since it last came further."
-    )
+    # How often it was claimed since it last came further
+    stalled_claims = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "subscriber_import"
@@ -114,6 +105,31 @@ class SubscriberImport(models.Model):
     def __str__(self) -> str:
         return f"import {self.pk} of {self.filename}"
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The rows so far, and how many had each result."""
+        return {name: getattr(self, name) for name in ("rows", *RESULTS)}
+
+    @property
+    def percent(self) -> int:
+        """How much of the file was read."""
+        return 100 * self.bytes_read // max(self.size, 1)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker has it or will take it."""
+        return self.state in (State.CHECKING, State.WAITING, State.RUNNING)
+
+    @property
+    def pending(self) -> int:
+        """Of the added readers those who stay pending even if consent is stated."""
+        return int(self.statuses.get(ADDED_PENDING, 0))
+
+    @property
+    def ready(self) -> int:
+        """The other added readers."""
+        return self.added - self.pending
+
 
 class ImportPiece(models.Model):
     """At most a megabyte of the file, kept until the import has ended."""
@@ -138,10 +154,8 @@ class ImportSeenAddress(models.Model):
         "subscribers.SubscriberImport", db_index=False, related_name="+"
     )
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
-    line = models.PositiveIntegerField(help_text="Where it stood first.")
-    has_left = models.BooleanField(
-        default=False, db_default=False, help_text="A row says that they are gone."
-    )
+    line = models.PositiveIntegerField()  # from 1
+    has_left = models.BooleanField(default=False, db_default=False)  # some row says so
 
     class Meta:
         db_table = "import_seen_address"
@@ -162,11 +176,9 @@ class RejectedRow(models.Model):
         on_delete=models.CASCADE,
         related_name="rejected_rows",
     )
-    line = models.PositiveIntegerField(help_text="Where the row starts in the file, from 1.")
+    line = models.PositiveIntegerField()  # from 1
     result = models.CharField(max_length=8, choices=Result)
-    email = models.CharField(
-        max_length=LONGEST_EXCERPT, blank=True, help_text="What stood there, cut when long."
-    )
+    email = models.CharField(max_length=LONGEST_EXCERPT, blank=True)
     reason = models.CharField(max_length=40)
     parameters = models.JSONField(default=dict, db_default={})
 

@@ -26,13 +26,11 @@ class Suppression(models.Model):
         IMPORT = "import"
 
     id = models.BigAutoField(primary_key=True)
-    address_key = models.CharField(
-        max_length=LONGEST_ADDRESS, db_collation="C", help_text="The address, case-folded."
-    )
+    address_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     reason = models.CharField(max_length=11, choices=Reason)
     origin = models.CharField(max_length=8, choices=Origin)
     created_at = models.DateTimeField(db_default=Now())
-    at = models.DateTimeField(db_default=Now(), help_text="When it came about, as far as is known.")
+    at = models.DateTimeField(db_default=Now())
     lifted_at = models.DateTimeField(null=True, blank=True)
     lifted_by = unconstrained_key(
         "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"

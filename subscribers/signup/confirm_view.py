@@ -2,21 +2,20 @@
 scanners fetch it. POST needs the CSRF token too."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from delivery.models.newsletter import Newsletter
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON, full_wording
-from subscribers.links.token_page import protect_token_page
+from subscribers.links.token_page import token_page
 from subscribers.signup import confirm as confirming
 from subscribers.signup.confirm import ConfirmationLink, LinkState
 
 PAGES = {
-    LinkState.OPEN: "subscribers/confirm.html",
-    LinkState.DONE: "subscribers/confirmed.html",
-    LinkState.STALE: "subscribers/confirm_link_too_old.html",
+    LinkState.OPEN: "confirm",
+    LinkState.DONE: "confirmed",
+    LinkState.STALE: "confirm_link_too_old",
 }
 
 
@@ -45,12 +44,12 @@ def link_page(
     status: int = 200,
 ) -> HttpResponse:
     """The page of a link; 404 for one that we never gave out."""
-    page = PAGES[link.state] if link else "subscribers/unknown_link.html"
+    if link is None:
+        return token_page(request, "unknown_link", status=404)
     context = {
-        "newsletter": Newsletter.objects.get_current(),
-        "address": mask_address(link.reader.email) if link and link.reader else "",
+        "address": mask_address(link.reader.email) if link.reader else "",
         "words": CONFIRM,
         "button": CONFIRM_BUTTON,
         "must_press_again": must_press_again,
     }
-    return protect_token_page(render(request, page, context, status=status if link else 404))
+    return token_page(request, PAGES[link.state], context, status)

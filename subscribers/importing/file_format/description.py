@@ -32,8 +32,10 @@ class Description:
     hidden: str = ""
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Description:
+    def from_json(cls, stored: Mapping[str, Any] | None) -> Description | None:
         """Read what another release may have stored: unknown keys are ignored."""
+        if stored is None:
+            return None
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in stored.items() if name in known})
 

@@ -15,9 +15,8 @@ from subscribers.importing.file_format.columns import MAPPED_TO, read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.rejects_file import HEADER, reject_line
-from subscribers.importing.report import ImportProgress
 from subscribers.importing.report_text import rejected_lines, report_lines
-from subscribers.models import RejectedRow
+from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
 CONTINUES = "If the import had begun, a worker continues it, and so does the same command again."
@@ -111,9 +110,11 @@ class Command(BaseCommand):
         ):
             self.stdout.write(line)
         for result, rows in self.shown.items():
-            for line in rejected_lines(rows, getattr(report.counts, result), result):
+            for line in rejected_lines(rows, getattr(report.record, result), result):
                 self.stdout.write(line)
-        self.stdout.write(json.dumps(report.as_json()))
+        # Scripts rely on these keys; the last five add up to `rows`.
+        answer = {"import": report.record.pk, "created": report.created, **report.record.counts}
+        self.stdout.write(json.dumps(answer))
 
     def _take_rejected_row(self, row: RejectedRow) -> None:
         if self.rejects_file and row.result == RejectedRow.Result.REJECTED:
@@ -121,13 +122,13 @@ class Command(BaseCommand):
         if len(self.shown[row.result]) < SHOWN:
             self.shown[row.result].append(row)
 
-    def _show_progress(self, progress: ImportProgress) -> None:
-        done = f"{progress.rows:,} rows, {progress.percent} % of the file"
+    def _show_progress(self, record: SubscriberImport) -> None:
+        done = f"{record.rows:,} rows, {record.percent} % of the file"
         if self.stderr.isatty():
             self.stderr.write(f"\r{done}", str, ending="")  # str: not in the red of errors
             self.stderr.flush()
-        elif progress.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
-            self.rows_at_last_line = progress.rows
+        elif record.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
+            self.rows_at_last_line = record.rows
             self.stderr.write(done)
 
 

@@ -17,7 +17,6 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_file import import_file
 from subscribers.importing.lease import MAX_STALLED_CLAIMS, Lease, claim_import, guard
-from subscribers.importing.report import ImportProgress
 from subscribers.importing.run import CHUNK, is_due, run, run_next_import
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
@@ -89,7 +88,7 @@ def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
     record = kept_in_waiting(a_long_list(file_of))
     first = taken()
 
-    def somebody_takes_over(progress: ImportProgress) -> None:
+    def somebody_takes_over(progress: SubscriberImport) -> None:
         if progress.rows == rows:
             the_lease_ran_out()
             taken()
@@ -175,7 +174,7 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
     assert record.refusal == {"code": "import_stuck", "parameters": {"times": 10}}
     assert not ImportPiece.objects.exists()
     # The same file again goes on from there.
-    assert import_file(path, confirmed=True).counts.added == LONG
+    assert import_file(path, confirmed=True).record.added == LONG
 
 
 def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:

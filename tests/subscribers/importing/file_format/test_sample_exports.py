@@ -9,9 +9,8 @@ from django.core.management import CommandError
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.records import MAX_LINES_IN_A_ROW
 from subscribers.importing.import_file import import_file
-from subscribers.importing.report import ImportProgress
 from subscribers.importing.run import CHUNK
-from subscribers.models import RejectedRow, Subscriber
+from subscribers.models import RejectedRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +77,7 @@ def long_list(file_of: FileOf) -> Path:
 
 
 def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Path) -> None:
-    def somebody_saves_it_again(_: ImportProgress) -> None:
+    def somebody_saves_it_again(_: SubscriberImport) -> None:
         with long_list.open("a") as file:
             file.write("one.more@example.org,Reader\n")
 
@@ -87,12 +86,12 @@ def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Pa
 
 
 def test_what_happens_to_the_file_while_it_is_imported_makes_no_difference(long_list: Path) -> None:
-    def somebody_empties_it(_: ImportProgress) -> None:
+    def somebody_empties_it(_: SubscriberImport) -> None:
         long_list.write_text("")
 
     report = import_file(long_list, confirmed=False, on_progress=somebody_empties_it)
 
-    assert report.counts.added == Subscriber.objects.count() == CHUNK + 1
+    assert report.record.added == Subscriber.objects.count() == CHUNK + 1
 
 
 def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribers) -> None:
