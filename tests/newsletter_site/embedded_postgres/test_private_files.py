@@ -11,8 +11,8 @@ from psycopg.conninfo import conninfo_to_dict
 from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
     binaries,
-    locks,
     prepare_data_dir,
+    private_files,
 )
 from newsletter_site.embedded_postgres.binaries import Binaries
 from newsletter_site.embedded_postgres.cluster import Cluster
@@ -43,7 +43,7 @@ def test_a_link_or_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
 def test_a_lock_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "gate.lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match=r"gate\.lock"):
-        locks.open_lock(tmp_path / "gate.lock", US)
+        private_files.open_lock(tmp_path / "gate.lock", US)
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -70,9 +70,9 @@ def test_a_data_folder_that_cannot_be_created_gives_one_sentence(tmp_path: Path)
 def test_waiting_for_a_frozen_process_is_bounded(tmp_path: Path) -> None:
     gate = tmp_path / "gate.lock"
     with (
-        locks.held(gate, US),
+        private_files.held(gate, US),
         pytest.raises(EmbeddedPostgresError, match=r"gate\.lock.*frozen"),
-        locks.held(gate, US, timeout_s=0.05),
+        private_files.held(gate, US, timeout_s=0.05),
     ):
         raise AssertionError("both hold the lock")
 
