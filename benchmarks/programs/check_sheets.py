@@ -32,7 +32,7 @@ def main() -> None:
         began = time.process_time()
         checked = check(draft, author.pk)
         took_s = time.process_time() - began
-        assert checked.content.html, "an empty letter was checked"
+        assert checked.context.content.html, "an empty letter was checked"
         return took_s
 
     seconds("<p>Warming up.</p>")

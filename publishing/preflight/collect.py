@@ -24,34 +24,43 @@ from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext, OtherEdition
+from publishing.preflight.composed_mail import check_composed_mail
 from publishing.preflight.estimates import audience_change, estimate_duration
-from publishing.preflight.finding import Finding, Findings, FixIn, stop
+from publishing.preflight.finding import Finding, Findings, FixIn, Severity, stop
 from publishing.preflight.finding_sentences import refuse
+from publishing.preflight.images import check_images
 from publishing.preflight.link_address import is_placeholder
-from publishing.preflight.links import links_to_open
+from publishing.preflight.links import check_links, links_to_open
 from publishing.preflight.parse_letter import ParsedLetter
-from publishing.preflight.run_checks import run_checks
-from publishing.preflight.words import fields_without_fallback
+from publishing.preflight.readiness import check_readiness
+from publishing.preflight.sender import check_sender
+from publishing.preflight.words import check_words, fields_without_fallback
 from subscribers.confirmed_readers import confirmed
 from subscribers.consent.consent_log import count_acts_since
 from subscribers.models import Subscriber
 
 _DUPLICATES_WITHIN = timedelta(days=7)
+_CHECKS = (
+    check_words,
+    check_readiness,
+    check_images,
+    check_links,
+    check_composed_mail,
+    check_sender,
+)
 # The pace of long ago says little of today's.
 _SAMPLED_EDITIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightResult:
-    """A checked draft; `plan` is None for a new issue, `readers` are those who would get it."""
+    """A checked draft; `plan` is None for a new issue."""
 
     draft: Draft
-    content: Content
     context: CheckContext
     findings: Findings
     plan: VersionPlan | None
     version: int
-    readers: int
     not_reached: int
     change: str
     pending: int
@@ -92,12 +101,10 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
         draft=draft,
-        content=content,
         context=context,
         findings=run_checks(context, *_rules(draft, content, plan, publisher)),
         plan=plan,
         version=plan.version if plan else 1,
-        readers=readers,
         not_reached=everyone - readers,
         change=_audience_change(everyone) if readers == everyone else "",
         pending=pending,
@@ -106,6 +113,12 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         is_externally_checked=bool(external.domain or not domain)
         and all(url in external.links for url in links),
     )
+
+
+def run_checks(context: CheckContext, *more: Finding) -> Findings:
+    """Run all checks; `more` are findings that need no check."""
+    found = [*(finding for check in _CHECKS for finding in check(context)), *more]
+    return {severity: [one for one in found if one.severity is severity] for severity in Severity}
 
 
 def _rules(

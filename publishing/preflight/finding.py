@@ -1,6 +1,6 @@
 """What a check found, as a code with parameters. `finding_sentences.py` has the words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -9,7 +9,7 @@ from functools import partial
 class Severity(StrEnum):
     """What a finding means for publishing."""
 
-    STOP = "stop"
+    STOPS = "stops"
     ADVICE = "advice"
     UNKNOWN = "unknown"
     PASSED = "passed"
@@ -31,24 +31,17 @@ class FixIn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of a check; `issue` is the issue whose progress page shows more."""
+    """One result of a check."""
 
     severity: Severity
     code: str
     fix_in: FixIn = FixIn.NOWHERE
     params: Mapping[str, object] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
-    issue: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """All findings by severity, each in the order of the checks."""
-
-    stops: tuple[Finding, ...]
-    advice: tuple[Finding, ...]
-    unknown: tuple[Finding, ...]
-    passed: tuple[Finding, ...]
+# All findings by severity, each in the order of the checks.
+Findings = Mapping[str, Sequence[Finding]]
 
 
 def _finding(
@@ -56,14 +49,13 @@ def _finding(
     code: str,
     fix_in: FixIn = FixIn.NOWHERE,
     *,
-    examples: tuple[str, ...] = (),
-    issue: str = "",
+    examples: Iterable[str] = (),
     **params: object,
 ) -> Finding:
-    return Finding(severity, code, fix_in, params, examples, issue)
+    return Finding(severity, code, fix_in, params, tuple(dict.fromkeys(examples)))
 
 
-stop = partial(_finding, Severity.STOP)
+stop = partial(_finding, Severity.STOPS)
 advice = partial(_finding, Severity.ADVICE)
 unknown = partial(_finding, Severity.UNKNOWN)
 passed = partial(_finding, Severity.PASSED)

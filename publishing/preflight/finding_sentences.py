@@ -198,7 +198,7 @@ def describe(finding: Finding, clock: Clock) -> tuple[str, str]:
 
 def summarise(findings: Findings) -> str:
     """One sentence with the number of findings of each severity."""
-    stops, advised, unknown = map(len, (findings.stops, findings.advice, findings.unknown))
+    stops, advised, unknown = (len(findings[one]) for one in ("stops", "advice", "unknown"))
     sentences = ["Nothing stops this issue."]
     if stops:
         sentences = [f"{so_many(stops, 'thing stops', 'things stop')} this issue."]
@@ -212,11 +212,12 @@ def summarise(findings: Findings) -> str:
 
 def refuse(findings: Findings, clock: Clock) -> str:
     """How many stops are left, and the first of them as a whole sentence; empty without any."""
-    if not findings.stops:
+    stops = findings["stops"]
+    if not stops:
         return ""
-    first = findings.stops[0]
+    first = stops[0]
     sentence = f"{describe(first, clock)[0]} {merge_field_of(first)}".strip()
-    left = so_many(len(findings.stops), "stop is", "stops are")
+    left = so_many(len(stops), "stop is", "stops are")
     return f"{left} left: {sentence}{'' if sentence.endswith('.') else '.'}"
 
 

@@ -15,7 +15,7 @@ def check_images(context: CheckContext) -> Iterator[Finding]:
         return
     without_alt = [image for image in images if _lacks_alt(image, context)]
     if without_alt:
-        yield _images_finding("images_without_alt", [_url(one, context) for one in without_alt])
+        yield _advice("images_without_alt", [_url(one, context) for one in without_alt])
     else:
         yield passed("images_have_alt", images=len(images))
     urls = [_url(image, context) for image in images]
@@ -24,14 +24,14 @@ def check_images(context: CheckContext) -> Iterator[Finding]:
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:
-        yield _images_finding("images_unreachable", unreachable)
+        yield _advice("images_unreachable", unreachable)
     left_out = set(unreachable)
     if unencrypted := [url for url in urls if url not in left_out and not is_encrypted(url)]:
-        yield _images_finding("images_over_http", unencrypted)
+        yield _advice("images_over_http", unencrypted)
 
 
-def _images_finding(code: str, urls: list[str]) -> Finding:
-    examples = tuple(dict.fromkeys(url or "(no address)" for url in urls))
+def _advice(code: str, urls: list[str]) -> Finding:
+    examples = (url or "(no address)" for url in urls)
     return advice(code, FixIn.LETTER, examples=examples, images=len(urls))
 
 

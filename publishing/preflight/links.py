@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import unquote
 
-from publishing.external_checks.link_result import LinkResult
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, unknown
 from publishing.preflight.link_address import (
@@ -64,8 +63,7 @@ def _check_as_written(links: list[Link], site_url: str) -> Iterator[Finding]:
             found[code].append((link.words or "(no words)") if code == "links_empty" else url)
     for code in _WRITTEN_WRONG:
         if urls := found[code]:
-            examples = tuple(dict.fromkeys(urls))
-            yield advice(code, FixIn.LETTER, examples=examples, links=len(urls))
+            yield advice(code, FixIn.LETTER, examples=urls, links=len(urls))
     if not found["links_relative"]:
         yield passed("no_relative_links")
 
@@ -94,39 +92,28 @@ def _check_results(context: CheckContext) -> Iterator[Finding]:
         return
     known = context.external.links
     results = {url: known[url] for url in urls if url in known}
-    yield from _dead_links(results)
-    if unclear := [url for url, one in results.items() if not (one.is_dead or one.is_ok)]:
-        reasons = ", ".join(sorted({results[url].words for url in unclear}))
-        yield _unknown_links("links_unclear", unclear, results=reasons)
-    left = [url for url in urls if url not in results]
-    if context.external.links_at is None:
-        yield unknown("links_unopened")
-    elif left:
-        yield _unknown_links("links_timed_out", left)
-    if beyond := len(all_urls) - len(urls):
-        yield unknown("links_beyond_limit", FixIn.LETTER, links=beyond, limit=MAX_OPENED)
-    if all(url in results and results[url].is_ok for url in urls):
-        yield passed("first_links_ok" if beyond else "links_ok", links=len(urls))
-
-
-def _dead_links(results: dict[str, LinkResult]) -> Iterator[Finding]:
     by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
     for url, result in results.items():
         if result.is_dead:
             by_reason[result.status, str(result.error)].append(url)
-    for (status, error), urls in by_reason.items():
-        yield advice(
-            "links_failed" if status else "links_dead",
-            FixIn.LETTER,
-            examples=tuple(urls),
-            links=len(urls),
-            status=str(status),
-            error=error,
+    for (status, error), dead in by_reason.items():
+        code, count = "links_failed" if status else "links_dead", len(dead)
+        reason = {"status": str(status), "error": error}
+        yield advice(code, FixIn.LETTER, examples=dead, links=count, **reason)
+    if unclear := [url for url, one in results.items() if not (one.is_dead or one.is_ok)]:
+        reasons = ", ".join(sorted({results[url].words for url in unclear}))
+        yield unknown(
+            "links_unclear", FixIn.LETTER, examples=unclear, links=len(unclear), results=reasons
         )
-
-
-def _unknown_links(code: str, urls: list[str], results: str = "") -> Finding:
-    return unknown(code, FixIn.LETTER, examples=tuple(urls), links=len(urls), results=results)
+    left = [url for url in urls if url not in results]
+    if context.external.links_at is None:
+        yield unknown("links_unopened")
+    elif left:
+        yield unknown("links_timed_out", FixIn.LETTER, examples=left, links=len(left))
+    if beyond := len(all_urls) - len(urls):
+        yield unknown("links_beyond_limit", FixIn.LETTER, links=beyond, limit=MAX_OPENED)
+    if all(url in results and results[url].is_ok for url in urls):
+        yield passed("first_links_ok" if beyond else "links_ok", links=len(urls))
 
 
 def _is_merge_field(link: Link) -> bool:

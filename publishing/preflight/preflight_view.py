@@ -1,8 +1,6 @@
 """The check sheet of a draft, and the external checks that it does not wait for."""
 
 import uuid
-from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -92,7 +90,7 @@ def check_page(
         {
             **findings_context(request, checked),
             **publication_context(checked),
-            **approval_context(request, draft, checked.content),
+            **approval_context(request, draft, checked.context.content),
             "when": when or ScheduleForm(own_zone=newsletter.time_zone, now=checked.context.now),
             "notes": notes_of(request),
             "refusal": refusal,
@@ -103,17 +101,13 @@ def check_page(
 
 def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str, Any]:
     """What `publishing/findings.html` shows."""
-    draft, found = checked.draft, checked.findings
-    rows = partial(finding_rows, clock=checked.context.clock, draft=draft, request=request)
-    return {
-        "draft": draft,
-        "checked": checked,
-        "summary": summarise(found),
-        "stops": rows(found.stops),
-        "advice": rows(found.advice),
-        "unknown": rows(found.unknown),
-        "passed": rows(found.passed),
+    draft, clock = checked.draft, checked.context.clock
+    rows = {
+        severity: [_finding_row(one, clock, draft, request) for one in found]
+        for severity, found in checked.findings.items()
     }
+    summary = summarise(checked.findings)
+    return {"draft": draft, "checked": checked, "summary": summary, **rows}
 
 
 def schedule_hint(whom: str, *, is_mailed: bool) -> str:
@@ -124,7 +118,7 @@ def schedule_hint(whom: str, *, is_mailed: bool) -> str:
 
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
     """The context of the mail and its readers, for the sheet and for the question after it."""
-    content, context = checked.content, checked.context
+    content, context = checked.context.content, checked.context
     digest = content.sha256.hex()
     whom, is_mailed = AUDIENCE_WORDS[checked.draft.goes_to], context.is_mailed
     return {
@@ -156,26 +150,21 @@ def progress_url(edition: Edition) -> str:
     return f"{address}?version={edition.version}" if edition.version > 1 else address
 
 
-def finding_rows(
-    findings: Iterable[Finding], clock: Clock, draft: Draft, request: HttpRequest
-) -> list[dict[str, Any]]:
-    """Findings with links to where each can be fixed, if this user may go there."""
-    rows = []
-    for finding in findings:
-        sentence, detail = describe(finding, clock)
-        url, label = _fix_link(finding, draft, request)
-        rows.append(
-            {
-                "sentence": sentence,
-                "merge_field": merge_field_of(finding),
-                "detail": detail,
-                "examples": finding.examples[:MAX_EXAMPLES],
-                "more": max(0, len(finding.examples) - MAX_EXAMPLES),
-                "url": url,
-                "label": label,
-            }
-        )
-    return rows
+def _finding_row(
+    finding: Finding, clock: Clock, draft: Draft, request: HttpRequest
+) -> dict[str, Any]:
+    """A finding with a link to where it can be fixed, if this user may go there."""
+    sentence, detail = describe(finding, clock)
+    url, label = _fix_link(finding, draft, request)
+    return {
+        "sentence": sentence,
+        "merge_field": merge_field_of(finding),
+        "detail": detail,
+        "examples": finding.examples[:MAX_EXAMPLES],
+        "more": max(0, len(finding.examples) - MAX_EXAMPLES),
+        "url": url,
+        "label": label,
+    }
 
 
 def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str, str]:
@@ -187,7 +176,7 @@ def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str
         return reverse("admin:delivery_newsletter_change", args=[1]), "Set it in the admin"
     if finding.fix_in is FixIn.READERS and user.has_perm(MANAGE):
         return reverse("readers:list"), "See the readers"
-    issue = finding.issue or draft.issue_id
+    issue = finding.params.get("issue") or draft.issue_id
     if finding.fix_in is FixIn.PROGRESS and issue:
         return reverse("desk:progress", args=[issue]), "View status"
     return "", ""

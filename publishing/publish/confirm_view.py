@@ -54,7 +54,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
             return see_other(progress_url(found.edition))
         checked = check(found, user_id_of(request))
         when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.context.now)
-        if when.is_valid() and not checked.findings.stops:
+        if when.is_valid() and not checked.findings["stops"]:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
     if read_key(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:
@@ -73,7 +73,9 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
     post = safe_to_retry(
         form=partial(
             ConfirmForm,
-            current=(draft.revision, checked.content.sha256, checked.version) if checked else None,
+            current=(draft.revision, checked.context.content.sha256, checked.version)
+            if checked
+            else None,
             refusal=checked.refusal if checked else "",
             own_zone=_own_zone(),
             now=checked.context.now if checked else None,
@@ -84,7 +86,7 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
         in_progress=partial(_still_working, draft=draft),
         invalid_key=lambda request, reason: show_refusal(request, draft, reason),
     )(_publish)
-    return post(request, draft=draft, content=checked.content if checked else None)
+    return post(request, draft=draft, content=checked.context.content if checked else None)
 
 
 def _publish(
@@ -145,7 +147,7 @@ def _confirm_page(
 
 def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
     """The fields of the form for finished HTML: a post of either replays the other."""
-    draft, content = checked.draft, checked.content
+    draft, content = checked.draft, checked.context.content
     fields = {
         "title": content.title,
         "preheader": content.preheader,

@@ -31,14 +31,14 @@ PICTURE = "<p><img {}></p>"
 
 
 def advised(*args, **otherwise):
-    return sentences(found(*args, **otherwise).advice)
+    return sentences(found(*args, **otherwise)["advice"])
 
 
 def test_good_letter_has_no_stops_and_no_advice():
     findings = found()
 
-    assert findings.stops == findings.advice == findings.unknown == ()
-    said = " ".join(sentences(findings.passed))
+    assert findings["stops"] == findings["advice"] == findings["unknown"] == []
+    said = " ".join(sentences(findings["passed"]))
     # Times are the newsletter's own.
     for fact in ("edith@almanack.org at 06:50", "6 words", "English", "SPF", "(reject)"):
         assert fact in said
@@ -68,7 +68,7 @@ def test_good_letter_has_no_stops_and_no_advice():
     ],
 )
 def test_each_stop_names_its_place(otherwise, named, location, where):
-    (stop,) = found(**otherwise).stops
+    (stop,) = found(**otherwise)["stops"]
 
     assert named in sentences([stop])[0]
     assert location in describe(stop, context().clock)[1]
@@ -88,8 +88,8 @@ def test_each_stop_names_its_place(otherwise, named, location, where):
 def test_forgotten_notes_are_advice(letter, named):
     findings = found(letter)
 
-    assert findings.stops == ()
-    assert named in " ".join(sentences(findings.advice))
+    assert findings["stops"] == []
+    assert named in " ".join(sentences(findings["advice"]))
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ A, B = "https://a.org/1911", "https://b.org/"
 def test_results_of_links(answer, weight):
     findings = found(LINKED.format(A), links={A: answer}, links_checked_at=NOW)
 
-    (told,) = getattr(findings, weight)
+    (told,) = findings[weight]
     assert told.examples == (A,)
     well = found(LINKED.format(A), links={A: LinkResult(200)}, links_checked_at=NOW)
-    assert well.advice == well.unknown == ()
+    assert well["advice"] == well["unknown"] == []
 
 
 def test_unopened_links_are_unknown():
@@ -192,14 +192,14 @@ def test_unopened_links_are_unknown():
         LINKED.format(A) + LINKED.format(B), links={A: LinkResult(200)}, links_checked_at=NOW
     )
 
-    assert len(unopened.unknown) == len(half.unknown) == 1
-    assert "answer" not in " ".join(sentences(half.passed))
+    assert len(unopened["unknown"]) == len(half["unknown"]) == 1
+    assert "answer" not in " ".join(sentences(half["passed"]))
 
 
 def test_links_with_merge_fields_are_not_opened():
     said = found(LINKED.format("https://a.org/?who={{ email }}"))
 
-    assert said.unknown == said.advice == ()
+    assert said["unknown"] == said["advice"] == []
 
 
 @pytest.mark.parametrize("kilobytes", [80, 95, 102, 103])
@@ -289,15 +289,15 @@ def test_unanswered_dns_query_is_unknown():
     for each in (silent, None):  # nobody looked yet
         findings = found(domain=each, domain_checked_at=each and NOW)
 
-        assert len(findings.unknown) == 1
-        assert findings.advice == ()
-        assert not any("SPF" in said or "DMARC" in said for said in sentences(findings.passed))
+        assert len(findings["unknown"]) == 1
+        assert findings["advice"] == []
+        assert not any("SPF" in said or "DMARC" in said for said in sentences(findings["passed"]))
 
 
 def test_dkim_key_that_was_not_found_is_unknown():
     findings = found(domain=domain(dkim=records()))
 
-    assert (findings.advice, len(findings.unknown)) == ((), 1)
+    assert (findings["advice"], len(findings["unknown"])) == ([], 1)
 
 
 def test_empty_dkim_key_is_no_key():
@@ -311,8 +311,8 @@ def test_empty_dkim_key_is_no_key():
 def test_placeholder_domain_is_not_looked_up():
     findings = found(sender="Homing <letter@example.org>", domain=None, domain_checked_at=None)
 
-    assert "example.org" in sentences(findings.advice)[0]
-    assert findings.unknown == ()
+    assert "example.org" in sentences(findings["advice"])[0]
+    assert findings["unknown"] == []
 
 
 def test_summary_counts_stops_and_advice():
@@ -387,5 +387,5 @@ def test_only_the_first_200_links_are_opened():
     assert links_to_open(ParsedLetter(letter), "https://letters.almanack.org") == addresses[:200]
     answers = {address: LinkResult(status=200) for address in addresses}
     findings = found(letter, links=answers, links_checked_at=NOW)
-    assert sentences(findings.unknown) == ["Three links are not opened"]
-    assert "The first 200 links answer." in sentences(findings.passed)
+    assert sentences(findings["unknown"]) == ["Three links are not opened"]
+    assert "The first 200 links answer." in sentences(findings["passed"])
