@@ -1,9 +1,8 @@
 """Problems: the one shape of every response to a call that failed (RFC 9457), without its input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,8 +46,7 @@ class ProblemType(Enum):
         return f"{URN}{self.name.lower().replace('_', '-')}"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """What is wrong with one posted field: its name, and one sentence."""
 
     field: str
@@ -111,3 +109,8 @@ class ProblemError(Exception):
     def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:
         super().__init__(detail)
         self.response = problem_response(kind, detail, **more)
+
+
+def field_problem(field: str, sentence: str) -> ProblemError:
+    """The problem of one field."""
+    return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])

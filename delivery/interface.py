@@ -29,7 +29,6 @@ from delivery.queue.enqueue_transactional import request_mail
 from delivery.queue.scheduled_editions import StartedEdition
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
-from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions
 from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError

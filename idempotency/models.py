@@ -25,6 +25,11 @@ class HeaderPairsField(Field):
         return "header_pair[]"
 
 
+def _all_null(is_null: bool) -> Q:
+    answer = ("response_status_code", "response_headers", "response_body", "messages")
+    return Q(**{f"{name}__isnull": is_null for name in answer})
+
+
 class PostedForm(models.Model):
     """A form that a user posted under a key, and the answer it was given."""
 
@@ -57,18 +62,7 @@ class PostedForm(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="an_answer_is_saved_whole_or_not_at_all",
-                condition=Q(
-                    response_status_code__isnull=True,
-                    response_headers__isnull=True,
-                    response_body__isnull=True,
-                    messages__isnull=True,
-                )
-                | Q(
-                    response_status_code__isnull=False,
-                    response_headers__isnull=False,
-                    response_body__isnull=False,
-                    messages__isnull=False,
-                ),
+                condition=_all_null(True) | _all_null(False),
             ),
             models.CheckConstraint(
                 name="only_an_answer_to_committed_work_is_saved",

@@ -34,11 +34,6 @@ def load_provider_suppressions(address: str) -> Sequence[ProviderSuppression]:
     return list(ProviderSuppression.objects.filter(address_key=address.lower()).order_by("stream"))
 
 
-def delete_entries(address: str) -> None:
-    """Delete the entries of an address whose reader is erased."""
-    ProviderSuppression.objects.filter(address_key=address.lower()).delete()
-
-
 def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:
     """Return the entries that differ from what is known, in order."""
     with connection.cursor() as cursor:

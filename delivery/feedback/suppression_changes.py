@@ -51,11 +51,6 @@ def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
     return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
 
 
-def delete_changes(address: str) -> None:
-    """Delete the changes of an address whose reader is erased; pending ones are not sent."""
-    SuppressionChange.objects.filter(address_key=address.lower()).delete()
-
-
 def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool:
     """Whether we had asked for this suppression, and had not lifted it before it happened."""
     cursor.execute(

@@ -69,13 +69,10 @@ def active_workers() -> QuerySet[WorkerHeartbeat]:
 
 def load_warnings() -> list[str]:
     """Return what active workers found wrong when they started, each thing once."""
-    warnings = (
-        active_workers().exclude(warning="").order_by("warning").values_list("warning", flat=True)
-    )
-    return list(warnings.distinct())
+    warned = active_workers().exclude(warning="").order_by("warning")
+    return list(warned.values_list("warning", flat=True).distinct())
 
 
 def remove_worker(worker: uuid.UUID) -> None:
     """Record that a worker has stopped."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM worker WHERE id = %s", [worker])
+    WorkerHeartbeat.objects.filter(pk=worker).delete()

@@ -4,8 +4,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from enum import Enum
 from typing import NamedTuple
+from uuid import UUID
 
 from delivery.rules.call_results import FoundMessage
 
@@ -87,13 +88,32 @@ def reconcilable_at(
 
 
 class Obstacle(Enum):
-    """Why an edition is not reconciled yet; `obstacle_sentences.py` has the words."""
+    """What keeps an edition from being reconciled, and what to do."""
 
-    COUNTS_DO_NOT_BALANCE = auto()
-    FORGOTTEN_BY_PROVIDER = auto()
-    TOO_EARLY = auto()
-    SEARCH_LAGS = auto()
-    SEARCH_INCOMPLETE = auto()
+    COUNTS_DO_NOT_BALANCE = (
+        "The counts do not balance, so what Postmark shows could not be recorded. Run "
+        "`./homing audit {issue}`, and reconcile again once they do."
+    )
+    FORGOTTEN_BY_PROVIDER = (
+        "Mail may have gone out so long ago that Postmark has forgotten it "
+        "(POSTMARK_RETENTION_DAYS), so nobody can tell who got it. Cancel the edition."
+    )
+    TOO_EARLY = (
+        "Postmark's search may not show mail that has just gone out. It counts from "
+        "{at:%Y-%m-%d %H:%M:%S} UTC on."
+    )
+    SEARCH_LAGS = (
+        "Postmark's search does not show mail that is recorded as accepted: it lags, or "
+        "POSTMARK_SERVER_TOKEN belongs to another server."
+    )
+    SEARCH_INCOMPLETE = (
+        "Postmark's search did not show all that it says it has. Run the command again; if that "
+        "does not help, cancel the edition."
+    )
+
+    def sentence(self, issue: UUID, reconcilable_at: datetime) -> str:
+        """The words for an edition of this issue."""
+        return self.value.format(issue=issue, at=reconcilable_at)
 
     @property
     def is_worth_waiting_for(self) -> bool:

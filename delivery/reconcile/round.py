@@ -40,20 +40,18 @@ class RecipientSet:
     """A set of recipients with a bit for each: a million of them fit in little memory."""
 
     def __init__(self) -> None:
-        self._chunks: dict[int, bytearray] = {}
+        self._chunks: dict[int, int] = defaultdict(int)
 
     def add(self, recipient: int) -> bool:
         """Add a recipient; return False if it was there before."""
         is_new = recipient not in self
         chunk, bit = divmod(recipient, CHUNK_BITS)
-        bits = self._chunks.setdefault(chunk, bytearray(CHUNK_BITS // 8))
-        bits[bit >> 3] |= 1 << (bit & 7)
+        self._chunks[chunk] |= 1 << bit
         return is_new
 
     def __contains__(self, recipient: int) -> bool:
         chunk, bit = divmod(recipient, CHUNK_BITS)
-        bits = self._chunks.get(chunk)
-        return bits is not None and bool(bits[bit >> 3] & 1 << (bit & 7))
+        return bool(self._chunks.get(chunk, 0) >> bit & 1)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,5 @@
 """Runs rounds of reconciling, and waits where a later walk may find more."""
 
-import random
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -17,7 +16,6 @@ from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import Obstacle
-from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.round import ReconcileRound, RoundReport
 from delivery.reconcile.walk import PatientSearch
@@ -102,7 +100,7 @@ def reconcile(
                 again_at=max(filter(None, later), default=None),
             )
         first, obstacle, at = worth_it[0]
-        report_progress(obstacle_sentence(obstacle, first.issue, at))
+        report_progress(obstacle.sentence(first.issue, at))
         policy = policy_from_settings()
         _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), report_progress)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
@@ -118,9 +116,8 @@ def _group(walked: EditionRecord) -> Group:
 def _round(
     editions: Sequence[EditionRecord], report_progress: Callable[[str], None]
 ) -> RoundReport:
-    policy = policy_from_settings()
     with closing(postmark_from_settings()) as postmark:
-        search = PatientSearch(postmark, editions[0].stream, policy, roll=random.random)
+        search = PatientSearch(postmark, editions[0].stream)
         return ReconcileRound(editions, search, report_progress=report_progress).run()
 
 

@@ -1,10 +1,12 @@
 """Reads everything that the provider shows under one tag, page by page, with retries."""
 
 import logging
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from delivery.configuration import policy_from_settings
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import next_step
@@ -30,20 +32,10 @@ class SearchUnavailableError(Exception):
 class PatientSearch:
     """The provider's search on one stream, with retries."""
 
-    def __init__(
-        self,
-        postmark: Postmark,
-        stream: str,
-        policy: next_step.Policy,
-        *,
-        roll: Callable[[], float],
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, postmark: Postmark, stream: str) -> None:
         self._postmark = postmark
         self._stream = stream
-        self._policy = policy
-        self._roll = roll
-        self._pause = pause
+        self._policy = policy_from_settings()
 
     def page(self, filters: Mapping[str, str], offset: int) -> MessagePage:
         """One page. Raises `SearchUnavailableError`."""
@@ -68,8 +60,8 @@ class PatientSearch:
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)
             logger.warning("the search is asked again: %s", answer.reason)
-            delay_s = next_step.delay_after(tries - 1, self._roll(), self._policy)
-            self._pause(max(delay_s, answer.retry_after_s or 0.0))
+            delay_s = next_step.delay_after(tries - 1, random.random(), self._policy)
+            time.sleep(max(delay_s, answer.retry_after_s or 0.0))
         return answer
 
 

@@ -7,10 +7,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from delivery.feedback import provider_suppressions, suppression_changes
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
-from delivery.models import Edition, ProviderEvent
+from delivery.models import Edition, ProviderEvent, ProviderSuppression, SuppressionChange
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.reason import Reason, ReasonCode
 
@@ -50,10 +49,11 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
 
 
 def delete_provider_data(address: str) -> None:
-    """Delete all provider data about this address, in the caller's transaction."""
+    """Delete all provider data about this address, in the caller's transaction; pending changes of
+    its suppression are not sent."""
     _delete_events_about([address])
-    provider_suppressions.delete_entries(address)
-    suppression_changes.delete_changes(address)
+    for model in (ProviderSuppression, SuppressionChange):
+        model.objects.filter(address_key=address.lower()).delete()
 
 
 def _delete_events_about(addresses: Iterable[str]) -> None:

@@ -48,28 +48,6 @@ class Lease:
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStatus:
-    """A task with its `failures` in a row. `is_active`: it was due within the last hour."""
-
-    name: str
-    failures: int
-    last_error: str
-    last_success_at: datetime | None
-    due_at: datetime
-    is_active: bool
-
-
-def load_all() -> list[TaskStatus]:
-    """Load the status of every task, by name."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT name, failures, last_error, last_success_at, due_at, {IS_ACTIVE} "  # noqa: S608
-            "FROM periodic_task ORDER BY name"
-        )
-        return [TaskStatus(*row) for row in cursor.fetchall()]
-
-
 def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:

@@ -8,7 +8,14 @@ from ninja import Body
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, DifferentContentError, run_call
-from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
+from api.problem import (
+    CHANGE_STATUSES,
+    FieldError,
+    ProblemError,
+    ProblemType,
+    field_problem,
+    problem_responses,
+)
 from api.schema import DecimalInt, json_response
 from delivery.interface import database_time, join_transaction
 from delivery.models import Newsletter
@@ -185,7 +192,7 @@ def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
     if words.at is None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"
-            raise _invalid(field, f"“{field}” is about a time; name it as “at”.")
+            raise field_problem(field, f"“{field}” is about a time; name it as “at”.")
         return None
     return _read(words.at, words, is_known=is_known)
 
@@ -197,8 +204,4 @@ def _read(at: str, clock: Clock, *, is_known: bool = False) -> ScheduledTime:
             at, zone, clock.which or "", now=None if is_known else database_time()
         )
     except InvalidTimeError as refused:
-        raise _invalid(refused.field, refused.sentence) from None
-
-
-def _invalid(field: str, sentence: str) -> ProblemError:
-    return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])
+        raise field_problem(refused.field, refused.sentence) from None

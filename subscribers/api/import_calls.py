@@ -14,12 +14,12 @@ from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, require_key, run_call
-from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
+from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from api.strict_parser import shorten_name
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
-from subscribers.api.reader_calls import not_valid, refuse_half_a_statement
+from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
@@ -105,7 +105,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
 
                 return run_call(request, None, work, files=[uploaded])
         except UnreadableFileError as error:
-            raise not_valid("file", str(error)) from None
+            raise field_problem("file", str(error)) from None
 
 
 @router.get(
@@ -219,7 +219,7 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
             if bounded.is_over:
                 raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
             if found:
-                raise not_valid(
+                raise field_problem(
                     "file", f"One file called “file” is expected in the form, and {found}."
                 )
             # It is open until the request ends.

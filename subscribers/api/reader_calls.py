@@ -10,7 +10,7 @@ from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
-from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, problem_responses
+from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from subscribers.address import read_address
 from subscribers.api import scopes
@@ -177,26 +177,21 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
         sentence = "It says where consent was given, and “confirmed” does not say that it was."
     else:
         return
-    raise not_valid("where", sentence)
+    raise field_problem("where", sentence)
 
 
 def _address(text: str) -> str:
     found = read_address(text)
     if isinstance(found, InputRefusal):
-        raise not_valid("address", sentence_of(found))
+        raise field_problem("address", sentence_of(found))
     return found
 
 
 def _values(reader: NewReader) -> dict[str, str]:
     values, problem_responses = read_values(reader.values)
     for name, refusal in problem_responses.items():
-        raise not_valid(name, sentence_of(refusal))
+        raise field_problem(name, sentence_of(refusal))
     return values
-
-
-def not_valid(field: str, sentence: str) -> ProblemError:
-    """The problem of one field."""
-    return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])
 
 
 def _named(reader: int) -> Subscriber:

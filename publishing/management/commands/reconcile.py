@@ -13,7 +13,6 @@ from delivery.interface import (
     ReconcileResult,
     SearchUnavailableError,
     database_identity,
-    obstacle_sentence,
     reason_sentence,
     reconcile,
 )
@@ -131,7 +130,7 @@ class Command(BaseCommand):
         for walked, obstacle, at in outcome.obstacles:
             self.stderr.write(
                 f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
-                f"{obstacle_sentence(obstacle, walked.issue, at)}"
+                f"{obstacle.sentence(walked.issue, at)}"
             )
 
     def _report_running(self, were_unreconciled: Sequence[int]) -> None:

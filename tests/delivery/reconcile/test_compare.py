@@ -23,7 +23,6 @@ from delivery.reconcile.compare import (
     find_obstacle,
     reconcilable_at,
 )
-from delivery.reconcile.obstacle_sentences import obstacle_sentence
 from delivery.reconcile.round import RecipientSet
 from delivery.rules.call_results import FoundMessage
 
@@ -132,7 +131,7 @@ def test_what_stands_in_the_way_is_named(
 ) -> None:
     found = obstacle(**change)
     assert found is not None
-    assert words in obstacle_sentence(found, UUID(int=1), NOW - 13 * MINUTE)
+    assert words in found.sentence(UUID(int=1), NOW - 13 * MINUTE)
     assert found.is_worth_waiting_for is is_worth_waiting_for
 
 
@@ -154,7 +153,7 @@ def test_a_million_recipients_are_remembered_in_little_room() -> None:
     remembered = RecipientSet()
     for recipient in range(1_000_000):
         remembered.add(recipient)
-    assert sum(len(bits) for bits in remembered._chunks.values()) < 130_000
+    assert sum(bits.bit_length() // 8 for bits in remembered._chunks.values()) < 130_000
 
 
 # The Eastern wall clock: a time of day without a zone.
