@@ -7,18 +7,15 @@ async function look(form) {
   button.setAttribute("aria-disabled", "true");
   form.querySelector("[data-looking]").hidden = false;
   try {
-    const answer = await fetch(form.action, {
-      method: "POST",
-      headers: { Accept: "application/json" },
-      body: new FormData(form),
-    });
+    const headers = { Accept: "application/json" };
+    const answer = await fetch(form.action, { method: "POST", headers, body: new FormData(form) });
     if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
     const found = await answer.json();
     const held = place.contains(document.activeElement);
     place.innerHTML = found.html;
     const sentence = document.querySelector("[data-sentence]");
     if (sentence.textContent !== found.sentence) sentence.textContent = found.sentence;
-    // Who stood on something that is gone is led to the heading, not to the top of the document.
+    // If the focused element is gone, focus the heading, not the top of the document.
     if (held) document.querySelector("h1").focus();
   } catch {
     // Signed out, or not to be reached just now: the button can be pressed again.

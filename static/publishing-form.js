@@ -10,7 +10,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   let pressed = false;
   let touched = false;
 
-  const said = (field) => (field.type === "checkbox" ? field.checked : field.value);
+  const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
   const put = (field, words) => {
     field[field.type === "checkbox" ? "checked" : "value"] = words;
   };
@@ -19,7 +19,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   const delivered = (field) => (field.type === "checkbox" ? field.defaultChecked : field.defaultValue);
   const isTyped = written
     .filter((name) => !(form.elements[name] instanceof RadioNodeList))
-    .some((name) => said(form.elements[name]) !== delivered(form.elements[name]));
+    .some((name) => valueOf(form.elements[name]) !== delivered(form.elements[name]));
   const kept = !isTyped && history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;
@@ -34,7 +34,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
 
   function keep() {
     try {
-      const words = Object.fromEntries(written.map((name) => [name, said(form.elements[name])]));
+      const words = Object.fromEntries(written.map((name) => [name, valueOf(form.elements[name])]));
       sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
     } catch {
       // The letter is longer than this browser keeps. The form still has it.

@@ -2,14 +2,15 @@
 // The server reads the time again.
 const DAY_MS = 86_400_000;
 
+function partsOf(moment, timeZone, options) {
+  const format = new Intl.DateTimeFormat("en-GB", { timeZone, hourCycle: "h23", ...options });
+  return Object.fromEntries(format.formatToParts(moment).map(({ type, value }) => [type, value]));
+}
+
 // How far the clocks of a zone are ahead of UTC at a moment, in milliseconds.
 function offsetAt(moment, zone) {
-  const parts = Object.fromEntries(
-    new Intl.DateTimeFormat("en-US", {
-      timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric",
-      hour: "numeric", minute: "numeric", second: "numeric",
-    }).formatToParts(moment).map(({ type, value }) => [type, Number(value)]),
-  );
+  const names = ["year", "month", "day", "hour", "minute", "second"];
+  const parts = partsOf(moment, zone, Object.fromEntries(names.map((name) => [name, "numeric"])));
   const there = Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second);
   return there - Math.floor(moment / 1000) * 1000;
 }
@@ -25,22 +26,18 @@ function momentsOf(local, zone) {
 }
 
 const dayAndTime = (moment) => {
-  const parts = Object.fromEntries(
-    new Intl.DateTimeFormat("en-GB", {
-      timeZone: "UTC", hourCycle: "h23", weekday: "short", day: "numeric", month: "short",
-      year: "numeric", hour: "2-digit", minute: "2-digit",
-    }).formatToParts(moment).map(({ type, value }) => [type, value]),
-  );
+  const parts = partsOf(moment, "UTC", { weekday: "short", day: "numeric", month: "short", year: "numeric",
+    hour: "2-digit", minute: "2-digit" });
   // As the server writes it: Sep, and not Sept.
   return `${parts.weekday} ${parts.day} ${parts.month.slice(0, 3)} ${parts.year}, ${parts.hour}:${parts.minute}`;
 };
 
 function words(moment, zone) {
-  const said = dayAndTime(moment + offsetAt(moment, zone));
+  const local = dayAndTime(moment + offsetAt(moment, zone));
   const utc = dayAndTime(moment);
-  if (zone === "UTC") return `${said} UTC`;
-  const sameDay = said.split(",")[0] === utc.split(",")[0];
-  return `${said} ${zone} (${sameDay ? utc.slice(-5) : utc.replace(/ \d{4},/, ",")} UTC)`;
+  if (zone === "UTC") return `${local} UTC`;
+  const sameDay = local.split(",")[0] === utc.split(",")[0];
+  return `${local} ${zone} (${sameDay ? utc.slice(-5) : utc.replace(/ \d{4},/, ",")} UTC)`;
 }
 
 for (const part of document.querySelectorAll("[data-when]")) {
@@ -63,8 +60,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
       // A zone that this browser does not know; the server does.
     }
     const twice = moments?.length === 2;
-    which.hidden = !twice;
-    which.disabled = !twice;
+    which.hidden = which.disabled = !twice;
     if (twice) {
       part.querySelector("[data-when-first]").textContent = `: ${words(moments[0], zone.value)}`;
       part.querySelector("[data-when-second]").textContent = `: ${words(moments[1], zone.value)}`;

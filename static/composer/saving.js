@@ -90,7 +90,11 @@ export class Saving {
     }
     if (facts === null) return this.wait("unanswered", words);
     this.pause = FIRST_PAUSE_MS;
-    if (answer.ok) return this.arrived(words, facts);
+    if (answer.ok) {
+      this.accept(words, facts);
+      this.report("saved", facts);
+      return true;
+    }
     const own = this.unanswered.find((earlier) => same(facts.present ?? {}, earlier));
     if (answer.status === 409 && !facts.published && own) {
       this.accept(own, facts);
@@ -111,12 +115,6 @@ export class Saving {
     this.unanswered = [];
     this.form.elements.revision.value = facts.revision;
     this.form.action = facts.address;
-  }
-
-  arrived(words, facts) {
-    this.accept(words, facts);
-    this.report("saved", facts);
-    return true;
   }
 
   refused(status, facts) {

@@ -13,10 +13,10 @@ export function wordsDelivered(form) {
   });
 }
 
-function gathered(form, said) {
+function gathered(form, valueOf) {
   const words = (name) => {
     const field = form.elements[name];
-    return field ? said(field) : name === "goes_to" ? "everyone" : "";
+    return field ? valueOf(field) : name === "goes_to" ? "everyone" : "";
   };
   return Object.fromEntries(NAMES.map((name) => [name, words(name)]));
 }
