@@ -26,7 +26,6 @@ from delivery.queue.enqueue_test_letter import (
     test_letters_to,
 )
 from delivery.queue.enqueue_transactional import request_mail
-from delivery.queue.scheduled_editions import StartedEdition
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions

@@ -6,14 +6,9 @@ from uuid import UUID
 
 from django.db import connection
 
+from delivery.queue import send_rate
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.send_rate import (
-    IS_SLOWED,
-    acquire_permit,
-    consume_permit,
-    ensure_row,
-    is_slowed,
-)
+from delivery.queue.send_rate import IS_SLOWED
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.next_step import AttemptCounters
 
@@ -42,16 +37,16 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     is claimed before a restore of the database was noticed."""
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
-        if claimed is not None or not is_slowed():
+        if claimed is not None or not send_rate.is_slowed():
             return claimed
-    ensure_row()
+    send_rate.ensure_row()
     with short_transaction() as cursor:
-        turn = acquire_permit(cursor, ceiling_per_s=rate_per_s)
-        if turn is None:
+        permitted_per_s = send_rate.acquire_permit(cursor, ceiling_per_s=rate_per_s)
+        if permitted_per_s is None:
             return None
         claimed = _claim_next(worker, lease_s)
         if claimed is not None:
-            consume_permit(cursor, turn, claimed.waiting)
+            send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting)
     return claimed
 
 

@@ -2,7 +2,6 @@
 transaction that enqueues its audience: the second to try finds it running, and a crash in between
 leaves it scheduled."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
@@ -24,19 +23,9 @@ def due() -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-@dataclass(frozen=True, slots=True)
-class StartedEdition:
-    """When an edition began, and when it was meant to."""
-
-    at: datetime
-    scheduled_for: datetime
-
-
-def begin(
-    cursor: CursorWrapper, edition: int, *, immediately: bool = False
-) -> StartedEdition | None:
+def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> bool:
     """Run a scheduled edition that is due, or `immediately`; its audience is enqueued in this
-    transaction. None if it is not scheduled any more, not due, or the database was restored and
+    transaction. False if it is not scheduled any more, not due, or the database was restored and
     does not know whether it went out already."""
     return _leave_schedule(
         cursor,
@@ -48,7 +37,7 @@ def begin(
     )
 
 
-def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> StartedEdition | None:
+def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
     """Pause a scheduled edition of which the provider has copies; it stays unreconciled. The
     database was restored from a backup of before its time. The caller enqueues its audience."""
     return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
@@ -62,14 +51,13 @@ def _leave_schedule(
     *,
     reason: Reason | None = None,
     immediately: bool = False,
-) -> StartedEdition | None:
+) -> bool:
     cursor.execute(
         f"""
         UPDATE edition SET control = %(control)s, control_reason = %(reason)s,
                control_at = moment.now, published_at = moment.now, held_until = moment.now
         FROM (SELECT clock_timestamp() AS now) AS moment
         WHERE id = %(edition)s AND control = 'scheduled' AND {guard}
-        RETURNING published_at, scheduled_for
         """,  # noqa: S608 -- constants
         {
             "edition": edition,
@@ -78,8 +66,7 @@ def _leave_schedule(
             "immediately": immediately,
         },
     )
-    row = cursor.fetchone()
-    return StartedEdition(*row) if row else None
+    return bool(cursor.rowcount)
 
 
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
@@ -112,4 +99,4 @@ def cancel(edition: int, *, called_back: bool) -> bool:
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     guard = f"unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}"
     with short_transaction() as cursor:
-        return _leave_schedule(cursor, edition, "cancelled", guard, reason=reason) is not None
+        return _leave_schedule(cursor, edition, "cancelled", guard, reason=reason)

@@ -1,9 +1,9 @@
-"""The rate that all workers share: takes a turn at it, and slows it down after a 429. One row holds
+"""The rate that all workers share: permits to claim, and the slowdown after a 429. One row holds
 it. A worker that finds it locked does not wait."""
 
 import logging
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
@@ -26,13 +26,6 @@ SLOWDOWN_COLUMNS = (
     "too_fast_per_s, slowed_to_per_s, "
     "extract(epoch FROM clock_timestamp() - slowed_at)::float8 AS for_s"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SendPermit:
-    """The right to claim one batch now. `rate_per_s` is None if nothing limits it."""
-
-    rate_per_s: float | None
 
 
 def slowdown_from(cells: Sequence[float | None]) -> Slowdown | None:
@@ -58,9 +51,10 @@ def ensure_row() -> None:
         )
 
 
-def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> SendPermit | None:
-    """Take the turn if it is due; None if it is not, or another is taking it. The row stays locked
-    until the caller's transaction ends. A slowdown that has ended is deleted."""
+def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:
+    """Take the permit to claim a batch if it is due; None if it is not, or if another takes it. The
+    row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
+    Returns copies per second, infinite if nothing limits them."""
     cursor.execute(
         f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
         "FOR UPDATE SKIP LOCKED"
@@ -74,20 +68,18 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Sen
             "UPDATE send_rate SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
         )
         logger.info("the workers are back at their rate from before the last 429")
-    return SendPermit(rate_of(slowdown, ceiling_per_s))
+    return rate_of(slowdown, ceiling_per_s) or math.inf
 
 
-def consume_permit(cursor: CursorWrapper, turn: SendPermit, copies: int) -> None:
-    """Put the next turn off by as long as `copies` take at the rate of this one. At most one unused
-    second is made up for."""
-    if turn.rate_per_s is None:
-        return
+def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> None:
+    """Put off the next permit by as long as `copies` take at this rate. At most one unused second
+    is made up for."""
     cursor.execute(
         """
         UPDATE send_rate SET next_claim_at = greatest(next_claim_at, clock_timestamp()
             - interval '1 second') + make_interval(secs => %s)
         """,
-        [copies / turn.rate_per_s],
+        [copies / rate_per_s],
     )
 
 

@@ -155,14 +155,20 @@ def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
+def pop_slowed_to(row: dict[str, Any]) -> float | None:
+    """Take the columns of the slowdown out of a row; copies per second that it leaves now."""
+    slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
+    return slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
+
+
 def _counts_from(row: dict[str, Any]) -> EditionCounts:
     at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
-    slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
+    slowed_to_per_s = pop_slowed_to(row)
     values: dict[str, Any] = {
         name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()
     }
     values["scheduled"] = ScheduledTime(at, local, zone) if at else None
-    values["slowed_to_per_s"] = slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
+    values["slowed_to_per_s"] = slowed_to_per_s
     values["control_reason"] = Reason.loads(row["control_reason"])
     values["reason"] = Reason.loads(row["reason"])
     return EditionCounts(**values)

@@ -6,15 +6,13 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db import connection
 
 from delivery.humanise import clock_and_day, counted
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
-from delivery.reports.edition_counts import rows_by_name
-from delivery.rules.send_rate import slowed_to
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS
+from delivery.reports.edition_counts import pop_slowed_to, rows_by_name
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
 # Polled events have no trace: the newest with one is a webhook.
@@ -113,9 +111,7 @@ def read_health() -> Health:
         (state,) = rows_by_name(cursor)
         cursor.execute(_CALLS)
         (calls,) = rows_by_name(cursor)
-    slowdown = slowdown_from([state.pop(name) for name in SLOWDOWN_NAMES])
-    slowed_to_per_s = slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
-    return Health(**state, **calls, slowed_to_per_s=slowed_to_per_s)
+    return Health(slowed_to_per_s=pop_slowed_to(state), **state, **calls)
 
 
 Clock = Callable[[datetime], str]

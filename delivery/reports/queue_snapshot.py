@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.event_inbox import MAX_FAILURES
@@ -11,11 +10,15 @@ from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
-from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
-from delivery.reports.edition_counts import load_all_counts, load_open_counts, rows_by_name
+from delivery.queue.send_rate import SLOWDOWN_COLUMNS
+from delivery.reports.edition_counts import (
+    load_all_counts,
+    load_open_counts,
+    pop_slowed_to,
+    rows_by_name,
+)
 from delivery.reports.health import EVENTS_READ
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.send_rate import slowed_to
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
 MAX_EDITIONS = 50
@@ -123,7 +126,6 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
     (held_back,) = rows_by_name(cursor)
     cursor.execute(BESIDE)
     (beside,) = rows_by_name(cursor)
-    slowdown = slowdown_from([beside.pop(name) for name in SLOWDOWN_NAMES])
     cursor.execute(ALARMS)
     alarms = dict(cursor.fetchall())
     cursor.execute(TASKS)
@@ -137,9 +139,9 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
         editions=tuple(load_open_counts(among=[edition for edition, *_ in found])) if found else (),
         newest=tuple(load_all_counts(among=named[:MAX_NAMED])) if named else (),
         **held_back,
-        **beside,
         workers=load_activity(cursor),
-        slowed_to_per_s=slowed_to(slowdown, settings.DELIVERY_RATE_PER_S),
+        slowed_to_per_s=pop_slowed_to(beside),
         alarms=alarms,
         tasks=tasks,
+        **beside,
     )

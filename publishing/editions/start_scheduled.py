@@ -11,7 +11,6 @@ from delivery import log_context
 from delivery.interface import (
     Reason,
     ReasonCode,
-    StartedEdition,
     control,
     scheduled_editions,
     short_transaction,
@@ -53,37 +52,37 @@ START_TASK = BackgroundTask(
 def start_now(edition: int) -> int | None:
     """Start a scheduled edition before its time; return its readers, None if it may not start."""
     with short_transaction() as cursor:
-        begun = scheduled_editions.begin(cursor, edition, immediately=True)
-        return _fill(edition).audience if begun else None
+        if not scheduled_editions.begin(cursor, edition, immediately=True):
+            return None
+        return _fill(edition).audience
 
 
 def _start_in_time(edition: int) -> bool:
     with short_transaction() as cursor:
-        begun = scheduled_editions.begin(cursor, edition)
-        if begun is None:
+        if not scheduled_editions.begin(cursor, edition):
             return False
         filled = _fill(edition)
-        _pause_if_late(cursor, filled, begun)
+        _pause_if_late(cursor, filled)
         log_context.bind(issue=filled.issue_id, version=filled.version)
     logger.info("edition %d started at its time", edition)
     return True
 
 
-def _pause_if_late(cursor: CursorWrapper, edition: Edition, begun: StartedEdition) -> None:
+def _pause_if_late(cursor: CursorWrapper, edition: Edition) -> None:
     moment = scheduled_time_of(edition)
     if moment is None:
         raise AssertionError(f"edition {edition.pk} was scheduled for no time")
-    paused = is_too_late(begun.scheduled_for, begun.at, settings.SCHEDULE_LATE_S)
+    paused = is_too_late(moment.utc, edition.published_at, settings.SCHEDULE_LATE_S)
     if paused:
         reason = Reason.of(
             ReasonCode.STARTED_LATE,
             scheduled_for=moment.utc.isoformat(),
             local=moment.local,
             zone=moment.zone,
-            started_at=begun.at.isoformat(),
+            started_at=edition.published_at.isoformat(),
         )
         control.pause_automatically(cursor, edition.pk, reason)
-    late_s = (begun.at - begun.scheduled_for).total_seconds()
+    late_s = (edition.published_at - moment.utc).total_seconds()
     record_start(edition, round(late_s), is_paused=paused)
 
 
@@ -99,7 +98,7 @@ def _fill(edition: int) -> Edition:
 def start_sent_before_restore(edition: int) -> bool:
     """Publish and pause an edition that a restored database took for scheduled."""
     with short_transaction() as cursor:
-        if scheduled_editions.begin_sent_before_restore(cursor, edition) is None:
+        if not scheduled_editions.begin_sent_before_restore(cursor, edition):
             return False
         filled = _fill(edition)
         control.pause_after_restore(cursor, edition)

@@ -28,7 +28,7 @@ a turn that another is taking is not waited for
     acquire_permit: FOR UPDATE «SKIP LOCKED»") row
     test_a_turn_that_another_is_taking_is_not_waited_for
 a turn puts the next one off by what it took
-    claim: «consume_permit(cursor, turn, claimed.waiting) → pass»
+    claim: «send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting) → pass»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 a pace has a floor
     after_too_fast: to_per_s=«max(pace / 2, floor) → pace / 2»
