@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
@@ -49,16 +48,8 @@ LOG_CATEGORIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """One line of the log. `url` is empty where there is no page, or none for this viewer."""
-
-    pk: int
-    at: datetime
-    user: object
-    sentence: ActivitySentence
-    thing: str
-    url: str
+# An entry, its words, the name of its thing, and the page of that: empty if there is none to see.
+Activity = tuple[LogEntry, ActivitySentence, str, str]
 
 
 def categories_for(user: User) -> list[LogCategory]:
@@ -84,11 +75,7 @@ def activities_for(
     found = list(entries[: limit + 1]) if categories else []
     shown, more = found[:limit], len(found) > limit
     drafts = _drafts_open_to(user, shown)
-    activities = [
-        Activity(entry.pk, entry.action_time, entry.user, sentence_of(entry), *named)
-        for entry in shown
-        for named in [_named(entry, user, drafts)]
-    ]
+    activities = [(entry, sentence_of(entry), *_named(entry, user, drafts)) for entry in shown]
     return activities, shown[-1].pk if more else None
 
 

@@ -53,7 +53,7 @@ class IssueSearch:
         return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IssuePage:
     """The rows of one page, and where the next begins; empty if there is none."""
 
@@ -66,24 +66,20 @@ class IssuePage:
 
 def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
     """One page, in at most three queries. `open_editions` are those that have not ended."""
-    tab, is_first = search.tab, not search.before
-    drafts: list[Draft] = []
-    scheduled: list[Edition] = []
-    editions: list[Edition] = []
-    more_drafts, next_page = False, ""
+    page, tab, is_first = IssuePage(), search.tab, not search.before
     if sees_drafts and tab is Tab.DRAFTS:
         found = list(_drafts(search)[: PAGE + 1])
-        drafts, next_page = found[:PAGE], _after(found)
+        page.drafts, page.next = found[:PAGE], _after(found)
     elif sees_drafts and tab is Tab.ALL and is_first:
         found = list(_drafts(search)[: DRAFTS_BESIDE + 1])
-        drafts, more_drafts = found[:DRAFTS_BESIDE], len(found) > DRAFTS_BESIDE
+        page.drafts, page.more_drafts = found[:DRAFTS_BESIDE], len(found) > DRAFTS_BESIDE
     if tab is Tab.SCHEDULED or (tab is Tab.ALL and is_first):
         # They wait for their time within a year: few.
-        scheduled = list(_titled(_scheduled(), search.text))
+        page.scheduled = list(_titled(_scheduled(), search.text))
     if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
         published = list(_published(search, open_editions)[: PAGE + 1])
-        editions, next_page = published[:PAGE], _after(published)
-    return IssuePage(drafts, more_drafts, scheduled, editions, next_page)
+        page.editions, page.next = published[:PAGE], _after(published)
+    return page
 
 
 def still_to_come() -> list[Edition]:

@@ -18,16 +18,7 @@ SHOWN = 5
 _SETTLING = ("resume", "send-to-missed", "ask-again", "close")
 
 
-@dataclass(frozen=True, slots=True)
-class TodoItem:
-    """One thing to do: its code, what its words need, and how urgent it looks."""
-
-    code: str
-    params: Mapping[str, Any]
-    glyph: str
-    tone: str
-
-
+# A glyph and a tone.
 _LOOKS = {
     EditionState.PAUSED: ("paused", "doubt"),
     EditionState.NEEDS_ATTENTION: ("attention", "fault"),
@@ -46,7 +37,7 @@ class TodoList:
     """What there is to do: how many things, and the first few of each kind."""
 
     count: int = 0
-    shown: tuple[TodoItem, ...] = ()
+    shown: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def left_out(self) -> int:
@@ -61,10 +52,10 @@ def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
     """Things of one kind; `count` where there are more of it than were read."""
-    items = [
-        TodoItem(code, params, *_LOOKS[params["status"].state if code == "edition" else code])
-        for params in all_params
-    ]
+    items = []
+    for params in all_params:
+        glyph, tone = _LOOKS[params["status"].state if code == "edition" else code]
+        items.append({"code": code, "params": params, "glyph": glyph, "tone": tone})
     return TodoList(len(items) if count is None else count, tuple(items[:SHOWN]))
 
 

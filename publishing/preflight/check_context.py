@@ -1,26 +1,15 @@
 """The context that all checks read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from delivery.mail.compose import MailParts
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
 from publishing.external_checks.cached_results import CachedResults
 from publishing.preflight.parse_letter import ParsedLetter
-
-
-@dataclass(frozen=True, slots=True)
-class OtherEdition:
-    """An edition of another issue: published at `at`, or scheduled for it."""
-
-    issue: str
-    title: str
-    at: datetime
-    has_the_same_words: bool = False
-    waiting: int = 0
-    is_scheduled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +35,9 @@ class CheckContext:
     without_value: Mapping[str, int]
 
     is_mailed: bool = True
-    recent_duplicates: tuple[OtherEdition, ...] = ()
-    other_issues: tuple[OtherEdition, ...] = ()
+    # Parameters of findings about other issues.
+    recent_duplicates: Sequence[Mapping[str, Any]] = ()
+    other_issues: Sequence[Mapping[str, Any]] = ()
     overlap_warnings: tuple[str, ...] = ()
     # The address of the newest test letter, and when it was sent.
     test: tuple[str, datetime] | None = None

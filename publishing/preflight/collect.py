@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Max, Min, Sum
@@ -23,7 +24,7 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
-from publishing.preflight.check_context import CheckContext, OtherEdition
+from publishing.preflight.check_context import CheckContext
 from publishing.preflight.composed_mail import check_composed_mail
 from publishing.preflight.estimates import audience_change, estimate_duration
 from publishing.preflight.finding import Finding, Findings, FixIn, Severity, stop
@@ -175,39 +176,36 @@ def _context(
     )
 
 
-def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> tuple[OtherEdition, ...]:
+def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> list[dict[str, Any]]:
     """Other issues with these words or this title, also those that wait for their time."""
     # What was called back reached nobody.
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _DUPLICATES_WITHIN
     ).exclude(control=Edition.Control.CANCELLED)
     editions = lately.order_by("-published_at").exclude(issue=draft.issue_id)
-    return tuple(
-        OtherEdition(
-            str(one.issue_id),
-            title,
-            one.published_at,
-            has_the_same_words,
-            is_scheduled=one.control == Edition.Control.SCHEDULED,
-        )
+    return [
+        {
+            "issue": str(one.issue_id),
+            "same_words": same_words,
+            "is_scheduled": one.control == Edition.Control.SCHEDULED,
+            "at": one.published_at,
+        }
         for one in editions.only("issue", "title", "published_at", "content_hash", "control")
-        for title in [plain_title(one)]
-        for has_the_same_words in [bytes(one.content_hash) == content.sha256]
-        if has_the_same_words or title.casefold() == content.plain_title.casefold()
-    )
+        for same_words in [bytes(one.content_hash) == content.sha256]
+        if same_words or plain_title(one).casefold() == content.plain_title.casefold()
+    ]
 
 
-def _other_issues_sending(draft: Draft) -> tuple[OtherEdition, ...]:
-    return tuple(
-        OtherEdition(
-            str(counts.issue),
-            Content(counts.title, "", "").plain_title,
-            counts.published_at,
-            waiting=counts.waiting,
-        )
+def _other_issues_sending(draft: Draft) -> list[dict[str, Any]]:
+    return [
+        {
+            "issue": str(counts.issue),
+            "title": Content(counts.title, "", "").plain_title,
+            "waiting": counts.waiting,
+        }
         for counts in load_all_counts(among=load_open_newsletters())
         if counts.waiting and counts.control == "running" and counts.issue != draft.issue_id
-    )
+    ]
 
 
 def _sent_test_letter(content: Content) -> tuple[str, datetime] | None:

@@ -1,7 +1,6 @@
 """Check what surrounds the letter: readers, test letters, workers, other editions. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed
@@ -20,22 +19,14 @@ def check_readiness(context: CheckContext) -> Iterator[Finding]:
         else:
             yield advice("no_test", FixIn.TEST)
     for other in context.recent_duplicates:
-        yield advice(
-            "duplicate",
-            FixIn.PROGRESS,
-            issue=other.issue,
-            same_words=other.has_the_same_words,
-            is_scheduled=other.is_scheduled,
-            at=other.at,
-        )
+        yield advice("duplicate", FixIn.PROGRESS, **other)
     if not context.recent_duplicates:
         yield passed("no_duplicate")
     for sentence in context.overlap_warnings:
         yield advice("version_overlap", FixIn.PROGRESS, sentence=sentence)
     if context.is_mailed:
         for other in context.other_issues:
-            params: dict[str, Any] = {"title": other.title, "waiting": other.waiting}
-            yield advice("other_issue_sending", FixIn.PROGRESS, issue=other.issue, **params)
+            yield advice("other_issue_sending", FixIn.PROGRESS, **other)
         yield from _worker(context)
 
 

@@ -8,22 +8,16 @@ from publishing.actions.edition_actions import applicable, refusal_of
 from publishing.editions.status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
 
-GLYPHS = {
-    EditionState.SCHEDULED: "held",
-    EditionState.HELD: "held",
-    EditionState.SENDING: "sending",
-    EditionState.PAUSED: "paused",
-    EditionState.NEEDS_ATTENTION: "attention",
-    EditionState.SUCCEEDED: "sent",
-    EditionState.CANCELLED: "withdrawn",
-    EditionState.CLOSED: "done",
-}
-TONES = {
-    EditionState.SENDING: "sent",
-    EditionState.SUCCEEDED: "sent",
-    EditionState.NEEDS_ATTENTION: "fault",
-    EditionState.CANCELLED: "calm",
-    EditionState.CLOSED: "calm",
+# A glyph and a tone.
+LOOKS = {
+    EditionState.SCHEDULED: ("held", ""),
+    EditionState.HELD: ("held", ""),
+    EditionState.SENDING: ("sending", "sent"),
+    EditionState.PAUSED: ("paused", ""),
+    EditionState.NEEDS_ATTENTION: ("attention", "fault"),
+    EditionState.SUCCEEDED: ("sent", "sent"),
+    EditionState.CANCELLED: ("withdrawn", "calm"),
+    EditionState.CLOSED: ("done", "calm"),
 }
 OUTCOME_TONES = {
     "sent": "sent",
@@ -42,7 +36,7 @@ class EditionProgress:
     def __init__(self, status: EditionStatus) -> None:
         counts, by_outcome = status.counts, counts_of(status.counts)
         self.status, self.counts = status, counts
-        self.glyph, self.tone = GLYPHS[status.state], TONES.get(status.state, "")
+        self.glyph, self.tone = LOOKS[status.state]
         self.outcomes = [(name, by_outcome[name], OUTCOME_TONES[name]) for name in ORDER]
         self.bar, self.label = parts_of(by_outcome), label_of(by_outcome, counts.audience)
         self.actions = frozenset(action.name for action in applicable(status))

@@ -16,7 +16,7 @@ from publishing.desk_access import desk_page, may_look
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import edition_from_url, progress_url
 from publishing.editions.status import NoSuchEditionError, load_edition, load_status
-from publishing.progress.edition_progress import GLYPHS, OUTCOME_TONES, TONES, counts_of
+from publishing.progress.edition_progress import LOOKS, OUTCOME_TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of
 from publishing.receipts.receipt_text import (
@@ -61,14 +61,15 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         name: datetime.fromisoformat(at) if (at := fields.get(name)) else None for name in TIMES
     }
     state = fields.get("state", "")
+    glyph, tone = LOOKS[status.state]
     return desk_page(
         request,
         "publishing/receipt.html",
         {
             "edition": edition,
             "status": status,
-            "glyph": GLYPHS[status.state],
-            "tone": TONES.get(status.state, ""),
+            "glyph": glyph,
+            "tone": tone,
             "sentence": sentence_of(status, Newsletter.objects.get_current().zone),
             "stored": stored,
             "fields": {"message_ids": 0, **fields},

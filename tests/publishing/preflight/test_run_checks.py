@@ -7,7 +7,6 @@ import pytest
 
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.link_result import LinkError, LinkResult
-from publishing.preflight.check_context import OtherEdition
 from publishing.preflight.estimates import (
     audience_change,
     estimate_duration,
@@ -28,6 +27,10 @@ from tests.publishing.preflight.context_factory import (
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)
 LINKED = '<p>See <a href="{}">the book</a>.</p>'
 PICTURE = "<p><img {}></p>"
+
+
+def duplicate(**otherwise):
+    return {"same_words": False, "is_scheduled": False, "at": NOW, **otherwise}
 
 
 def advised(*args, **otherwise):
@@ -232,26 +235,15 @@ def test_missing_or_short_text_part_is_advice():
         ({"test": None}, "test"),
         ({"worker_is_running": False}, "worker"),
         ({"overlap_warnings": ("Version 1 is still being sent.",)}, "Version 1 is still"),
-        ({"other_issues": (OtherEdition("7", "Slow worms", NOW, waiting=30_112),)}, "“Slow worms”"),
-        ({"recent_duplicates": (OtherEdition("7", "Swifts leave", NOW),)}, "published at 07:00"),
+        ({"other_issues": [{"title": "Slow worms", "waiting": 30_112}]}, "“Slow worms”"),
+        ({"recent_duplicates": [duplicate()]}, "published at 07:00"),
+        ({"recent_duplicates": [duplicate(is_scheduled=True)]}, "title is scheduled for 07:00"),
         (
-            {"recent_duplicates": (OtherEdition("7", "Swifts leave", NOW, is_scheduled=True),)},
-            "title is scheduled for 07:00",
-        ),
-        (
-            {
-                "recent_duplicates": (
-                    OtherEdition("7", "Swifts", NOW, has_the_same_words=True, is_scheduled=True),
-                )
-            },
+            {"recent_duplicates": [duplicate(same_words=True, is_scheduled=True)]},
             "words are scheduled for 07:00",
         ),
         (
-            {
-                "recent_duplicates": (
-                    OtherEdition("7", "Swifts", LONG_AGO, has_the_same_words=True),
-                )
-            },
+            {"recent_duplicates": [duplicate(same_words=True, at=LONG_AGO)]},
             "12 September 2026, 01:00",
         ),
     ],
