@@ -5,23 +5,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.backends.postgresql import base, client
-from django.db.utils import OperationalError
 from psycopg import Connection
 from psycopg import OperationalError as ConnectionFailure
 
 from newsletter_site.embedded_postgres import usage
 from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster, cluster_in
-from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 
 def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
-    """Join the server of `database_settings`. Raises OperationalError if it cannot be started."""
+    """Join the server of `database_settings`. Raises EmbeddedPostgresError."""
     wanted = settings_dict["EMBEDDED_POSTGRES"]
-    try:
-        cluster = cluster_in(wanted["data_dir"], wanted["durable"])
-        usage.join(cluster, wanted["name"])
-    except EmbeddedPostgresError as error:
-        raise OperationalError(str(error)) from error
+    cluster = cluster_in(wanted["data_dir"], wanted["durable"])
+    usage.join(cluster, wanted["name"])
     return cluster
 
 
@@ -52,10 +47,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection: Connection[Any]
         try:
             connection = super().get_new_connection(conn_params)
-        except ConnectionFailure as failure:
-            try:
-                usage.restart(join_cluster(self.settings_dict))
-            except EmbeddedPostgresError as error:
-                raise OperationalError(str(error)) from failure
+        except ConnectionFailure:
+            usage.restart(join_cluster(self.settings_dict))
             connection = super().get_new_connection(conn_params)
         return connection

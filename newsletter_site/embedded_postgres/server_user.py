@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.db.utils import OperationalError
+
 # PGDATA, PGOPTIONS, LC_ALL … of the caller must not reach the server.
 SERVER_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
-class EmbeddedPostgresError(Exception):
+class EmbeddedPostgresError(OperationalError):
     """The embedded server cannot be used; the text says what was found and what to do."""
 
 

@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -18,8 +19,12 @@ def install_exception_hooks() -> None:
     """Log what Python would print: uncaught exceptions and warnings."""
     logging.captureWarnings(capture=True)
     sys.excepthook = _log_end_of_process
-    threading.excepthook = _log_end_of_thread
-    sys.unraisablehook = _log_unraisable
+    threading.excepthook = partial(
+        _log, logging.CRITICAL, "a thread ends by an error", threading.__excepthook__
+    )
+    sys.unraisablehook = partial(
+        _log, logging.ERROR, "an error where none can be raised", sys.__unraisablehook__
+    )
 
 
 def _is_in_debug() -> bool:
@@ -35,15 +40,7 @@ def _log_end_of_process(
         logger.critical("the process ends by an error", exc_info=(kind, error, traceback))
 
 
-def _log_end_of_thread(args: threading.ExceptHookArgs) -> None:
-    _log(args, logging.CRITICAL, "a thread ends by an error", threading.__excepthook__)
-
-
-def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
-    _log(args, logging.ERROR, "an error where none can be raised", sys.__unraisablehook__)
-
-
-def _log(args: Any, level: int, message: str, print_error: Callable[[Any], object]) -> None:
+def _log(level: int, message: str, print_error: Callable[[Any], object], args: Any) -> None:
     if _is_in_debug() or args.exc_value is None:
         print_error(args)
     else:

@@ -1,8 +1,6 @@
 """The desk's page of tokens. A new one is shown only once, and after a password or a code."""
 
 import uuid
-from collections.abc import Callable
-from typing import TypeVar
 
 from django.contrib import messages
 from django.contrib.admin.views.decorators import staff_member_required
@@ -31,14 +29,8 @@ DAYS = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an end"}
 DEFAULT_DAYS = "90"
 MOST_SHOWN = 200
 
-View = TypeVar("View", bound=Callable[..., HttpResponse])
 
-
-def _for_staff(view: View) -> View:
-    return staff_member_required(view, login_url="admin:login")
-
-
-@_for_staff
+@staff_member_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """GET shows the tokens and a form; POST makes a token and shows it this once."""
@@ -61,7 +53,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     return _page(request, new=new)
 
 
-@_for_staff
+@staff_member_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     """GET asks for confirmation, POST revokes. Pressing twice is safe."""

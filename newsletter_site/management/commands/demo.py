@@ -14,7 +14,6 @@ from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.console import Console
 from newsletter_site.demo.run import run
 from newsletter_site.demo.stop_signals import StoppedError, StopSignals
-from newsletter_site.embedded_postgres import EmbeddedPostgresError
 
 
 class Command(BaseCommand):
@@ -50,7 +49,7 @@ class Command(BaseCommand):
             sys.exit(1)
         except OperationalError as error:
             raise CommandError(" ".join(str(error).split())) from error
-        except (DemoError, EmbeddedPostgresError) as error:
+        except DemoError as error:
             raise CommandError(str(error)) from error
         if not kept:
             sys.exit(1)

@@ -22,7 +22,7 @@ what is no token costs no look into the database
     find_caller: if «not is_well_formed(token) → False»:
     test_what_is_mistyped_costs_no_look_into_the_database
 users without staff status see and revoke no tokens
-    _for_staff: return «staff_member_required(view, login_url="admin:login") → view»
+    tokens: «@staff_member_required» @require_http_methods
     test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser
 revoking refuses a token outside the given ones
     revoke: row = «among → ApiToken.objects».select_for_update(

@@ -34,7 +34,8 @@ what nothing catches is logged without its words
     install_exception_hooks: «sys.excepthook = _log_end_of_process»
     test_what_nothing_catches_is_a_line_without_its_words
 what ends a thread is logged without its words
-    install_exception_hooks: «threading.excepthook = _log_end_of_thread»
+    install_exception_hooks: «threading.excepthook = partial( _log, logging.CRITICAL,
+        "a thread ends by an error", threading.__excepthook__ )»
     test_what_nothing_catches_is_a_line_without_its_words
 a warning of a library is a line of the log
     install_exception_hooks: «logging.captureWarnings(capture=True)»
