@@ -9,9 +9,8 @@ class Gate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._held: set[int] = set()
-        self._outcomes: dict[int, str] = {}
-        self._last_ticket = 0
+        # A list for each held call, which gets the outcome when the call is released.
+        self._held: list[list[str]] = []
         self._stopped = threading.Event()
 
     @property
@@ -22,21 +21,20 @@ class Gate:
     def hold(self) -> str:
         """Wait until the call is released; return `answer` or `close`, as it was released."""
         with self._changed:
-            self._last_ticket = ticket = self._last_ticket + 1
-            self._held.add(ticket)
+            outcome: list[str] = []
+            self._held.append(outcome)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: ticket in self._outcomes or self._stopped.is_set())
-            self._held.discard(ticket)
-            return self._outcomes.pop(ticket, "close")
+            self._changed.wait_for(lambda: outcome or self._stopped.is_set())
+            return outcome[0] if outcome else "close"
 
     def release(self, outcome: str = "answer") -> int:
         """Release every held call, to `answer` or to `close` the connection; return how many."""
         with self._changed:
-            released = len(self._held)
-            self._outcomes.update(dict.fromkeys(self._held, outcome))
-            self._held.clear()
+            released, self._held = self._held, []
+            for held in released:
+                held.append(outcome)
             self._changed.notify_all()
-            return released
+            return len(released)
 
     def changed(self) -> None:
         """Have those who wait look again."""

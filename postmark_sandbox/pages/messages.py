@@ -15,13 +15,7 @@ from postmark_sandbox.state.outbox import Message, by_text
 from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 
 PER_PAGE = 20
-PARTS = {
-    "html": "HTML",
-    "text": "Text",
-    "headers": "Headers",
-    "source": "Source",
-    "events": "Events",
-}
+PARTS = ("HTML", "Text", "Headers", "Source", "Events")
 # The mail's own inline styles may apply, its pictures may load, its links open an ordinary window
 # of their own; nothing else of it may act.
 MAIL_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"
@@ -155,7 +149,8 @@ def _unreported(fault: str) -> str:
 def _message(
     sandbox: Sandbox, message: Message, part: str, state: dict[str, str]
 ) -> dict[str, Any]:
-    part = part if part in PARTS else "html"
+    parts = {label.lower(): label for label in PARTS}
+    part = part if part in parts else "html"
     unsubscribe_url = sandbox.unsubscribe_url(message)
     delivery = message.metadata.get("delivery")
     values: dict[str, Any] = {
@@ -167,10 +162,7 @@ def _message(
         "unreported": _unreported(message.unreported_by) if message.unreported_by else "",
         "back": _link(state),
         "part": part,
-        "parts": [
-            (name, label, _link(state, message=message.id, part=name))
-            for name, label in PARTS.items()
-        ],
+        "parts": [(n, parts[n], _link(state, message=message.id, part=n)) for n in parts],
     }
     match part:
         case "html":
@@ -206,18 +198,15 @@ def _link(state: dict[str, str], **more: str) -> str:
 def _events(sandbox: Sandbox, message: Message) -> dict[str, Any]:
     listed = sandbox.suppressions.of(message.stream)
     held = [listed[a.lower()] for a in message.recipients if a.lower() in listed]
-    can_return = any(entry.reason != "SpamComplaint" for entry in held)
+    buttons = dict(BUTTONS)
+    if all(entry.reason == "SpamComplaint" for entry in held):
+        del buttons["reactivate"]
     events = sandbox.events
     log = [(message.at_ns, ("waiting", "calm", "Accepted"), f"for {message.stream}")]
     delivered = events.delivered_to(message)
     log += [(message.at_ns, ("sent", "sent", "Delivered"), address) for address in delivered]
     log += [(e.at_ns, _event_state(e), e.address) for e in events.of(message.number)]
-    return {
-        "log": log,
-        "buttons": {
-            name: label for name, label in BUTTONS.items() if name != "reactivate" or can_return
-        },
-    }
+    return {"log": log, "buttons": buttons}
 
 
 def _event_state(event: MessageEvent) -> tuple[str, str, str]:

@@ -27,14 +27,12 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
     if method not in ("GET", "POST"):
         return plain(405, f"{request.method} is not possible here.")
     match = OF_MESSAGE.fullmatch(request.path)
-    on_message = None
-    if match is not None:
-        on_message = ON_MESSAGE.get((method, match.group(1), match.group(3)))
+    on_message = ON_MESSAGE.get((method, match[1], match[3])) if match else None
     # One-click comes from anywhere, by design: it is the only post that asks for no origin.
     if method == "POST" and on_message is not _unsubscribe and not _from_here(request):
         return plain(403, "This form was sent from another site. Nothing was changed.")
-    if match is not None and on_message is not None:
-        message = sandbox.outbox.find(match.group(2))
+    if match and on_message is not None:
+        message = sandbox.outbox.find(match[2])
         if message is None:
             return plain(404, "This message is not in the inbox.")
         return on_message(sandbox, request, message)
@@ -54,10 +52,9 @@ def _from_here(request: Request) -> bool:
 
 
 def _show_calls(sandbox: Sandbox, request: Request) -> Response:
-    calls = sandbox.calls.newest_first(SHOWN_CALLS)
-    faulty = sum(sandbox.calls.counts()["by_fault"].values())
-    total = sandbox.calls.count
-    return page(sandbox, "Calls", "calls.html", total=total, faulty=faulty, calls=calls)
+    calls, counts = sandbox.calls.newest_first(SHOWN_CALLS), sandbox.calls.counts()
+    faulty = sum(counts["by_fault"].values())
+    return page(sandbox, "Calls", "calls.html", total=counts["total"], faulty=faulty, calls=calls)
 
 
 def _ask_to_empty(sandbox: Sandbox, request: Request) -> Response:
@@ -73,8 +70,8 @@ def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Respon
     address, is_done = message.recipients[0], request.method == "POST"
     if is_done and address.lower() not in sandbox.suppressions.of(message.stream):
         sandbox.events.unsubscribe(message, address)
-    template = "unsubscribe.html"
-    return page(sandbox, "Messages", template, message=message, address=address, is_done=is_done)
+    shown = {"message": message, "address": address, "is_done": is_done}
+    return page(sandbox, "Messages", "unsubscribe.html", **shown)
 
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
