@@ -70,8 +70,8 @@ def _unsubscribe(sandbox: Sandbox, request: Request, message: Message) -> Respon
     address, is_done = message.recipients[0], request.method == "POST"
     if is_done and address.lower() not in sandbox.suppressions.of(message.stream):
         sandbox.events.unsubscribe(message, address)
-    shown = {"message": message, "address": address, "is_done": is_done}
-    return page(sandbox, "Messages", "unsubscribe.html", **shown)
+    template = "unsubscribe.html"
+    return page(sandbox, "Messages", template, message=message, address=address, is_done=is_done)
 
 
 PAGES: dict[tuple[str, str], Callable[[Sandbox, Request], Response]] = {
