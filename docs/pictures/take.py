@@ -76,10 +76,9 @@ def running_program() -> Iterator[Services]:
         from django.core.management.base import OutputWrapper
 
         from newsletter_site.demo.child_processes import Children
-        from newsletter_site.demo.console import Console
         from newsletter_site.demo.services import open_database, start_services
         from newsletter_site.demo.single_instance import locked_folder
-        from newsletter_site.demo.stop_signals import StopSignals
+        from newsletter_site.demo.terminal import Console, StopSignals
 
         stop, console = StopSignals(), Console(OutputWrapper(sys.stdout))
         lock = stack.enter_context(locked_folder(folder, stop))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import requests
 
-from newsletter_site.demo.stop_signals import StopSignals
+from newsletter_site.demo.terminal import StopSignals
 
 ENDING_S = 15.0
 POLL_S = 0.05

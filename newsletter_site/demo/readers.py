@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from newsletter_site.demo.child_processes import DemoError
-from newsletter_site.demo.stop_signals import StopSignals
+from newsletter_site.demo.terminal import StopSignals
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_file import ImportReport, import_file
 from subscribers.models import RejectedRow, Subscriber

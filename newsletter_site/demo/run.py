@@ -15,7 +15,6 @@ from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import FORM, Post, post_twice
 from newsletter_site.demo.checks import Observed, broken_promises
 from newsletter_site.demo.child_processes import Children, DemoError
-from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import import_readers
 from newsletter_site.demo.services import (
     HOLD_S,
@@ -27,8 +26,8 @@ from newsletter_site.demo.services import (
     start_services,
 )
 from newsletter_site.demo.single_instance import locked_folder
-from newsletter_site.demo.stop_signals import StoppedError, StopSignals
 from newsletter_site.demo.summary import summary, table
+from newsletter_site.demo.terminal import Console, StoppedError, StopSignals
 from newsletter_site.embedded_postgres import prepare_data_dir
 from publishing.editions.status import load_status
 from publishing.publish.publish import edition_by_key

@@ -14,9 +14,9 @@ from django.utils.crypto import get_random_string
 
 from newsletter_site.demo.browser import TIMEOUT_S, Browser
 from newsletter_site.demo.child_processes import Children
-from newsletter_site.demo.console import Console
 from newsletter_site.demo.readers import refuse_other_readers
 from newsletter_site.demo.single_instance import refuse_other_workers
+from newsletter_site.demo.terminal import Console
 from newsletter_site.models import User
 
 HOST = "127.0.0.1"

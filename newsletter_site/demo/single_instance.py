@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from delivery.models import WorkerHeartbeat
 from newsletter_site.demo.child_processes import DemoError
-from newsletter_site.demo.stop_signals import StopSignals
+from newsletter_site.demo.terminal import StopSignals
 from newsletter_site.embedded_postgres.private_files import try_lock
 
 # The children of a killed demo end within seconds.

@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from newsletter_site.operations.health.checks import CHECKS
-from newsletter_site.operations.health.health_views import health
+from newsletter_site.operations.health.checks import CHECKS, health
 from newsletter_site.operations.metrics.metrics_view import metrics
 
 urlpatterns = [

@@ -11,9 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
 
 from newsletter_site.demo.child_processes import DemoError
-from newsletter_site.demo.console import Console
 from newsletter_site.demo.run import run
-from newsletter_site.demo.stop_signals import StoppedError, StopSignals
+from newsletter_site.demo.terminal import Console, StoppedError, StopSignals
 
 
 class Command(BaseCommand):

@@ -1,4 +1,5 @@
-"""The health checks: live, ready, workers. Each asks the database within a time limit."""
+"""The health checks: live, ready, workers. Each asks the database within a time limit. The view for
+probes is answered by `ops_middleware.py`."""
 
 from dataclasses import dataclass
 from datetime import UTC
@@ -8,11 +9,14 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
 MigrationName = tuple[str, str]
+
+PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +112,23 @@ def migrations_result(pending: tuple[str, ...]) -> CheckResult:
 def no_answer(error: NoAnswerError) -> CheckResult:
     """The result where the database gave no answer."""
     return CheckResult("The database does not answer.", (str(error),))
+
+
+def health(request: HttpRequest, check: str) -> HttpResponse:
+    """Answer a probe with 200, or 503 with the reasons."""
+    result = run_check(check)
+    response: HttpResponse
+    if result.is_healthy and _is_prometheus(request):
+        # Prometheus asks it like any other target, and `up` is the result.
+        response = HttpResponse(
+            f'homing_health{{check="{check}"}} 1\n', content_type=PROMETHEUS_TEXT
+        )
+    else:
+        response = JsonResponse(result.as_json(), status=200 if result.is_healthy else 503)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _is_prometheus(request: HttpRequest) -> bool:
+    accepted = request.headers.get("Accept", "")
+    return "application/openmetrics-text" in accepted or "version=0.0.4" in accepted

@@ -14,12 +14,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from delivery.interface import database_identity
 from delivery.monitoring import metrics_storage
 from newsletter_site.operations.health.checks import (
+    PROMETHEUS_TEXT,
     CheckResult,
     find_pending_migrations,
     migrations_result,
     no_answer,
 )
-from newsletter_site.operations.health.health_views import PROMETHEUS_TEXT
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition

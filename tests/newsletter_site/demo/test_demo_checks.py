@@ -12,7 +12,7 @@ from newsletter_site.demo import readers
 from newsletter_site.demo.browser import Post
 from newsletter_site.demo.checks import Observed, broken_promises
 from newsletter_site.demo.child_processes import DemoError
-from newsletter_site.demo.stop_signals import StopSignals
+from newsletter_site.demo.terminal import StopSignals
 from publishing.editions.status import EditionStatus
 from subscribers.models import Subscriber
 from tests.delivery.rules.test_edition_state import counts

@@ -1,0 +1,69 @@
+"""The person who watches the demo: the steps they read, and the signals with which they end it."""
+
+import signal
+import time
+from types import FrameType
+
+from django.core.management.base import OutputWrapper
+
+from delivery.progress_line import ProgressLine
+
+POLL_S = 0.1
+
+
+class StoppedError(Exception):
+    """The demo was asked to end."""
+
+
+class StopSignals:
+    """Whether the demo was asked to end, and whether it was asked twice. It ends between its steps,
+    so that none is broken off in the middle."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.asked_twice = False
+
+    def listen(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # nohup ignores SIGHUP, and that stays.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked_twice = bool(self.number)
+        self.number = self.number or number
+
+    def check(self) -> None:
+        """Raise `StoppedError` if the demo was asked to end."""
+        if self.number:
+            raise StoppedError
+
+    def pause(self) -> None:
+        """Wait a moment, unless the demo was asked to end."""
+        self.check()
+        time.sleep(POLL_S)
+        self.check()
+
+
+class Console:
+    """Writes steps with the time that has passed."""
+
+    def __init__(self, output: OutputWrapper) -> None:
+        self._output = output
+        self._progress = ProgressLine(output)
+        self._began_at = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began_at
+
+    def step(self, text: str) -> None:
+        self.show(f"{self.seconds:5.1f} s  {text}")
+
+    def progress(self, text: str) -> None:
+        self._progress.show(f"{self.seconds:5.1f} s  {text}")
+
+    def show(self, text: str) -> None:
+        self._progress.clear()
+        self._output.write(text)
+        self._output.flush()
