@@ -24,10 +24,8 @@ from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, 
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.accept_upload import Statement
-from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.models import SubscriberImport
@@ -147,8 +145,10 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 
     def work(_: str) -> HttpResponse:
         caller, record = get_caller(request), _named(import_id)
-        statement = Statement(decision.confirmed, where, caller.user)
-        if not accept_upload.start_import(import_id, statement):
+        stated = accept_upload.statement(
+            confirmed=decision.confirmed, where=where, importer=caller.user
+        )
+        if not accept_upload.start_import(import_id, stated):
             raise ProblemError(
                 ProblemType.NOT_NOW,
                 f"Only what was checked can be imported. {status_sentence(record)}",

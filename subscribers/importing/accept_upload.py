@@ -1,6 +1,6 @@
 """Accept a file: make its import, or find the one that the same content made before."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from django.db import connection, transaction
@@ -23,17 +23,10 @@ NO_COUNTS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """An importer's statement that consent was given elsewhere, where and how."""
-
-    confirmed: bool = False
-    where: str = ""
-    importer: Any = None
-
-    def as_columns(self) -> dict[str, Any]:
-        where = self.where if self.confirmed else ""
-        return {"confirmed": self.confirmed, "statement": where, "imported_by": self.importer}
+def statement(*, confirmed: bool = False, where: str = "", importer: Any = None) -> dict[str, Any]:
+    """The columns of who imports a file, and states that consent was given elsewhere, and where."""
+    where = where if confirmed else ""
+    return {"confirmed": confirmed, "statement": where, "imported_by": importer}
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
@@ -46,8 +39,8 @@ def store_for_check(
 ) -> tuple[SubscriberImport, bool]:
     """Store a new or refused file to be checked; return the import, and whether it is new."""
     with transaction.atomic():
-        statement = Statement(importer=importer)
-        record, is_new = _get_or_create(file, content, filename, State.CHECKING, statement)
+        stated = statement(importer=importer)
+        record, is_new = _get_or_create(file, content, filename, State.CHECKING, stated)
         if not is_new and record.state == State.REFUSED:
             state = State.WAITING if record.rows else State.CHECKING
             _retry(record, state, file, content)
@@ -58,26 +51,26 @@ def store_for_check(
 
 
 def store_for_import(
-    file: ReaderFile, content: BinaryIO, filename: str, statement: Statement
+    file: ReaderFile, content: BinaryIO, filename: str, stated: dict[str, Any]
 ) -> tuple[SubscriberImport, bool]:
     """Store a file to be imported; return the import, and whether it starts by this call."""
     with transaction.atomic():
-        record, is_new = _get_or_create(file, content, filename, State.WAITING, statement)
+        record, is_new = _get_or_create(file, content, filename, State.WAITING, stated)
         if not is_new and record.state == State.REFUSED:
             _retry(record, State.WAITING, file, content)
             return record, not record.rows
-        return record, is_new or start_import(record.pk, statement, from_states=NOT_IMPORTED)
+        return record, is_new or start_import(record.pk, stated, from_states=NOT_IMPORTED)
 
 
 def start_import(
-    import_id: int, statement: Statement, *, from_states: tuple[str, ...] = (State.CHECKED,)
+    import_id: int, stated: dict[str, Any], *, from_states: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
     """Import what was checked, counted anew; False if its state is not in `from_states`."""
     return bool(
         SubscriberImport.objects.filter(pk=import_id, state__in=from_states).update(
             **NO_COUNTS,
             **NO_LEASE,
-            **statement.as_columns(),
+            **stated,
             state=State.WAITING,
             started_at=Now(),
         )
@@ -104,7 +97,7 @@ def delete_noted_rows(import_id: int) -> None:
 
 
 def _get_or_create(
-    file: ReaderFile, content: BinaryIO, filename: str, state: str, statement: Statement
+    file: ReaderFile, content: BinaryIO, filename: str, state: str, stated: dict[str, Any]
 ) -> tuple[SubscriberImport, bool]:
     if file.size > stored_file.largest_size():
         raise stored_file.too_large()
@@ -120,7 +113,7 @@ def _get_or_create(
                 "size": file.size,
                 "read_as": asdict(file.description),
                 "state": state,
-                **statement.as_columns(),
+                **stated,
             },
         )
     )

@@ -5,7 +5,6 @@ the middle, the server would wait with its locks held."""
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
@@ -17,8 +16,9 @@ from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.data_requests.erase import erased_among
 from subscribers.importing.file_format.validate_row import Candidate, excluded
+from subscribers.importing.import_sentences import consent_detail
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.models.subscriber_import import ADDED_PENDING
+from subscribers.models.subscriber_import import ADDED_PENDING, State
 from subscribers.refusal import refuse
 
 _FIELD_TYPES = ", ".join(f"{name} varchar NOT NULL" for name in FIELD_NAMES)
@@ -225,36 +225,6 @@ FIRST_REQUEST = 1
 SLICE = 250  # rows
 
 
-@dataclass(frozen=True, slots=True)
-class ImportTerms:
-    """What the importer states about all rows; `detail` is for the new readers' consent records."""
-
-    import_id: int
-    confirmed: bool
-    detail: str = ""
-    is_check: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """The results of a chunk: counts, excluded rows by line, and the number of rows by status."""
-
-    counts: dict[str, int]
-    rejected: list[RejectedRow]
-    statuses: Counter[str]
-
-    def add_to(self, record: SubscriberImport) -> None:
-        """Add the counts to those of the import, which is not saved."""
-        for name, count in self.counts.items():
-            setattr(record, name, getattr(record, name) + count)
-        record.rows += sum(self.counts.values())
-        skipped = (row for row in self.rejected if row.result == RejectedRow.Result.SKIPPED)
-        record.skipped_because = Counter(record.skipped_because) + Counter(
-            row.reason for row in skipped
-        )
-        record.statuses = Counter(record.statuses) + self.statuses
-
-
 @contextmanager
 def seen_addresses_of_dry_run() -> Iterator[None]:
     """Note addresses in a temporary table, in the caller's transaction."""
@@ -264,8 +234,11 @@ def seen_addresses_of_dry_run() -> Iterator[None]:
         cursor.execute("DROP TABLE pg_temp.import_seen_address")
 
 
-def apply_rows(terms: ImportTerms, rows: Sequence[Candidate | RejectedRow]) -> Applied:
-    """Apply one chunk in the caller's transaction."""
+def apply_rows(
+    record: SubscriberImport, rows: Sequence[Candidate | RejectedRow]
+) -> list[RejectedRow]:
+    """Apply one chunk in the caller's transaction, and count it in `record`, which is not saved;
+    return the rejected and skipped rows."""
     rejected = [row for row in rows if isinstance(row, RejectedRow)]
     candidates = [row for row in rows if isinstance(row, Candidate)]
     statuses = [row.status.status.value if row.status else None for row in candidates]
@@ -281,10 +254,10 @@ def apply_rows(terms: ImportTerms, rows: Sequence[Candidate | RejectedRow]) -> A
                 *([row.values[at] for row in candidates] for at in range(len(FIELD_NAMES))),
             ],
         )
-        cursor.execute(REMOVE_DUPLICATES, [terms.import_id])
+        cursor.execute(REMOVE_DUPLICATES, [record.pk or 0])
         duplicates = cursor.rowcount
-        skipped_rows = _skip(cursor, terms, candidates)
-        added, pending = _add(cursor, terms)
+        skipped_rows = _skip(cursor, record, candidates)
+        added, pending = _add(cursor, record)
     counts = {
         "added": added,
         "known": len(candidates) - duplicates - len(skipped_rows) - added,
@@ -292,9 +265,14 @@ def apply_rows(terms: ImportTerms, rows: Sequence[Candidate | RejectedRow]) -> A
         "skipped": len(skipped_rows),
         "rejected": len(rejected),
     }
-    counted = Counter(status for status in statuses if status)
-    counted[ADDED_PENDING] = pending
-    return Applied(counts, sorted(rejected + skipped_rows, key=lambda row: row.line), counted)
+    for result, count in counts.items():
+        setattr(record, result, getattr(record, result) + count)
+    record.rows += len(rows)
+    reasons = Counter(row.reason for row in skipped_rows)
+    record.skipped_because = Counter(record.skipped_because) + reasons
+    counted = Counter(status for status in statuses if status) + Counter({ADDED_PENDING: pending})
+    record.statuses = Counter(record.statuses) + counted
+    return sorted(rejected + skipped_rows, key=lambda row: row.line)
 
 
 def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
@@ -308,7 +286,7 @@ def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
 
 
 def _skip(
-    cursor: CursorWrapper, terms: ImportTerms, candidates: Sequence[Candidate]
+    cursor: CursorWrapper, record: SubscriberImport, candidates: Sequence[Candidate]
 ) -> list[RejectedRow]:
     # First: the address of an erased reader is not stored again.
     if erased := erased_among(candidate.email.lower() for candidate in candidates):
@@ -316,9 +294,9 @@ def _skip(
     if any(row.status is not None and row.status.status.is_gone for row in candidates):
         cursor.execute(LOCK_GONE)
         cursor.execute(SKIP_GONE)
-        if not terms.is_check:
+        if record.state != State.CHECKING:
             cursor.execute(SUPPRESS_GONE)
-            cursor.execute(RECORD_GONE, [terms.import_id])
+            cursor.execute(RECORD_GONE, [record.pk])
             cursor.execute(UPDATE_GONE)
     cursor.execute(SKIP_UNMAILABLE)
     return [
@@ -327,19 +305,24 @@ def _skip(
     ]
 
 
-def _add(cursor: CursorWrapper, terms: ImportTerms) -> tuple[int, int]:
+def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
     """Count the readers who are added, and those of them who stay pending despite a statement."""
-    if terms.is_check:
+    if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)
         added, pending = cursor.fetchone()
         return added, pending
     cursor.execute(
-        ADD, {"confirmed": terms.confirmed, "import_id": terms.import_id, "detail": terms.detail}
+        ADD,
+        {
+            "confirmed": record.confirmed,
+            "import_id": record.pk,
+            "detail": consent_detail(record),
+        },
     )
     added = int(cursor.rowcount)
     if asked := _in_slices(cursor, TO_BE_ASKED):
         request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)
-    return added, len(asked) if terms.confirmed else 0
+    return added, len(asked) if record.confirmed else 0
 
 
 def _in_slices(cursor: CursorWrapper, query: str) -> list[Any]:

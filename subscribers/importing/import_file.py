@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
 
-from subscribers.importing.accept_upload import ENDED, Statement, existing_imports, store_for_import
-from subscribers.importing.apply import ImportTerms, apply_rows, seen_addresses_of_dry_run
+from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
+from subscribers.importing.apply import apply_rows, seen_addresses_of_dry_run
 from subscribers.importing.file_format.columns import Mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
@@ -57,7 +57,7 @@ def import_file(
             return _report_of(earlier, on_rejected)
         with path.open("rb") as content:
             record, starts = store_for_import(
-                file, content, file_name(path), Statement(confirmed=confirmed, where=where)
+                file, content, file_name(path), statement(confirmed=confirmed, where=where)
             )
     _run_to_end(record.pk, on_progress)
     record.refresh_from_db()
@@ -97,17 +97,19 @@ def _dry_run(
     on_rejected: Callable[[RejectedRow], None],
     on_progress: Callable[[SubscriberImport], None],
 ) -> ImportReport:
-    record = SubscriberImport(confirmed=confirmed, size=file.size, read_as=asdict(file.description))
-    terms = ImportTerms(import_id=0, confirmed=confirmed, is_check=True)
+    record = SubscriberImport(
+        state=SubscriberImport.State.CHECKING,
+        confirmed=confirmed,
+        size=file.size,
+        read_as=asdict(file.description),
+    )
     with transaction.atomic(), seen_addresses_of_dry_run():
         validated = map(validate_row, file.rows())
         while chunk := list(islice(validated, CHUNK)):
-            applied = apply_rows(terms, chunk)
-            reset_queries()  # in debug Django keeps them
-            applied.add_to(record)
-            record.bytes_read = file.bytes_read
-            for row in applied.rejected:
+            for row in apply_rows(record, chunk):
                 on_rejected(row)
+            reset_queries()  # in debug Django keeps them
+            record.bytes_read = file.bytes_read
             on_progress(record)
     return ImportReport(record)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from delivery.humanise import enumerated
 from delivery.reader_fields import NAME, READER_FIELDS
-from subscribers.importing.file_format.description import Description
+from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal import InputRefusal, sentence_of

@@ -15,10 +15,8 @@ from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.accept_upload import Statement
-from subscribers.importing.file_format.description import Description
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.import_page import count_gone, result_lines, status_sentence, symbol_of
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.links.see_other import see_other
@@ -96,9 +94,9 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
         error = _what_is_missing(where, states_it=bool(request.POST.get("states_it")))
         if error:
             return _import_page(request, record, error=error, where=where)
-    statement = Statement(confirmed=elsewhere, where=where, importer=request.user)
+    stated = accept_upload.statement(confirmed=elsewhere, where=where, importer=request.user)
     with transaction.atomic():
-        if accept_upload.start_import(import_id, statement):
+        if accept_upload.start_import(import_id, stated):
             record_import_activity("import", user_id_of(request), _import_or_404(import_id))
     return _redirect_to_import(import_id)
 

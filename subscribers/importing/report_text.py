@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.file_format.description import Description
+from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.import_file import ImportReport
 from subscribers.models import RejectedRow
 

@@ -16,12 +16,11 @@ from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import NO_COUNTS, NO_LEASE, delete_noted_rows
-from subscribers.importing.apply import ImportTerms, apply_rows, store_rejected_rows
+from subscribers.importing.apply import apply_rows, store_rejected_rows
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import validate_row
-from subscribers.importing.import_sentences import consent_detail
 from subscribers.importing.lease import (
     MAX_STALLED_CLAIMS,
     Lease,
@@ -88,7 +87,6 @@ def _run(
     lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[SubscriberImport], None]
 ) -> None:
     record = SubscriberImport.objects.select_related("imported_by").get(pk=lease.import_id)
-    terms = ImportTerms(record.pk, record.confirmed, consent_detail(record), lease.is_check)
     if record.rows == 0:
         # What an earlier check of this file noted is found again.
         with transaction.atomic(), connection.cursor() as cursor:
@@ -104,7 +102,8 @@ def _run(
         rows = file.rows()
         _skip_to_checkpoint(rows, record.rows, lease)
         while chunk := list(islice(rows, CHUNK)):
-            on_progress(_apply_chunk(lease, terms, chunk, file.bytes_read))
+            _apply_chunk(lease, record, chunk, file.bytes_read)
+            on_progress(record)
             if is_stopping():
                 release(lease)
                 return
@@ -124,22 +123,18 @@ def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) 
 
 
 def _apply_chunk(
-    lease: Lease, terms: ImportTerms, chunk: list[Row | BadRow], bytes_read: int
-) -> SubscriberImport:
+    lease: Lease, record: SubscriberImport, chunk: list[Row | BadRow], bytes_read: int
+) -> None:
     validated = [validate_row(row) for row in chunk]
     with transaction.atomic(), connection.cursor() as cursor:
         # Before any other lock: a reader who is erased meanwhile would be added anew.
         cursor.execute(LOCK_ENQUEUE)
         guard(cursor, lease)
         cursor.execute(ONE_AT_A_TIME)
-        applied = apply_rows(terms, validated)
-        store_rejected_rows(lease.import_id, applied.rejected)
-        record = SubscriberImport.objects.get(pk=lease.import_id)
-        applied.add_to(record)
+        store_rejected_rows(record.pk, apply_rows(record, validated))
         record.bytes_read, record.stalled_claims = bytes_read, 0
         record.save(update_fields=[*NO_COUNTS, "stalled_claims"])
     reset_queries()  # in debug Django keeps them, and a chunk has long ones
-    return record
 
 
 def _finish(lease: Lease) -> None:

@@ -1,20 +1,24 @@
-"""Find the columns of the address, of the reader's fields and of the status: as mapped by hand, or
-by the words of the header, or by the values in a sample of rows."""
+"""Find the delimiter, and the columns of the address, of the reader's fields and of the status: as
+mapped by hand, or by the words of the header, or by the values in a sample of rows."""
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from delivery.reader_fields import FIELD_NAMES, NAME, READER_FIELDS
 from subscribers.importing.file_format import header_words, status
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.records import BadRow
+from subscribers.importing.file_format.records import records as read_records
 from subscribers.importing.file_format.status import SILENT, StatusRule, rule_by_values, rule_of
 
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_STATED = "sep="  # a first line that Excel writes, and reads, before the header
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
@@ -25,6 +29,7 @@ _SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
 _MANY_ROWS = 5  # from here on a column that always says the same is no name
 
 Record = tuple[int, list[str]]
+Rows = Sequence[list[str]]
 # A mapping by hand: (name of a column, or its number from 1; field).
 Mapping = tuple[tuple[str, str], ...]
 EMAIL, STATUS, IGNORED = "email", "status", "-"
@@ -48,16 +53,13 @@ class Layout(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    rows: list[list[str]]
+def _values(rows: Rows, column: int) -> list[str]:
+    """What these rows have in a column, without empty fields."""
+    return [value for row in rows if column < len(row) and (value := row[column].strip())]
 
-    def values(self, column: int) -> list[str]:
-        found = (row[column].strip() for row in self.rows if column < len(row))
-        return [value for value in found if value]
 
-    def addresses(self, column: int) -> int:
-        return sum(map(looks_like_address, self.values(column)))
+def _addresses(rows: Rows, column: int) -> int:
+    return sum(map(looks_like_address, _values(rows, column)))
 
 
 def looks_like_address(text: str) -> bool:
@@ -66,6 +68,31 @@ def looks_like_address(text: str) -> bool:
     if bracketed := _IN_BRACKETS.fullmatch(text):
         text = bracketed[1].strip()
     return _ADDRESS.fullmatch(text) is not None
+
+
+def stated_delimiter(first_line: str) -> str | None:
+    """The delimiter that the first line states, as in `sep=;`; None if it states none."""
+    line = first_line.rstrip("\r\n").strip('"')
+    delimiter = line[len(_STATED) :]
+    return delimiter if line.lower().startswith(_STATED) and delimiter in DELIMITERS else None
+
+
+def detect_delimiter(sample: Sequence[str]) -> str:
+    """The delimiter that shows the most addresses and known column names in the sample."""
+
+    def score(delimiter: str) -> int:
+        rows = [
+            row[1] for row in read_records(iter(sample), delimiter) if not isinstance(row, BadRow)
+        ]
+        addresses = sum(any(map(looks_like_address, fields)) for fields in rows)
+        words = sum(
+            header_words.is_known(key(field))
+            for fields in rows[: MAX_ROWS_ABOVE_HEADER + 1]
+            for field in fields
+        )
+        return addresses + words
+
+    return max(DELIMITERS, key=score)
 
 
 def read_mapping(options: Sequence[str]) -> Mapping:
@@ -93,7 +120,7 @@ def layout_of(
     header = records[at][1] if at is not None else []
     # A first row without addresses may be a header in unknown words.
     first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
-    sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
+    sample = [fields for _, fields in records[0 if at is None else at + 1 :]]
     width = _width_of_rows(header, sample)
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
@@ -101,15 +128,14 @@ def layout_of(
     # Mapped columns are not guessed. They need no header and no addresses.
     words = ["" if at in taken else field for at, field in enumerate(header)]
     if EMAIL in by_hand:
-        address: int | None = max(by_hand[EMAIL], key=sample.addresses)
+        address: int | None = max(by_hand[EMAIL], key=lambda column: _addresses(sample, column))
     else:
         address = _address_column(words, width, sample, taken)
     if address is None:
         return None
-    readers = _Sample(
-        [row for row in sample.rows if address < len(row) and looks_like_address(row[address])]
-    )
-    status_like = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
+    readers = [row for row in sample if address < len(row) and looks_like_address(row[address])]
+    status_like = {at for at in range(width) if status.are_statuses(_values(readers, at))}
+    status_like -= {address}
     if header:
         found = _columns_by_header(words, address, sample)
     else:
@@ -117,18 +143,17 @@ def layout_of(
     fields = tuple(tuple(by_hand.get(name) or found.get(name, ())) for name in FIELD_NAMES)
     statuses = by_hand.get(STATUS, [])
     others = (taken - set(statuses)).union({address}, *fields)
-    rule = rule_of(header, sample.values, filename, statuses, others)
+    values = partial(_values, sample)
+    rule = rule_of(header, values, filename, statuses, others)
     if rule is None and status_like - others:
-        rule = rule_by_values({at: _column_name(header, at) for at in sorted(status_like - others)})
+        rule = rule_by_values(
+            {at: status.column_name(header, at) for at in sorted(status_like - others)}
+        )
     elif rule is None and (
-        status_like & taken or (taken and rule_of(header, sample.values, filename, (), {address}))
+        status_like & taken or (taken and rule_of(header, values, filename, (), {address}))
     ):
         rule = SILENT
     return Layout(records[at][0] if at is not None else 0, header, width, address, fields, rule)
-
-
-def _column_name(header: Sequence[str], column: int) -> str:
-    return header[column].strip() if column < len(header) else f"column {column + 1}"
 
 
 def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
@@ -179,32 +204,32 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     return -max(found)[2] if found else None
 
 
-def _width_of_rows(header: list[str], sample: _Sample) -> int:
+def _width_of_rows(header: list[str], sample: Rows) -> int:
     """More fields than this are a fault of their row, such as a comma without quotation marks."""
     if not header:
         # As they are written: most people may have no name.
-        lengths = Counter(map(len, sample.rows))
+        lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
     # A header may leave the last columns without a name; then all rows are longer.
-    filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample.rows)
+    filled = (max(at for at, field in enumerate(row, 1) if field.strip()) for row in sample)
     return max(len(header), min(filled, default=0))
 
 
-def _address_column(header: list[str], width: int, sample: _Sample, taken: set[int]) -> int | None:
+def _address_column(header: list[str], width: int, sample: Rows, taken: set[int]) -> int | None:
     keys = [key(field) for field in header]
     named = [column for column, word in enumerate(keys) if word in header_words.ADDRESS]
     perhaps = [column for column, word in enumerate(keys) if header_words.may_be_address(word)]
-    counts = [0 if column in taken else sample.addresses(column) for column in range(width)]
+    counts = [0 if column in taken else _addresses(sample, column) for column in range(width)]
     for columns in (named, perhaps, list(range(width))):
         best = max(columns, key=lambda column: counts[column], default=None)
         if best is not None and counts[best]:
             return best
     if named:
         return named[0]
-    return perhaps[0] if perhaps and not sample.rows else None
+    return perhaps[0] if perhaps and not sample else None
 
 
-def _columns_by_header(header: list[str], address: int, sample: _Sample) -> Map[str, Sequence[int]]:
+def _columns_by_header(header: list[str], address: int, sample: Rows) -> Map[str, Sequence[int]]:
     found_keys = [key(field) for field in header]
 
     def first(words: frozenset[str]) -> tuple[int, ...]:
@@ -229,17 +254,17 @@ def _columns_by_header(header: list[str], address: int, sample: _Sample) -> Map[
     return found
 
 
-def _holds(sample: _Sample, whole: int, part: int) -> bool:
+def _holds(sample: Rows, whole: int, part: int) -> bool:
     return any(
         set(row[part].split()) < set(row[whole].split())
-        for row in sample.rows
+        for row in sample
         if max(whole, part) < len(row) and row[part].strip()
     )
 
 
-def _column_of_words(width: int, sample: _Sample, taken: set[int]) -> tuple[int, ...]:
+def _column_of_words(width: int, sample: Rows, taken: set[int]) -> tuple[int, ...]:
     def variety(column: int) -> int:
-        values = sample.values(column)
+        values = _values(sample, column)
         words = [value for value in values if _is_words(value)]
         different = len(set(words))
         if len(words) < _MOSTLY * len(values) or (len(words) >= _MANY_ROWS and different == 1):

@@ -6,23 +6,22 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as Map
 from contextlib import ExitStack
+from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from subscribers.importing.file_format.columns import Layout, Mapping, layout_of
-from subscribers.importing.file_format.delimiter import (
+from delivery.reader_fields import READER_FIELDS
+from subscribers.importing.file_format.columns import (
     DELIMITERS,
+    Layout,
+    Mapping,
     detect_delimiter,
+    layout_of,
     stated_delimiter,
-)
-from subscribers.importing.file_format.description import (
-    Description,
-    column_name,
-    field_columns,
-    unused_columns,
 )
 from subscribers.importing.file_format.encoding import WINDOWS_1252, EncodingDetector
 from subscribers.importing.file_format.header_words import key
@@ -42,7 +41,8 @@ _FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
 _MOST_WITH_ACCENTS = 3  # rows shown
-_SHOWN = 60  # characters of a file that is refused
+_SHOWN = 60  # characters of a header, or of a file that is refused
+_MAX_UNUSED = 12  # columns named; a file may have thousands
 
 
 class Row(NamedTuple):
@@ -52,6 +52,32 @@ class Row(NamedTuple):
     email: str
     values: tuple[str, ...]
     status: RowStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """How a file is read, as JSON stores it. `encoding_warning` and `hidden` are codes."""
+
+    encoding: str = ""
+    delimiter: str = ""
+    has_header: bool = False
+    line_ends: str = ""
+    address_column: str = ""
+    field_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    unused_columns: Sequence[str] = ()
+    examples: Sequence[str] = ()
+    encoding_warning: str = ""
+    product: str = ""
+    status_columns: Sequence[str] = ()
+    hidden: str = ""
+
+    @classmethod
+    def from_json(cls, stored: Map[str, Any] | None) -> Description | None:
+        """Read what another release may have stored: unknown keys are ignored."""
+        if stored is None:
+            return None
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in stored.items() if name in known})
 
 
 class ReaderFile:
@@ -202,13 +228,13 @@ class ReaderFile:
             delimiter="one column" if width == 1 else DELIMITERS[self._delimiter],
             has_header=bool(layout.header_line),
             line_ends=" and ".join(ends),
-            address_column=column_name(layout, layout.address),
-            field_columns=field_columns(layout),
-            unused_columns=unused_columns(layout),
+            address_column=_column_name(layout, layout.address),
+            field_columns=_field_columns(layout),
+            unused_columns=_unused_columns(layout),
             examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
             encoding_warning=self._encoding_warning,
             product=status.product if status else "",
-            status_columns=[column_name(layout, at) for at in (status.columns if status else ())],
+            status_columns=[_column_name(layout, at) for at in (status.columns if status else ())],
             hidden=status.hidden if status else "",
         )
 
@@ -232,6 +258,27 @@ class ReaderFile:
             expected=self._layout.width,
             delimiter=DELIMITERS[self._delimiter].removesuffix("s"),
         )
+
+
+def _column_name(layout: Layout, column: int) -> str:
+    header = layout.header[column].strip() if column < len(layout.header) else ""
+    return f"“{excerpt(header)[:_SHOWN]}”" if header else f"column {column + 1}"
+
+
+def _field_columns(layout: Layout) -> dict[str, list[str]]:
+    return {
+        one.name: [_column_name(layout, column) for column in columns]
+        for one, columns in zip(READER_FIELDS, layout.fields, strict=True)
+    }
+
+
+def _unused_columns(layout: Layout) -> tuple[str, ...]:
+    """The columns that nothing is read from; of many only the first, and how many more."""
+    used = {layout.address, *(layout.status.columns if layout.status else ())}.union(*layout.fields)
+    unused = [column for column in range(layout.width) if column not in used]
+    names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
+    more = len(unused) - len(names)
+    return (*names, f"{more:,} more") if more else names
 
 
 def _example(email: str, name: str) -> str:

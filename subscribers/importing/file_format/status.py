@@ -287,6 +287,11 @@ def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
         return None
 
 
+def column_name(header: Sequence[str], column: int) -> str:
+    """The column as the header has it, or its number from 1."""
+    return header[column].strip() if column < len(header) else f"column {column + 1}"
+
+
 def is_known(word: str) -> bool:
     """Whether this key names a column of statuses, or marks the export of a product."""
     return word in _STATUS or word in _FLAGS or word in _DATES or word in _MARKS
@@ -320,7 +325,7 @@ def rule_of(
     found = []
     for column in range(max([len(named), *(at + 1 for at in mapped)])):
         if column not in taken:
-            name = header[column].strip() if column < len(header) else f"column {column + 1}"
+            name = column_name(header, column)
             word = named[column] if column < len(named) else ""
             if product is _KIT:
                 word = _CANCELLED.get(word, word)

@@ -12,7 +12,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from subscribers.importing import accept_upload
-from subscribers.importing.accept_upload import Statement
+from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_file import import_file
@@ -119,7 +119,7 @@ def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
         pytest.raises(UnreadableFileError, match="changed while it was read; import it again"),
     ):
         accept_upload.store_for_import(
-            file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", Statement(confirmed=True)
+            file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", statement(confirmed=True)
         )
 
     assert not SubscriberImport.objects.exists()

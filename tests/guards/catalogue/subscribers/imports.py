@@ -37,7 +37,7 @@ what never comes further is refused and not begun for ever
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
-    _apply_chunk: applied = apply_rows(terms, validated) «→
+    _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated)) «→
         ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
     test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing
 whoever goes on leaves out what was taken
@@ -103,7 +103,7 @@ an import changes nobody who is known
     ADD: ON CONFLICT (email_key) DO «NOTHING → UPDATE SET name = excluded.name» RETURNING id, email
     test_a_known_reader_is_counted_and_left_as_they_were
 a check adds nobody
-    _add: if «terms.is_check → False»:
+    _add: if «record.state == State.CHECKING → False»:
     test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has
 whom nobody answers for is asked to confirm
     _add: if asked := «_in_slices(cursor, TO_BE_ASKED) → []»:
@@ -164,10 +164,10 @@ a reader whom the file calls gone is gone
     _skip: «cursor.execute(UPDATE_GONE) → pass»
     test_who_was_imported_is_mailed_no_more
 a reader whom the file calls gone has it on record
-    _skip: «cursor.execute(RECORD_GONE, [terms.import_id]) → pass»
+    _skip: «cursor.execute(RECORD_GONE, [record.pk]) → pass»
     test_who_was_imported_is_mailed_no_more
 a check suppresses nobody
-    _skip: if «not terms.is_check → True»:
+    _skip: if «record.state != State.CHECKING → True»:
     test_the_page_says_whose_export_it_is_and_who_left
 a row that says gone is no duplicate
     REMOVE_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
