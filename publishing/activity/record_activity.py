@@ -20,18 +20,19 @@ logger = logging.getLogger(__name__)
 _DRAFT_FLAGS = {"begin_draft": ADDITION, "delete_draft": DELETION}
 
 
-def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = False) -> None:
-    """An edition was published, or scheduled. In the same transaction."""
-    scheduled = edition.control == Edition.Control.SCHEDULED
+def record_publication(
+    author: uuid.UUID, edition: Edition, at: ScheduledTime | None, *, unlisted: bool
+) -> None:
+    """An edition was published, or scheduled for a time. In the same transaction."""
     _record(
-        "schedule" if scheduled else "publish",
+        "schedule" if at else "publish",
         author,
         edition,
         flag=ADDITION,
         goes_to=edition.goes_to,
         unlisted=unlisted,
         approved_by=called(edition.approved_by) if edition.approved_by_id else "",
-        **({"at": _stored(edition)} if scheduled else {"audience": edition.audience}),
+        **({"at": _moment(at)} if at else {"audience": edition.audience}),
     )
 
 
@@ -105,11 +106,3 @@ def _record(
 
 def _moment(at: ScheduledTime) -> dict[str, str]:
     return {"utc": at.utc.isoformat(), "local": at.local, "zone": at.zone}
-
-
-def _stored(edition: Edition) -> dict[str, str]:
-    if edition.scheduled_for is None:
-        raise AssertionError(f"edition {edition.pk} was scheduled for no time")
-    return _moment(
-        ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
-    )

@@ -44,8 +44,7 @@ from publishing.dashboard.todo_items import (
 from publishing.editions.audience import EVERYONE
 from publishing.editions.start_scheduled import count_audience_now
 from publishing.editions.status import EditionStatus, status_from_counts
-from publishing.external_checks.domain_records import DomainRecords, domain_of
-from publishing.models import Draft, ExternalCheck
+from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import IssueRow, rows_of
 from publishing.scheduling.local_time import scheduled_time_of
@@ -233,11 +232,7 @@ def _health(zone: Any) -> list[HealthLine]:
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
     )
-    domain = domain_of(settings.FROM_EMAIL)
-    look = ExternalCheck.objects.filter(kind=ExternalCheck.Kind.DOMAIN, subject=domain).first()
-    kept = DomainRecords.from_json(look.found) if look else None
-    at = look.looked_at if look else None
-    return [*lines, sender_domain.line_of(domain, kept, at, now=found.now, zone=zone), _imports()]
+    return [*lines, sender_domain.load_line(found.now, zone), _imports()]
 
 
 def _imports() -> HealthLine:

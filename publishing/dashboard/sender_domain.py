@@ -1,32 +1,31 @@
-"""The domain that mail is sent from, as its name servers said when it was last looked at. Pure."""
+"""The domain that mail is sent from, as its name servers said when it was last looked at."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
+
 from delivery.humanise import clock_and_day
 from delivery.reports.health import HealthLine
-from publishing.external_checks.domain_records import DnsStatus, DomainRecords
+from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
+from publishing.models import ExternalCheck
 from publishing.preflight.link_address import is_placeholder
 
 NAME = "Sender domain"
 
 
-def line_of(
-    domain: str,
-    found: DomainRecords | None,
-    looked_at: datetime | None,
-    *,
-    now: datetime,
-    zone: ZoneInfo,
-) -> HealthLine:
+def load_line(now: datetime, zone: ZoneInfo) -> HealthLine:
     """The domain's line. A missing DKIM key is no fault: nobody can guess its name at Postmark."""
+    domain = domain_of(settings.FROM_EMAIL)
     if is_placeholder(domain):
         more = f"nobody can own {domain}; an operator sets FROM_EMAIL to an address of your own"
         return HealthLine(NAME, "waiting", "calm", "One for examples", more)
-    if found is None or looked_at is None:
+    check = ExternalCheck.objects.filter(kind=ExternalCheck.Kind.DOMAIN, subject=domain).first()
+    if check is None:
         more = f"{domain} is looked at when an issue is checked before it is published"
         return HealthLine(NAME, "waiting", "calm", "Not looked at yet", more)
-    at = f"{domain}, looked at {clock_and_day(looked_at, now, zone)}"
+    found = DomainRecords.from_json(check.found)
+    at = f"{domain}, looked at {clock_and_day(check.looked_at, now, zone)}"
     if found.texts.status is DnsStatus.NO_SUCH_NAME:
         return HealthLine(NAME, "attention", "fault", "There is no such domain", at)
     if not found.dkim.is_known:

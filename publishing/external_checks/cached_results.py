@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from delivery.retention.batched_delete import OldRows
 from publishing.external_checks.domain_records import DomainRecords
-from publishing.external_checks.link_result import LinkResult
+from publishing.external_checks.open_link import LinkResult
 from publishing.models import ExternalCheck
 
 FRESH_FOR = timedelta(minutes=10)

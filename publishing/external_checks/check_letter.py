@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from delivery.log_context import inherited
 from publishing.external_checks import cached_results
 from publishing.external_checks.domain_records import NameServers, look_up_domain
-from publishing.external_checks.link_result import LinkResult
-from publishing.external_checks.open_link import LinkOpener
+from publishing.external_checks.open_link import LinkOpener, LinkResult
 
 LINKS_TIMEOUT_S = 10.0
 MAX_LINKS = 40

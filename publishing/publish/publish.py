@@ -196,14 +196,14 @@ def _publish_new(
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
         issue.unlisted = True
     if request.at:
-        record_publication(author, edition, unlisted=request.unlisted)
+        record_publication(author, edition, request.at, unlisted=request.unlisted)
         _log_on_commit(edition, "scheduled")
         return edition
     edition.refresh_from_db(fields=["published_at", "held_until"])
     enqueue_audience(edition)
     if edition.version > 1:
         Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
-    record_publication(author, edition, unlisted=request.unlisted)
+    record_publication(author, edition, request.at, unlisted=request.unlisted)
     _log_on_commit(edition, f"published to {counted_readers(edition.audience)}")
     return edition
 

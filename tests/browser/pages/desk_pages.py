@@ -20,7 +20,7 @@ from publishing.content.draft_content import MARKDOWN, DraftContent, build_conte
 from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
-from publishing.external_checks.link_result import LinkResult
+from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from publishing.test_letters.test_letters import send_test

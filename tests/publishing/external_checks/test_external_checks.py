@@ -11,8 +11,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from publishing.external_checks import cached_results
 from publishing.external_checks.check_letter import CONCURRENCY, MAX_LINKS, open_links
 from publishing.external_checks.domain_records import DnsStatus, NameServers, look_up_domain
-from publishing.external_checks.link_result import LinkError, LinkResult
-from publishing.external_checks.open_link import LinkOpener
+from publishing.external_checks.open_link import LinkError, LinkOpener, LinkResult
 from publishing.external_checks.ssrf_guard import is_public
 from publishing.models import ExternalCheck
 from tests.publishing.external_checks.fake_name_server import LocalNameServer

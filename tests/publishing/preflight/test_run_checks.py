@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from publishing.external_checks.domain_records import DnsStatus, Records
-from publishing.external_checks.link_result import LinkError, LinkResult
+from publishing.external_checks.open_link import LinkError, LinkResult
 from publishing.preflight.estimates import (
     audience_change,
     estimate_duration,

@@ -19,7 +19,7 @@ from publishing.content.markdown import render_markdown
 from publishing.drafts import drafts
 from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
-from publishing.external_checks.link_result import LinkResult
+from publishing.external_checks.open_link import LinkResult
 from publishing.flash_messages import to_nobody
 from publishing.models import Draft
 from publishing.publish.publish import publish
