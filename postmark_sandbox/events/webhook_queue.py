@@ -7,14 +7,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from random import Random
 from typing import Any
 from uuid import uuid4
 
 import orjson
 
 from postmark_sandbox import http
-from postmark_sandbox.faults.fault_rules import FaultRules
+from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
 from postmark_sandbox.state.webhooks import CATCH_ALL_ID, WebhookList
 
@@ -37,16 +36,6 @@ class _Post:
     tries: int = field(compare=False, default=0)
 
 
-@dataclass(slots=True)
-class _ReorderWindow:
-    """Posts to mix once there are `size` of them, or once it is `due`."""
-
-    size: int
-    due: float
-    random: Random
-    posts: list[_Post] = field(default_factory=list)
-
-
 class WebhookQueue:
     """A queue of events and the one thread that posts them."""
 
@@ -59,7 +48,10 @@ class WebhookQueue:
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap: what is due, and what is late or to be tried again.
         self._pending: list[_Post] = []
-        self._window: _ReorderWindow | None = None
+        # The rule that mixes posts now, and the posts to mix once they are enough or it is due.
+        self._window: FaultRule | None = None
+        self._window_due = 0.0
+        self._mixed: list[_Post] = []
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
@@ -71,8 +63,7 @@ class WebhookQueue:
         """How many posts are late, to be mixed, or to be tried again."""
         with self._changed:
             now = time.monotonic()
-            late = sum(post.due > now for post in self._pending)
-            return late + (len(self._window.posts) if self._window else 0)
+            return sum(post.due > now for post in self._pending) + len(self._mixed)
 
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
         """Queue events; each is made when its turn comes and posted under one id `times` times."""
@@ -107,7 +98,7 @@ class WebhookQueue:
         with self._changed:
             self._events.clear()
             self._pending.clear()
-            self._window = None
+            self._window, self._mixed = None, []
             self._counts = dict.fromkeys(self._counts, 0)
             self.hooks.clear()
             self._changed.notify_all()
@@ -130,7 +121,7 @@ class WebhookQueue:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                if self._window is not None and self._window.due <= now:
+                if self._window is not None and self._window_due <= now:
                     self._close_window()
                 if self._pending and self._pending[0].due <= now:
                     self._busy = True
@@ -143,7 +134,7 @@ class WebhookQueue:
                         self._events.popleft()
                     continue
                 dues = [post.due for post in self._pending[:1]]
-                dues += [self._window.due] if self._window is not None else []
+                dues += [self._window_due] if self._window is not None else []
                 self._changed.wait(min(dues) - now if dues else None)
             return None
 
@@ -151,10 +142,8 @@ class WebhookQueue:
         rules = self._faults.on_event(event["RecordType"], address_of(event))
         for planned in plan(event, rules):
             if planned.window is not None and self._window is None:
-                settings = planned.window.settings
-                self._window = _ReorderWindow(
-                    settings["k"] or 2, now + settings["seconds"], planned.window.random
-                )
+                self._window = planned.window
+                self._window_due = now + planned.window.settings["seconds"]
             trigger, due = planned.event["RecordType"], now + planned.after_s
             for hook in self.hooks.wanting(planned.event):
                 sent = dict(planned.event)
@@ -168,16 +157,16 @@ class WebhookQueue:
         if post.due > now or self._window is None:
             heapq.heappush(self._pending, post)
         else:
-            self._window.posts.append(post)
-            if len(self._window.posts) >= self._window.size:
+            self._mixed.append(post)
+            if len(self._mixed) >= (self._window.settings["k"] or 2):
                 self._close_window()
 
     def _close_window(self) -> None:
         if self._window is not None:
             now = time.monotonic()
-            for post in shuffled(self._window.posts, self._window.random):
+            for post in shuffled(self._mixed, self._window.random):
                 heapq.heappush(self._pending, replace(post, due=now))
-            self._window = None
+            self._window, self._mixed = None, []
 
     def _attempt(self, post: _Post) -> None:
         hook = self.hooks.current(post.hook)
