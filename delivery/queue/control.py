@@ -260,10 +260,10 @@ def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
     return bool(cursor.fetchone()[0])
 
 
-def send_to_missed(edition: int, *, most: int) -> int | None:
+def send_to_missed(edition: int, *, batch_size: int) -> int | None:
     """Retry the deliveries that failed because their tries were used up or they were parked. Return
-    how many; None if the edition has ended or is not reconciled. They wait in new batches of at
-    most `most`, with all their tries."""
+    how many; None if the edition has ended or is not reconciled. They wait in new batches of
+    `batch_size`, with all their tries."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
@@ -279,8 +279,8 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
             f"""
             WITH again AS (
                 SELECT recipient_id, batch_id AS old_batch,
-                       {NEXT_BATCH_ID}
-                       + (row_number() OVER (ORDER BY recipient_id) - 1) / %(most)s AS new_batch
+                       {NEXT_BATCH_ID} + (row_number() OVER (ORDER BY recipient_id) - 1)
+                                         / %(batch_size)s AS new_batch
                 FROM delivery
                 WHERE batch_id IN (SELECT id FROM batch
                                    WHERE edition_id = %(edition)s AND {IS_OPEN}
@@ -302,7 +302,7 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
             )
             SELECT count(*) FROM moved
             """,  # noqa: S608 -- constants
-            {"edition": edition, "most": most, "running": control == "running"},
+            {"edition": edition, "batch_size": batch_size, "running": control == "running"},
         )
         (moved,) = cursor.fetchone()
     return int(moved)

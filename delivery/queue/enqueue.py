@@ -39,11 +39,11 @@ CURRENT_POSITION = """
 """
 
 
-def batch_size_for(edition: Edition, most: int) -> int:
-    """Messages per batch: `most`, or fewer if a call would be estimated at over 20 MB of JSON."""
+def batch_size_for(edition: Edition, limit: int) -> int:
+    """Messages per batch: `limit`, or fewer if a call would be estimated at over 20 MB of JSON."""
     content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
     message = MESSAGE_OVERHEAD_BYTES + content + content // 8
-    return max(1, min(most, LARGEST_BATCH_BYTES // message))
+    return max(1, min(limit, LARGEST_BATCH_BYTES // message))
 
 
 @contextmanager
@@ -56,13 +56,13 @@ def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
     cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")
 
 
-def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, most: int) -> int:
+def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) -> int:
     """Enqueue one delivery for each row of `audience`; return how many there are.
 
-    `audience` is a query of exactly (recipient id, address, *reader fields), `most` the largest
-    batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the audience
-    needs more batches than fit."""
-    size = batch_size_for(edition, most)
+    `audience` is a query of exactly (recipient id, address, *reader fields), `batch_size` the
+    largest batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the
+    audience needs more batches than fit."""
+    size = batch_size_for(edition, batch_size)
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)
     with connection.cursor() as cursor:

@@ -230,6 +230,8 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
     return int(settled)
 
 
+_BEFORE = ("waiting", "unknown", "suppressed", "withdrawn", "failed")
+
 # One statement, so that outcomes, counts and states can never be seen apart. An id that a delivery
 # bears already is preferred to another, and an earlier piece of evidence to a later one.
 _SETTLE = f"""
@@ -247,11 +249,7 @@ _SETTLE = f"""
         RETURNING proof.batch_id, proof.outcome AS was, proof.missed AS was_missed, proof.attempt
     ), change AS (
         SELECT batch_id, count(*) AS sent,
-               count(*) FILTER (WHERE was = 'waiting') AS waiting,
-               count(*) FILTER (WHERE was = 'unknown') AS unknown,
-               count(*) FILTER (WHERE was = 'suppressed') AS suppressed,
-               count(*) FILTER (WHERE was = 'withdrawn') AS withdrawn,
-               count(*) FILTER (WHERE was = 'failed') AS failed,
+               {", ".join(f"count(*) FILTER (WHERE was = '{name}') AS {name}" for name in _BEFORE)},
                count(*) FILTER (WHERE was_missed) AS missed
         FROM settled GROUP BY batch_id
     ), proved AS (
@@ -279,11 +277,8 @@ _SETTLE = f"""
             attempt = CASE WHEN in_doubt THEN attempt END,
             lookups = CASE WHEN in_doubt THEN lookups ELSE 0 END,
             reason = CASE WHEN freed OR NOT (in_doubt OR waits) THEN '' ELSE reason END,
-            sent = batch.sent + change.sent, waiting = batch.waiting - change.waiting,
-            unknown = batch.unknown - change.unknown,
-            suppressed = batch.suppressed - change.suppressed,
-            withdrawn = batch.withdrawn - change.withdrawn,
-            failed = batch.failed - change.failed, missed = batch.missed - change.missed
+            {", ".join(f"{name} = batch.{name} - change.{name}" for name in (*_BEFORE, "missed"))},
+            sent = batch.sent + change.sent
         FROM change JOIN standing ON standing.id = change.batch_id
         WHERE batch.id = ANY(%(batches)s) AND batch.id = change.batch_id
     )

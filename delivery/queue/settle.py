@@ -2,7 +2,7 @@
 that lost its claim changes nothing here; what it learned is kept as evidence."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -246,14 +246,13 @@ def _was_judged(settlement: Settlement) -> bool:
     )
 
 
+_RESULTS: Mapping[type[CallResult], Attempt.Result] = {
+    Answered: Attempt.Result.ANSWERED,
+    Unanswered: Attempt.Result.UNKNOWN,
+    NotSent: Attempt.Result.NOT_SENT,
+}
+
+
 def attempt_result(result: CallResult) -> Attempt.Result:
     """The attempt's result for the result of its call."""
-    match result:
-        case Answered():
-            return Attempt.Result.ANSWERED
-        case Unanswered():
-            return Attempt.Result.UNKNOWN
-        case NotSent():
-            return Attempt.Result.NOT_SENT
-        case _:
-            return Attempt.Result.REFUSED
+    return _RESULTS.get(type(result), Attempt.Result.REFUSED)

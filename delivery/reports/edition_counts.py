@@ -105,7 +105,7 @@ def _select(of_batches: str = "") -> str:
 
 def load_counts(edition: int) -> EditionCounts:
     """Load the counts of one edition. Raises `LookupError` if there is none."""
-    for counts in load_all_counts(among=[edition]):
+    for counts in load_all_counts([edition]):
         return counts
     raise LookupError(f"There is no edition {edition}.")
 
@@ -124,23 +124,25 @@ def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> lis
 
 
 def load_all_counts(
-    *, among: Sequence[int] | None = None, open_only: bool = False
+    editions: Sequence[int] | None = None, *, open_only: bool = False
 ) -> list[EditionCounts]:
-    """Load the counts of the editions `among`, or of all, oldest first. `open_only` leaves out
+    """Load the counts of these editions, or of all, oldest first. `open_only` leaves out
     those that have ended, and scheduled ones that are not due."""
     return _read(
         f"""
-        WHERE (%(all)s OR edition.id = ANY(%(among)s))
+        WHERE (%(all)s OR edition.id = ANY(%(editions)s))
           AND (NOT %(open_only)s OR {IS_OPEN_EDITION})
         ORDER BY edition.id
         """,
-        {"all": among is None, "among": list(among or ()), "open_only": open_only},
+        {"all": editions is None, "editions": list(editions or ()), "open_only": open_only},
     )
 
 
-def load_open_counts(*, among: Sequence[int]) -> list[EditionCounts]:
+def load_open_counts(editions: Sequence[int]) -> list[EditionCounts]:
     """Load counts from open batches alone: right for `state_of`, partial for what was sent."""
-    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {IS_OPEN}")
+    return _read(
+        "WHERE edition.id = ANY(%(editions)s)", {"editions": list(editions)}, f"AND {IS_OPEN}"
+    )
 
 
 def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:

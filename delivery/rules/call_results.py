@@ -62,15 +62,8 @@ CallResult = (
 
 def was_too_fast(result: CallResult) -> bool:
     """Whether the provider asked for a lower rate, for the call or for any message of it."""
-    match result:
-        case CallDeferred():
-            return result.too_fast
-        case Answered(messages):
-            return any(
-                isinstance(message, MessageDeferred) and message.too_fast for message in messages
-            )
-        case _:
-            return False
+    results = [result, *result.messages] if isinstance(result, Answered) else [result]
+    return any(isinstance(one, CallDeferred | MessageDeferred) and one.too_fast for one in results)
 
 
 @dataclass(frozen=True, slots=True)

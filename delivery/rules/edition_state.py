@@ -32,10 +32,8 @@ AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
 
 def state_of(counts: EditionCounts) -> EditionState:
     """The state of an edition: `sending` while anything in it still moves automatically."""
-    if counts.control == "cancelled":
-        return EditionState.CANCELLED
-    if counts.control == "closed":
-        return EditionState.CLOSED
+    if counts.control in {"cancelled", "closed"}:
+        return EditionState(counts.control)
     if counts.control == "stopped":
         return EditionState.NEEDS_ATTENTION
     if counts.control == "scheduled":

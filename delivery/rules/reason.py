@@ -237,13 +237,19 @@ class Reason:
         if not text:
             return None
         try:
-            return _from_json(json.loads(text))
-        except (ValueError, TypeError, KeyError):
-            return cls.of(ReasonCode.OTHER, text=text)
+            found = json.loads(text, object_hook=lambda value: cls(str(value.pop("code")), value))
+        except (ValueError, KeyError):
+            found = None
+        return found if isinstance(found, cls) else cls.of(ReasonCode.OTHER, text=text)
 
     def dumps(self) -> str:
         """The reason as a column holds it."""
-        return json.dumps(_to_json(self), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(
+            self,
+            default=lambda reason: {"code": reason.code, **reason.params},
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
 
     def __str__(self) -> str:
         """For log lines, where “quoted” text of the provider is redacted."""
@@ -256,18 +262,3 @@ class Reason:
 def dumps(reason: Reason | None) -> str:
     """The reason as a column holds it; empty for None."""
     return reason.dumps() if reason else ""
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, Reason):
-        return {"code": value.code} | {name: _to_json(one) for name, one in value.params.items()}
-    return value
-
-
-def _from_json(value: dict[str, Any]) -> Reason:
-    params = dict(value)
-    code = str(params.pop("code"))
-    return Reason(
-        code,
-        {name: _from_json(one) if isinstance(one, dict) else one for name, one in params.items()},
-    )

@@ -61,7 +61,7 @@ class Drain:
 
     def _totals(self) -> Counter[str]:
         totals = Counter(sum_batches(self._transactional_batches))
-        for counts in load_all_counts(among=self._editions):
+        for counts in load_all_counts(self._editions):
             totals.update({name: getattr(counts, name) for name in ("audience", *OUTCOMES)})
         return totals
 

@@ -173,8 +173,8 @@ def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
         case "close":
             return _numbers(edition) if control.close(edition.pk) else None
         case "send-to-missed":
-            most = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
-            number = control.send_to_missed(edition.pk, most=most)
+            size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+            number = control.send_to_missed(edition.pk, batch_size=size)
         case "ask-again":
             silences = len(settings.DELIVERY_LOOKUP_AFTER_S) - 1
             number = control.ask_again(edition.pk, silences=silences)

@@ -87,7 +87,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     charted = reader_counts.newest_to_everyone()
     ended = reader_counts.ended_among(charted, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
-    counts = {one.edition: one for one in load_all_counts(among=sorted(read))} if read else {}
+    counts = {one.edition: one for one in load_all_counts(sorted(read))} if read else {}
     statuses = [status_from_counts(counts[edition]) for edition in open_ones]
     sending = sending_now(statuses, zone)
     takes_two = newsletter.second_person
@@ -140,7 +140,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
     """What is being sent, the page's contents to compare, and the time. Counts no deliveries."""
     open_ones = load_open_newsletters()
-    counts = load_all_counts(among=open_ones) if open_ones else []
+    counts = load_all_counts(open_ones) if open_ones else []
     statuses = [status_from_counts(one) for one in counts]
     sending = sending_now(statuses, newsletter.zone)
     return sending, page_contents(sending, needs=len(statuses) - len(sending)), database_time()

@@ -18,9 +18,7 @@ def held_transactional() -> list[EditionStatus]:
     editions = load_held_transactional()
     if not editions:
         return []
-    return [
-        status_from_counts(counts) for counts in load_all_counts(among=editions, open_only=True)
-    ]
+    return [status_from_counts(counts) for counts in load_all_counts(editions, open_only=True)]
 
 
 def load_undecided() -> list[EditionStatus]:
@@ -28,7 +26,7 @@ def load_undecided() -> list[EditionStatus]:
     editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
         status_from_counts(counts)
-        for counts in sorted(load_open_counts(among=editions), key=lambda counts: counts.edition)
+        for counts in sorted(load_open_counts(editions), key=lambda counts: counts.edition)
         if awaits_decision(counts)
     ]
 

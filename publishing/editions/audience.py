@@ -42,4 +42,4 @@ def enqueue_audience(edition: Edition) -> None:
     """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
         audience = select_audience(edition.issue_id, edition.version, edition.goes_to)
-        enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
+        enqueue(edition, audience, batch_size=settings.DELIVERY_BATCH_SIZE)

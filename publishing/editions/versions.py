@@ -42,7 +42,7 @@ def default_goes_to(issue: uuid.UUID | None) -> str:
     newest = versions_of(issue).first() if issue else None
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
-    (counts,) = load_all_counts(among=[newest.pk])
+    (counts,) = load_all_counts([newest.pk])
     return EVERYONE.value if counts.is_called_back else UNREACHED.value
 
 
@@ -238,7 +238,7 @@ def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceCh
 
 def _counts_before(issue: uuid.UUID, version: int) -> list[EditionCounts]:
     earlier = versions_of(issue).filter(version__lt=version)
-    return load_all_counts(among=list(earlier.values_list("pk", flat=True)))
+    return load_all_counts(list(earlier.values_list("pk", flat=True)))
 
 
 def _what_is_left(counts: EditionCounts, goes_to: str) -> list[str]:

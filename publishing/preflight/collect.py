@@ -203,7 +203,7 @@ def _other_issues_sending(draft: Draft) -> list[dict[str, Any]]:
             "title": Content(counts.title, "", "").plain_title,
             "waiting": counts.waiting,
         }
-        for counts in load_all_counts(among=load_open_newsletters())
+        for counts in load_all_counts(load_open_newsletters())
         if counts.waiting and counts.control == "running" and counts.issue != draft.issue_id
     ]
 

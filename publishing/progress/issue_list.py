@@ -60,7 +60,7 @@ def rows_of(
     """Their rows, in the same order; one query for all counts, unless they are given."""
     wanted = list(editions)
     if counts is None:
-        counts = {read.edition: read for read in load_all_counts(among=[one.pk for one in wanted])}
+        counts = {read.edition: read for read in load_all_counts([one.pk for one in wanted])}
     statuses = [status_from_counts(counts[one.pk]) for one in wanted]
     return [
         IssueRow(one, plain_title(one), status, EditionProgress(status), how_far(status))

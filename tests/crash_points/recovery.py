@@ -48,7 +48,7 @@ def _operate(hands: Hands) -> None:
         hands.tell_the_provider("set_right")
         control.resume(edition)
     if counts.missed:
-        control.send_to_missed(edition, most=settings.DELIVERY_BATCH_SIZE)
+        control.send_to_missed(edition, batch_size=settings.DELIVERY_BATCH_SIZE)
     if counts.parked_batches:
         control.resend_unknown(edition)
 

@@ -113,7 +113,7 @@ def somebody_is_missed(hands: Hands) -> None:
 
 
 def send_to_missed(hands: Hands) -> None:
-    control.send_to_missed(hands.the_edition.pk, most=settings.DELIVERY_BATCH_SIZE)
+    control.send_to_missed(hands.the_edition.pk, batch_size=settings.DELIVERY_BATCH_SIZE)
 
 
 def close(hands: Hands) -> None:

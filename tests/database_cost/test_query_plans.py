@@ -370,7 +370,7 @@ def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: New
         load_held_transactional,
         load_open_transactional_batches,
         lambda: load_all_counts(open_only=True),
-        lambda: load_open_counts(among=[edition.pk]),
+        lambda: load_open_counts([edition.pk]),
         lambda: load_editions(None, retention_days=45),
         lambda: pause(edition.pk),
         lambda: resume(edition.pk),

@@ -393,7 +393,7 @@ class Histories(RuleBasedStateMachine):
         ]
         if wrong:
             raise WrongError("; ".join(wrong))
-        for counts in load_all_counts(among=ids):
+        for counts in load_all_counts(ids):
             assert counts.balanced, counts
         deliveries = rows()
         for row in deliveries:
@@ -465,7 +465,7 @@ class Histories(RuleBasedStateMachine):
         self._come_to_rest()
         for edition in self.editions:
             self._send_doubtful(edition)
-            control.send_to_missed(edition.pk, most=2)
+            control.send_to_missed(edition.pk, batch_size=2)
 
     def _everybody_works(self) -> None:
         self._sweep()
@@ -481,7 +481,7 @@ class Histories(RuleBasedStateMachine):
         for row in self._look():
             self._is_accounted_for(row)
         by_edition = Counter((row.edition, row.outcome, row.missed) for row in self._look())
-        for counts in load_all_counts(among=[edition.pk for edition in self.editions]):
+        for counts in load_all_counts([edition.pk for edition in self.editions]):
             state = state_of(counts)
             open_ends = [
                 key

@@ -100,7 +100,7 @@ class Desk:
         connection.close()  # a proof may have restarted the server
         newsletters = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
         ids = list(newsletters.values_list("pk", flat=True))
-        states = [state_of(one).value for one in load_all_counts(among=ids)]
+        states = [state_of(one).value for one in load_all_counts(ids)]
         finding.expect(states == ["succeeded"] * editions, f"the editions are {states}")
         alarms = Alarm.objects.count()
         finding.expect(not alarms, f"{alarms} alarms were raised")

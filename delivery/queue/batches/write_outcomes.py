@@ -135,8 +135,5 @@ def _write_others(
 
 
 def _stored_reason(outcome: Outcome) -> str | None:
-    match outcome:
-        case Suppressed(reason) | Withdrawn(reason) | Failed(reason):
-            return reason.dumps()
-        case _:
-            return None
+    has_reason = isinstance(outcome, Suppressed | Withdrawn | Failed)
+    return outcome.reason.dumps() if has_reason else None

@@ -102,7 +102,7 @@ def test_a_cancel_is_for_good(newsroom: Newsroom) -> None:
     control.cancel(edition.pk)
     assert control.cancel(edition.pk) is None
     assert not control.resume(edition.pk)
-    assert control.send_to_missed(edition.pk, most=2) is None
+    assert control.send_to_missed(edition.pk, batch_size=2) is None
     with pytest.raises(IntegrityError, match="was cancelled and cannot become running"):
         Edition.objects.filter(pk=edition.pk).update(control="running")
 

@@ -17,7 +17,7 @@ from tests.delivery.worker_steps import accepted, restored, states
 def test_the_missed_and_nobody_else_get_a_copy(newsroom: Newsroom, with_missed: Edition) -> None:
     assert newsroom.state(with_missed) == "needs_attention"
     assert Drain(io.StringIO(), is_terminal=False).totals()[1]
-    assert [control.send_to_missed(with_missed.pk, most=500) for _ in range(2)] == [2, 0]
+    assert [control.send_to_missed(with_missed.pk, batch_size=500) for _ in range(2)] == [2, 0]
     newsroom.deliver_all()
     assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]
     assert newsroom.state(with_missed) == "succeeded"
@@ -29,14 +29,14 @@ def test_marked_copies_are_not_sent_to_the_missed(
     newsroom: Newsroom, with_missed: Edition, mark: dict[str, object]
 ) -> None:
     Delivery.objects.filter(issue=with_missed.issue_id, missed=True).update(**mark)
-    assert control.send_to_missed(with_missed.pk, most=500) == 0
+    assert control.send_to_missed(with_missed.pk, batch_size=500) == 0
 
 
 def test_a_missed_copy_with_evidence_is_not_sent(newsroom: Newsroom, with_missed: Edition) -> None:
     missed = next(copy for copy in newsroom.copies(with_missed) if copy.missed)
     put_on_record(missed, "late")
     before = accepted(newsroom)
-    control.send_to_missed(with_missed.pk, most=500)
+    control.send_to_missed(with_missed.pk, batch_size=500)
     newsroom.deliver_all()
     assert accepted(newsroom) == before + 1
     assert newsroom.state(with_missed) == "succeeded"
@@ -44,7 +44,7 @@ def test_a_missed_copy_with_evidence_is_not_sent(newsroom: Newsroom, with_missed
 
 def test_missed_copies_wait_in_batches_in_a_pause(newsroom: Newsroom, with_missed: Edition) -> None:
     Edition.objects.filter(pk=with_missed.pk).update(control="paused")
-    assert control.send_to_missed(with_missed.pk, most=1) == 2
+    assert control.send_to_missed(with_missed.pk, batch_size=1) == 2
     new = [batch for batch in newsroom.batches(with_missed) if batch.waiting]
     assert [(batch.size, batch.state) for batch in new] == [(1, "paused"), (1, "paused")]
     newsroom.counts(with_missed)
@@ -93,7 +93,7 @@ def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsro
 def test_closing_accepts_missed_copies_once(newsroom: Newsroom, with_missed: Edition) -> None:
     assert [control.close(with_missed.pk) for _ in range(2)] == [True, False]
     assert newsroom.state(with_missed) == "closed"
-    assert control.send_to_missed(with_missed.pk, most=2) is None
+    assert control.send_to_missed(with_missed.pk, batch_size=2) is None
 
 
 def test_an_open_edition_cannot_be_closed(newsroom: Newsroom, small_batches: None) -> None:
@@ -122,4 +122,4 @@ def test_a_restore_stops_an_edition_of_the_missed(newsroom: Newsroom, with_misse
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
     assert database_identity.check_identity().stopped == (with_missed.pk,)
-    assert control.send_to_missed(with_missed.pk, most=500) is None
+    assert control.send_to_missed(with_missed.pk, batch_size=500) is None
