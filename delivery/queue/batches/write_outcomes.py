@@ -135,5 +135,6 @@ def _write_others(
 
 
 def _stored_reason(outcome: Outcome) -> str | None:
-    has_reason = isinstance(outcome, Suppressed | Withdrawn | Failed)
-    return outcome.reason.dumps() if has_reason else None
+    if isinstance(outcome, Suppressed | Withdrawn | Failed):
+        return outcome.reason.dumps()
+    return None
