@@ -40,9 +40,8 @@ def _development_secret_key(data_dir: Path) -> str:
         fresh = path.with_name(f"secret_key.{os.getpid()}")
         if not path.exists():
             # With a link, two processes that start at once read the same complete key.
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_urlsafe(50))
+            fresh.touch(0o600, exist_ok=False)
+            fresh.write_text(secrets.token_urlsafe(50))
             # The owner of a checkout must be able to use what root created in it.
             if os.geteuid() == 0:
                 owner = data_dir.stat()

@@ -18,6 +18,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
 name_this_process("web")
 install_exception_hooks()
 application = drop_head_bodies(refuse_truncated_bodies(ignore_charset(get_wsgi_application())))
-flusher.enable()
+flusher.is_enabled = True
 # A web server runs no system checks; this one must not be passed over (docs/idempotency.md).
 refuse_wrong_isolation()

@@ -50,11 +50,6 @@ _OVER_HTTP = (
 _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
-def _lacks_length(request: HttpRequest) -> bool:
-    length = request.META.get("CONTENT_LENGTH") or ""
-    return "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal()
-
-
 class ApiBoundary:
     """It comes before redirects to https and pages. `wsgi.py` leaves out the body for HEAD."""
 
@@ -80,7 +75,8 @@ class ApiBoundary:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             # After a redirect the next call would come in the clear too, unnoticed.
             return problem_response(*_OVER_HTTP)
-        if _lacks_length(request):
+        length = request.META.get("CONTENT_LENGTH") or ""
+        if "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal():
             return problem_response(*_WITHOUT_LENGTH)
         response = self.get_response(request)
         if response.status_code < 300 or response.headers.get("Content-Type") == MEDIA_TYPE:

@@ -67,14 +67,12 @@ def leave(cluster: Cluster) -> None:
             return  # The next process to leave stops the server; one without its folder ends.
 
 
-def stop_if_unused(cluster: Cluster) -> bool:
-    """Stop the server if no process uses it, and return whether; the caller holds the gate."""
+def stop_if_unused(cluster: Cluster) -> None:
+    """Stop the server if no process uses it; the caller holds the gate."""
     lock = private_files.open_lock(cluster.home / USERS, cluster.user)
     try:
-        unused = private_files.try_lock(lock)
-        if unused:
+        if private_files.try_lock(lock):
             server.stop(cluster)
-        return unused
     finally:
         os.close(lock)
 

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from django.urls import Resolver404, ResolverMatch, resolve
+from django.urls import Resolver404, resolve
 
 # gunicorn puts the visitor's address and what they sent into the message itself.
 _REFUSED_BY_GUNICORN = "Invalid request from ip="
@@ -11,15 +11,11 @@ _REFUSED_BY_GUNICORN = "Invalid request from ip="
 
 def route_of(request: Any) -> str:
     """The URL pattern of a request."""
-    match = getattr(request, "resolver_match", None) or _match_of(request)
-    return f"/{match.route}" if match else "an unknown page"
-
-
-def _match_of(request: Any) -> ResolverMatch | None:
     try:
-        return resolve(request.path_info)
+        match = getattr(request, "resolver_match", None) or resolve(request.path_info)
     except (AttributeError, Resolver404):
-        return None
+        return "an unknown page"
+    return f"/{match.route}"
 
 
 def hide_paths(record: logging.LogRecord) -> None:

@@ -18,18 +18,14 @@ class _Flusher:
     """The thread of one process. After a fork the new process starts its own."""
 
     def __init__(self) -> None:
-        self._is_enabled = False
+        self.is_enabled = False  # on in a web process
         self._lock = threading.Lock()
         self._process = 0
         self._counted = threading.Event()
 
-    def enable(self) -> None:
-        """Flush in the background from now on: this is a web process."""
-        self._is_enabled = True
-
     def schedule(self) -> None:
         """Flush soon. Cheap; does nothing outside a web process."""
-        if not self._is_enabled:
+        if not self.is_enabled:
             return
         if self._process != os.getpid():
             with self._lock:

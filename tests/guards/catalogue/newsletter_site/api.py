@@ -101,7 +101,8 @@ the document of the API asks nobody for the token of a form
     openapi: «@csrf_exempt» @require_safe
     test_the_document_is_read_and_nothing_else
 of a file of untold length no beginning is taken for the whole
-    ApiBoundary._respond: if «_lacks_length(request) → False»:
+    ApiBoundary._respond: if «"HTTP_TRANSFER_ENCODING" in request.META and not
+        length.isdecimal() → False»:
     test_a_file_without_its_length_is_refused
     test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces
 what a program does to an edition it does to the version that it names

@@ -103,7 +103,7 @@ the sweep names the call that was lost
     recover_expired_leases: «log_context.bind(attempt=lease.attempt)»
     test_the_line_of_the_sweep_alone_names_its_call
 what is answered before its page is looked up has its route too
-    route_of: getattr(request, "resolver_match", None) «or _match_of(request)»
+    route_of: getattr(request, "resolver_match", None) «or resolve(request.path_info)»
     test_no_line_has_the_address_that_was_asked_for
 what is written of a fault in debug goes through the net too
     LineFormatter._frames: «"\n".join(map(self._redactor.redact, traceback.splitlines())) →
