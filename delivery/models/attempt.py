@@ -8,8 +8,7 @@ from delivery.models.columns import ReasonField
 
 
 class Attempt(models.Model):
-    """Committed before the call; its id travels in every message, so the provider can be asked for
-    it."""
+    """Committed before the call. Its id is in every message, so that it can be looked up."""
 
     class Result(models.TextChoices):
         ANSWERED = "answered", "the provider answered for every message"

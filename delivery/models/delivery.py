@@ -22,8 +22,7 @@ class Delivery(ReaderColumns):
 
     Only the key and the batch are indexed, so that its one update stays within the page
     (docs/decisions/0005). Address and fields are those at the time of publishing, so that a second
-    try is the same mail. A time without a provider id stays representable, because it has to be
-    looked up."""
+    try is the same mail. A time without a provider id is allowed: it has to be looked up."""
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")
     issue = models.ForeignKey("publishing.Issue", related_name="+", **UNCONSTRAINED)

@@ -37,8 +37,7 @@ class NewsletterManager(models.Manager["Newsletter"]):
 
 
 class Newsletter(models.Model):
-    """Name, tagline, postal address, time zone, language and reply-to of the newsletter; one
-    row."""
+    """Name, tagline, postal address, time zone, language and reply-to; one row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(

@@ -31,8 +31,7 @@ class ProviderSuppression(models.Model):
 
 class SuppressionChange(models.Model):
     """A change that we ask for; written in the transaction that caused it, sent afterwards. Kept
-    for good, because the provider reports it back like any other. Only the last change of an
-    address is sent."""
+    for good: the provider reports it back like any other. Only an address's last one is sent."""
 
     class Change(models.TextChoices):
         SUPPRESS = "suppress", "mail this address no more"

@@ -24,8 +24,7 @@ class WorkerHeartbeat(models.Model):
 
 
 class PeriodicTask(models.Model):
-    """One task, leased by the worker that runs it. `last_success_at`: when the last such run
-    began."""
+    """A task that one worker at a time leases. `last_success_at`: the start of that run."""
 
     name = models.CharField(primary_key=True, max_length=120)
     due_at = models.DateTimeField(db_default=Now())

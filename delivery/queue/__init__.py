@@ -1,6 +1,5 @@
 """The queue: the only code that changes batches and deliveries; see docs/states.md.
 
 It never talks to Postmark and never chooses a retry time. Every statement repeats the state and
-epoch it relies on, by the database's clock. SQL and not the ORM: guarded transitions of one
-statement, `SKIP LOCKED` inside a CTE and `UPDATE … FROM unnest(…)` are what the promises rest
-on."""
+epoch it relies on, by the database's clock. SQL and not the ORM: the promises rest on guarded
+transitions of one statement, `SKIP LOCKED` inside a CTE and `UPDATE … FROM unnest(…)`."""

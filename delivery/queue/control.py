@@ -1,6 +1,5 @@
-"""Pauses, resumes, ends and resends editions, under the edition's lock. The statement that starts a
-call is guarded by the batch's state, so no call begins after the commit of a pause or an end. Calls
-in flight finish."""
+"""Pauses, resumes, ends and resends editions, under the edition's lock. The start of a call is
+guarded by the batch's state: none begins after a pause or an end. Calls in flight finish."""
 
 from django.db.backends.utils import CursorWrapper
 
@@ -30,8 +29,7 @@ def pause(edition: int) -> bool:
 
 
 def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason | None) -> bool:
-    """Pause a running edition until an operator has looked at it; False if it was not running. The
-    caller has locked it."""
+    """Pause a locked edition until an operator has looked at it; False if it was not running."""
     return _hold_back(cursor, edition, "paused", "control = 'running'", reason)
 
 
@@ -204,8 +202,7 @@ def call_back(edition: int) -> int | None:
 
 def cancel(edition: int) -> int | None:
     """End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
-    Calls in flight finish and unknown deliveries are still looked up; `settle.py` withdraws what
-    was not accepted."""
+    Calls in flight finish and look-ups continue; `settle.py` withdraws what was not accepted."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         return _cancel(cursor, edition, control_reason="", reason=ReasonCode.EDITION_CANCELLED)
@@ -313,9 +310,8 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 
 
 def ask_again(edition: int, *, silences: int) -> int | None:
-    """Look up again the deliveries that wait for a decision; return how many. `silences` is how
-    many look-ups count as made: all of the schedule but one, to ask once more. None if the edition
-    is closed."""
+    """Look up again the deliveries that wait for a decision; return how many. None if the
+    edition is closed. `silences` look-ups count as made: all but one, to ask once more."""
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None

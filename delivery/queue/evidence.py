@@ -4,8 +4,7 @@ A settled delivery holds its first acceptance itself. Every other one is evidenc
 the reply, a reply after the claim was lost, a second copy. Its order does not matter.
 
 A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
-are found by their whole key in sub-queries: in a join, a planner that takes the table for empty may
-scan an index."""
+are found by their whole key in sub-queries: a join may scan an index if statistics are missing."""
 
 import logging
 from collections.abc import Sequence
@@ -204,9 +203,8 @@ def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int
 
 
 def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
-    """Settle as sent every one of these deliveries that has evidence of it; return how many. A
-    batch under a lease is left to its holder, which reads `unapplied_evidence`. The caller has
-    locked the edition."""
+    """Settle as sent every one of these deliveries that has evidence of it; return how many. The
+    edition is locked. A leased batch is left to its holder, which reads `unapplied_evidence`."""
     cursor.execute(
         f"""
         SELECT id FROM batch

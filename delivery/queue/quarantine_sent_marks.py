@@ -1,8 +1,7 @@
 """Quarantines waiting deliveries that may have been sent: each is looked up before anything else.
 
 The order is always send, then mark. A mark without a settled delivery breaks it, and so does an
-acceptance that came after the claim was lost (docs/decisions/0006). Only the first raises an
-alarm."""
+acceptance after the claim was lost (docs/decisions/0006). Only the first raises an alarm."""
 
 import logging
 from collections.abc import Sequence
@@ -33,8 +32,7 @@ HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_I
 
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
     """Put each of these waiting deliveries of `batch` into an unknown batch of its own. An alarm is
-    raised once where no acceptance is recorded. The caller has locked the edition and holds the
-    batch."""
+    raised once where no acceptance is recorded. The caller holds the edition and the batch."""
     logger.critical(
         "%d deliveries of batch %d bear a mark of having been sent without being settled; "
         "Postmark is asked about them before anything else",

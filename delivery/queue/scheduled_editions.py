@@ -1,6 +1,5 @@
 """Starts, moves and cancels scheduled editions. One guarded statement makes an edition run, in the
-transaction that enqueues its audience: the second to try finds it running, and a crash in between
-leaves it scheduled."""
+transaction that enqueues its audience: it starts once, and a crash leaves it scheduled."""
 
 from datetime import datetime
 

@@ -38,8 +38,7 @@ logger = logging.getLogger(__name__)
 def settle_call(
     claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
 ) -> bool:
-    """Write how the call of `attempt` ended. If the claim was lost, keep acceptances; return
-    False."""
+    """Write how the call of `attempt` ended. False if the claim was lost."""
 
     def end_attempt(cursor: CursorWrapper) -> None:
         cursor.execute(
@@ -131,8 +130,7 @@ def _acceptances(settlement: Settlement) -> list[tuple[int, Sent]]:
 def _change_batch(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, control: str
 ) -> bool | None:
-    """Make the guarded transition. None if the guard failed; otherwise whether the edition is
-    probing."""
+    """Make the guarded transition; whether the edition is probing, None if the guard failed."""
     looks_up = settlement.next is Next.LOOK_UP
     match settlement.next:
         case Next.LOOK_UP:

@@ -66,8 +66,7 @@ def with_edition_lock_if_needed(
     edition: int, work: Callable[[CursorWrapper, str | None], Result], *, lock_first: bool
 ) -> Result:
     """Do `work` in a short transaction, and again under the edition's lock if it needs that. `work`
-    gets the edition's control, or None without the lock; then it may raise
-    `EditionLockNeededError`."""
+    gets the edition's control, or None without the lock: it may raise `EditionLockNeededError`."""
     for lock in (lock_first, True):
         try:
             with short_transaction() as cursor:

@@ -29,8 +29,7 @@ IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
 
 
 def load_open_newsletters() -> list[int]:
-    """Load the ids of open newsletters, oldest first, with scheduled ones that are due or
-    unreconciled."""
+    """Load the ids of open newsletters, oldest first, and of those due or unreconciled."""
     return _ids(f"kind = 'newsletter' AND {IS_OPEN_EDITION}")
 
 

@@ -18,8 +18,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class SendsSinceResume:
-    """An edition's copies since it was last resumed; `waiting` are those that a pause holds
-    back."""
+    """An edition's copies since it was last resumed; a pause would hold back the `waiting`."""
 
     left: int
     bounced: int

@@ -48,8 +48,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class AttemptCounters:
-    """A batch's tries that counted, put-offs and blocked calls in a row, crashes, empty
-    look-ups."""
+    """A batch's tries that count, deferrals and blocked calls in a row, crashes, look-ups."""
 
     tries: int = 0
     deferrals: int = 0

@@ -70,8 +70,7 @@ class Settlement:
     `delay_s` from now and, for a scheduled look-up, not before `lookup_after_s` from when the
     attempt became unknown. `counts_as_try`: the waiting deliveries have used up one try.
     `confirmed_absent`: a look-up answered “not there”. `new_deferrals` counts put-offs in a row,
-    `new_blocked` refusals before the provider. `duplicates` holds further acceptances of deliveries
-    in `outcomes`."""
+    `new_blocked` refusals before the provider. `duplicates` holds further acceptances."""
 
     next: Next
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)

@@ -8,8 +8,7 @@ LOCAL = "%Y-%m-%dT%H:%M"
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTime:
-    """`utc`, given as `local`, such as 2026-10-25T07:30, in `zone`. Later zone rules do not move
-    it."""
+    """`utc`, given as `local`, such as 2026-10-25T07:30, in `zone`. New zone rules keep it."""
 
     utc: datetime
     local: str

@@ -1,5 +1,4 @@
-"""How fast copies may go: the ceiling, and the slower rate after a 429 (docs/decisions/0009).
-Pure."""
+"""How fast copies may go: the ceiling and the rate after a 429 (docs/decisions/0009). Pure."""
 
 import math
 from dataclasses import dataclass
@@ -30,8 +29,7 @@ class Slowdown:
     """What the last 429 led to. Rates in copies per second over all workers, time in seconds.
 
     `too_fast_per_s` is the fastest refused rate since the last slowdown ended, `to_per_s` the rate
-    that the last refusal led to, `for_s` the time since then, below zero if the clock was set
-    back."""
+    that the last refusal led to, `for_s` the time since then, negative after a clock change."""
 
     too_fast_per_s: float
     to_per_s: float
@@ -45,8 +43,7 @@ def _grown(slowdown: Slowdown) -> float:
 
 
 def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
-    """Whether a slowdown has grown past the ceiling or, without one, well past what was too
-    fast."""
+    """Whether a slowdown has grown past the ceiling, or else well past what was too fast."""
     if ceiling_per_s is not None:
         return _grown(slowdown) >= ceiling_per_s
     return _grown(slowdown) >= FORGOTTEN_AT * slowdown.too_fast_per_s

@@ -19,8 +19,7 @@ STOP_CHECK_S = 0.2
 
 def threads_for(calls: int) -> int:
     """How many threads keep this many calls in flight: half as many again, one for one. With 8
-    calls of 200 ms that brought a worker from 72 to 88 % of what the calls allow (`make bench
-    ROWS=through_200_ms`)."""
+    calls of 200 ms a worker went from 72 to 88 % of the limit (bench row through_200_ms)."""
     return calls + calls // 2
 
 
@@ -37,8 +36,7 @@ class CallSlots:
 
     def admit_claim(self, is_stopping: Callable[[], bool]) -> Slot | None:
         """Let a thread claim a batch; None if it may not. Release the slot afterwards. While calls
-        are quick, every thread may. Otherwise a free slot is waited for, at most `QUICK_S`, and
-        held from now on."""
+        are quick, every thread may. Otherwise it waits up to `QUICK_S` for a slot, and holds it."""
         slot = Slot(self)
         with self.may_claim:
             # Batches that are ready come first.

@@ -23,8 +23,7 @@ class OutageLog:
     def explains(self, error: BaseException, began_s: float) -> bool:
         """Whether work that began at `began_s` (of `now_s`) failed because the database is away, or
         was away until now. Logs an outage that just began. Call it within the `except`, with no
-        transaction open. It may take as long as connecting may. An error on a connection that was
-        merely cut is no outage."""
+        transaction open. It may take as long as connecting. A cut connection is no outage."""
         if not isinstance(error, Error) or not is_transient(error):
             return False
         with self._lock:

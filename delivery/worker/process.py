@@ -75,8 +75,7 @@ class Worker:
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
-        """Work until stopped or `until()` is true. Returns when every call in flight has been
-        settled."""
+        """Work until stopped or `until()`, and until every call in flight has been settled."""
         log_context.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._check_identity()
@@ -192,8 +191,7 @@ class Worker:
             connection.close()
 
     def _log_failure(self, began_s: float, message: str, error: Exception) -> None:
-        """Log a failure of work that began at `began_s`, on a lower level where an outage that the
-        log tells of explains it."""
+        """Log a failure of work that began at `began_s`, quietly if a logged outage explains it."""
         explained = self._outage_log.explains(error, began_s)
         level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)

@@ -47,8 +47,7 @@ class Dispatcher:
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
     ) -> None:
-        """`jitter` gives numbers from 0 to 1. The worker's threads share `lookup_lock` and
-        `slots`."""
+        """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock` and `slots`."""
         self._worker = worker
         self._postmark = postmark
         self._timing = timing
