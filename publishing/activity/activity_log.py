@@ -3,11 +3,13 @@
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.urls import NoReverseMatch, reverse
 
 from publishing.activity.activity_sentences import ActivitySentence, sentence_of
@@ -20,31 +22,26 @@ User = AbstractBaseUser | AnonymousUser
 
 @dataclass(frozen=True, slots=True)
 class LogCategory:
-    """A part of the log: the apps and models that it is about, and who may see it."""
+    """A part of the log: which entries it has, and who may see it."""
 
     name: str
     words: str
-    models: tuple[tuple[str, str], ...]
+    entries: Q
     permissions: tuple[str, ...]
 
 
-_ANY_MODEL = "*"
+def _about(*apps: str, **condition: str) -> Q:
+    return Q(content_type__app_label__in=apps, **condition)
 
+
+_IMPORT = _about("subscribers", content_type__model="subscriberimport")
+_READER = _about("subscribers", content_type__model="subscriber")
+_SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
 LOG_CATEGORIES = (
-    LogCategory(
-        "issues",
-        "Issues",
-        (("publishing", _ANY_MODEL), ("delivery", _ANY_MODEL)),
-        (PUBLISH, OPERATE),
-    ),
-    LogCategory("imports", "Imports", (("subscribers", "subscriberimport"),), (MANAGE,)),
-    LogCategory("readers", "Readers", (("subscribers", "subscriber"),), (MANAGE,)),
-    LogCategory(
-        "accounts",
-        "Accounts",
-        (("newsletter_site", _ANY_MODEL), ("auth", _ANY_MODEL)),
-        (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user"),
-    ),
+    LogCategory("issues", "Issues", _about("publishing", "delivery"), (PUBLISH, OPERATE)),
+    LogCategory("imports", "Imports", _IMPORT, (MANAGE,)),
+    LogCategory("readers", "Readers", _READER, (MANAGE,)),
+    LogCategory("accounts", "Accounts", _about("newsletter_site", "auth"), _SEES_ACCOUNTS),
 )
 
 
@@ -67,7 +64,9 @@ def activities_for(
 ) -> tuple[list[Activity], int | None]:
     """A page of lines before the entry `before`, newest first; and the next `before`, or None."""
     categories = [one for one in categories_for(user) if category in ("", one.name)]
-    entries = _entries_of(categories).select_related("user", "content_type").order_by("-pk")
+    is_shown = reduce(or_, (one.entries for one in categories), Q(pk__in=()))
+    entries = LogEntry.objects.filter(is_shown).select_related("user", "content_type")
+    entries = entries.order_by("-pk")
     if person is not None:
         entries = entries.filter(user_id=person)
     if before is not None:
@@ -83,14 +82,6 @@ def people() -> list[object]:
     """The users who can have done something: those who can sign in here, or could."""
     users = get_user_model().objects.filter(Q(is_staff=True) | Q(logentry__isnull=False))
     return list(users.distinct().order_by("first_name", "last_name", "username"))
-
-
-def _entries_of(categories: Iterable[LogCategory]) -> QuerySet[LogEntry]:
-    condition = Q(pk__in=())
-    for app, model in (one for category in categories for one in category.models):
-        in_app = Q(content_type__app_label=app)
-        condition |= in_app if model == _ANY_MODEL else in_app & Q(content_type__model=model)
-    return LogEntry.objects.filter(condition)
 
 
 def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:

@@ -89,7 +89,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the newest public edition of an issue."""
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
-        return _not_there(request)
+        return not_there(request)
     unlisted, earlier = edition.issue.unlisted, None
     if not unlisted:
         before = listed_editions().filter(first_public_at__lt=edition.first_public_at)
@@ -116,9 +116,13 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @cached_page
-def not_there(request: HttpRequest, rest: str) -> HttpResponse:
-    """Answer an address that no issue can have."""
-    return _not_there(request)
+def not_there(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """404 in the newsletter's style, uncached: the issue may be there in a moment."""
+    page = _public_page(
+        request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404
+    )
+    add_never_cache_headers(page)
+    return page
 
 
 @cached_page
@@ -138,15 +142,6 @@ def render_edition(edition: Edition) -> PublicIssue:
         leave_url=settings.SITE_URL + reverse("subscribers:ask_to_leave"),
         archive_url=edition.archive_url,
     )
-
-
-def _not_there(request: HttpRequest) -> HttpResponse:
-    """404 in the newsletter's style, uncached: the issue may be there in a moment."""
-    page = _public_page(
-        request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404
-    )
-    add_never_cache_headers(page)
-    return page
 
 
 def _public_page(

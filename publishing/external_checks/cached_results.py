@@ -5,9 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.db import connection
 from django.db.models.functions import Now
-from psycopg.types.json import Jsonb
 
 from delivery.retention.batched_delete import OldRows
 from publishing.external_checks.domain_records import DomainRecords
@@ -17,15 +15,6 @@ from publishing.models import ExternalCheck
 FRESH_FOR = timedelta(minutes=10)
 _SAVED_FOR = timedelta(days=1)
 DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
-
-# Ordered, so that two checks of the same links cannot deadlock.
-_SAVE = """
-    INSERT INTO external_check (kind, subject, found, looked_at)
-    SELECT %s, subject, found, clock_timestamp()
-      FROM unnest(%s::text[], %s::jsonb[]) AS look (subject, found) ORDER BY subject
-    ON CONFLICT ON CONSTRAINT one_external_check_per_subject
-    DO UPDATE SET found = EXCLUDED.found, looked_at = EXCLUDED.looked_at
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +49,16 @@ def expired_results() -> OldRows:
 def save(kind: str, found: Mapping[str, DomainRecords | LinkResult]) -> None:
     """Save the results of a kind, by domain or link, in place of earlier ones."""
     ExternalCheck.objects.filter(looked_at__lt=cast("Any", Now()) - _SAVED_FOR).delete()
-    if found:
-        with connection.cursor() as cursor:
-            results = [Jsonb(asdict(result)) for result in found.values()]
-            cursor.execute(_SAVE, [kind, list(found), results])
+    ExternalCheck.objects.bulk_create(
+        # Sorted, so that two checks of the same links cannot deadlock.
+        [
+            ExternalCheck(kind=kind, subject=subject, found=asdict(found[subject]))
+            for subject in sorted(found)
+        ],
+        update_conflicts=True,
+        unique_fields=["kind", "subject"],
+        update_fields=["found", "looked_at"],
+    )
 
 
 def _load(kind: str, subjects: list[str]) -> dict[str, tuple[dict[str, Any], datetime]]:

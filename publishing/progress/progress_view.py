@@ -25,7 +25,7 @@ from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
 from publishing.progress.edition_history import history_of
 from publishing.progress.edition_progress import EditionProgress
-from publishing.progress.issue_list import IssueRow, rows_of
+from publishing.progress.issue_list import rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
@@ -144,6 +144,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     edition, status = reading.edition, reading.status
     shown, may = EditionProgress(status), request.user.has_perm
     readers = chosen_list(request, edition, status.counts)
+    counts = {one.counts.edition: one.counts for one in reading.statuses}
     return {
         "edition": edition,
         "title": plain_title(edition),
@@ -160,18 +161,12 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         ],
         "may_publish": may(PUBLISH),
         "has_reached": reading.has_reached,
-        "versions": _version_rows(reading),
+        "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": _listed(reading, shown, readers["outcome"]),
         # Without its fragment: to that a browser would only scroll.
         "here": request.get_full_path(),
     }
-
-
-def _version_rows(reading: _Reading) -> list[IssueRow]:
-    if len(reading.versions) < 2:
-        return []
-    return rows_of(reading.versions, {one.counts.edition: one.counts for one in reading.statuses})
 
 
 def _counts(status: EditionStatus) -> str:
