@@ -12,7 +12,8 @@ from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.action_sentences import ActionRefusal, done_sentence, refusal_sentence
 from publishing.drafts.restore_draft import restore_draft
-from publishing.editions.start_scheduled import count_audience_now, start_now
+from publishing.editions.audience import select_audience
+from publishing.editions.start_scheduled import start_now
 from publishing.editions.status import EditionStatus, load_status
 from publishing.scheduling.local_time import scheduled_time_of
 
@@ -76,7 +77,7 @@ def readers_now(status: EditionStatus) -> int:
     if status.counts.control != "scheduled":
         return status.counts.audience
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)
-    return count_audience_now(status.counts.issue, status.counts.version, goes_to)
+    return select_audience(status.counts.issue, status.counts.version, goes_to).count()
 
 
 def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:

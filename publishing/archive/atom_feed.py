@@ -14,10 +14,9 @@ from django.utils.xmlutils import SimplerXMLGenerator
 
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import listed_editions
-from publishing.content.edition_content import plain_title
+from publishing.content.edition_content import only_xml_characters, plain_title
 from publishing.content.public_html import PublicIssue
 from publishing.content.summary import summarise
-from publishing.content.xml_characters import only_xml_characters
 from publishing.templatetags.desk import signature
 
 IN_FEED = 20

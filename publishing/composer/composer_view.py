@@ -93,17 +93,14 @@ def begin(request: HttpRequest) -> HttpResponse:
     """Save a fresh form for the first time, under its key; `beside` saves a copy of a draft."""
     if request.method != "POST":
         return see_other(reverse("desk:write"))
-    if _is_of_other_writer(request):
-        return _json(403, sentence=OTHER_WRITER)
-    posted = request.POST.dict()
-    fields = parse_draft_fields(posted)
+    fields = parse_draft_fields(request.POST.dict())
+    if refusal := _refusal(request, fields):
+        return refusal
     key = read_key(request.POST.getlist(FIELD), None)
     if isinstance(key, InvalidKey):
         return _refused(request, key.reason)
-    if sentence := length_error(fields.content):
-        return _refused(request, sentence)
     author, issue = user_id_of(request), issue_posted(request)
-    if is_html_form(posted):
+    if is_html_form(request.POST):
         result = drafts.save_html_form(author, key, fields, issue=issue)
         if isinstance(result, AlreadyPublished) and drafts.fields_of_draft(result.draft) == fields:
             return _show_published(result.draft)
@@ -123,11 +120,9 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return _show_published(found)
         return composer_page(request, drafts.fields_of_draft(found), draft=found)
-    if _is_of_other_writer(request):
-        return _json(403, sentence=OTHER_WRITER)
     fields = parse_draft_fields(request.POST.dict())
-    if sentence := length_error(fields.content):
-        return _refused(request, sentence)
+    if refusal := _refusal(request, fields):
+        return refusal
     return _save(request, draft, parse_revision(request.POST.get("revision")), fields)
 
 
@@ -140,7 +135,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return _show_published(found)
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})
-    title = drafts.load_draft(draft) or "Untitled"
+    title = drafts.load_draft(pk=draft) or "Untitled"
     if drafts.delete_draft(draft, by=user_id_of(request)):
         messages.info(request, f"The draft “{title}” is deleted.")
     else:
@@ -152,7 +147,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """GET asks whether a letter in HTML becomes Markdown; POST changes the format."""
-    found = drafts.load_draft(draft)
+    found = drafts.load_draft(pk=draft)
     if found is None or found.edition_id is not None:
         raise Http404("There is no such draft. It was deleted, or published.")
     if request.method != "POST":
@@ -216,7 +211,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
     """Show the posted words in the composer again, with why nothing was saved."""
     key = read_key(request.POST.getlist(FIELD), None)
     named = draft_in_url(request)
-    draft = drafts.load_draft(named) if named else None
+    draft = drafts.load_draft(pk=named) if named else None
     if draft is not None:
         # A save from this page must not pass for one that was made from the newest words.
         draft.revision = parse_revision(request.POST.get("revision"))
@@ -314,7 +309,6 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
         {
             "draft": draft,
             "sentence": sentence,
-            "published": edition,
             "was_done": done,
             "progress": progress,
             "other_heading": done.capitalize()
@@ -328,16 +322,19 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
     )
 
 
+def _refusal(request: HttpRequest, fields: DraftFields) -> HttpResponse | None:
+    writer = read_writer(request.POST.get(WRITER_FIELD, ""))
+    if wants_json(request) and writer not in (None, user_id_of(request)):
+        # A script saves the words of an author who was signed in before.
+        return _json(403, sentence=OTHER_WRITER)
+    sentence = length_error(fields.content)
+    return _refused(request, sentence) if sentence else None
+
+
 def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
     if wants_json(request):
-        return JsonResponse({"sentence": sentence}, status=400)
+        return _json(400, sentence=sentence)
     return form_again(request, notice=sentence, status=400)
-
-
-def _is_of_other_writer(request: HttpRequest) -> bool:
-    """Whether a script saves the words of an author who was signed in before."""
-    writer = read_writer(request.POST.get(WRITER_FIELD, ""))
-    return wants_json(request) and writer is not None and writer != user_id_of(request)
 
 
 def _show_published(draft: Draft) -> HttpResponse:

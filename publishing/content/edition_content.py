@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.mail import merge_fields
 from delivery.models import Edition
-from publishing.content.xml_characters import only_xml_characters
 
 LONGEST_TITLE = 500
 LONGEST_PREHEADER = 300
 # A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
 LONGEST_PART = 1_000_000
+# XML 1.0 (fifth edition), section 2.2, production Char; everything else is illegal, and one such
+# character would break the feed.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# A word processor's line break and page break: removing them would join two words.
+_BREAKS = re.compile("[\x0b\x0c]")
+
+
+def only_xml_characters(text: str) -> str:
+    """Return `text` without what XML cannot hold; vertical tabs and form feeds become newlines."""
+    return _ILLEGAL.sub("", _BREAKS.sub("\n", text))
 
 
 def remove_invisible(text: str) -> str:

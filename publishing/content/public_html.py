@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.normalise_html import normalise
-from publishing.content.xml_characters import only_xml_characters
+from publishing.content.edition_content import only_xml_characters
 
 TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",

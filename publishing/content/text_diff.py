@@ -2,8 +2,8 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import starmap, zip_longest
+from typing import NamedTuple
 
 # Equal lines shown around a difference.
 CONTEXT = 2
@@ -11,34 +11,20 @@ CONTEXT = 2
 MOST_LINES = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class LinePair:
+class LinePair(NamedTuple):
     """One row: the line on either side, or None where that side has no such line."""
 
     other: str | None
     mine: str | None
 
-    @property
-    def differs(self) -> bool:
-        """Whether the sides differ here."""
-        return self.other != self.mine
 
-
-@dataclass(frozen=True, slots=True)
-class FieldDiff:
-    """One field that differs. None marks lines left out."""
-
-    name: str
-    lines: list[LinePair | None]
-
-
-def diff_fields(other: Mapping[str, str], mine: Mapping[str, str]) -> list[FieldDiff]:
-    """Return the fields that differ. Both sides have the same names in the same order."""
-    return [
-        FieldDiff(name, diff_lines(text, mine[name]))
-        for name, text in other.items()
-        if text != mine[name]
-    ]
+def diff_fields(
+    other: Mapping[str, str], mine: Mapping[str, str]
+) -> dict[str, list[LinePair | None]]:
+    """Return the lines of each field that differs; None marks lines left out."""
+    return {
+        name: diff_lines(text, mine[name]) for name, text in other.items() if text != mine[name]
+    }
 
 
 def diff_lines(other: str, mine: str) -> list[LinePair | None]:

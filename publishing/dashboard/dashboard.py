@@ -41,8 +41,7 @@ from publishing.dashboard.todo_items import (
     no_worker,
     todo_list,
 )
-from publishing.editions.audience import EVERYONE
-from publishing.editions.start_scheduled import count_audience_now
+from publishing.editions.audience import EVERYONE, select_audience
 from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
@@ -210,7 +209,7 @@ def _draft_row(draft: Draft, *, is_approved: bool) -> dict[str, Any]:
 def _scheduled_row(row: IssueRow, readers: int) -> dict[str, Any]:
     edition, status = row.edition, row.status
     if edition.goes_to != EVERYONE:
-        readers = count_audience_now(edition.issue_id, edition.version, edition.goes_to)
+        readers = select_audience(edition.issue_id, edition.version, edition.goes_to).count()
     return {
         "row": row,
         "goes_out": _goes_out(edition),

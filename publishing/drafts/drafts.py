@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import connection, transaction
@@ -34,23 +35,20 @@ class DraftFields:
         return {**asdict(self.content), "goes_to": self.goes_to, "unlisted": self.unlisted}
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """The draft holds these fields, since now (`changed`) or since earlier."""
 
     draft: Draft
     changed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """The draft holds other words than those that the save was made from."""
 
     draft: Draft
 
 
-@dataclass(frozen=True, slots=True)
-class AlreadyPublished:
+class AlreadyPublished(NamedTuple):
     """The draft became an edition; nothing was saved."""
 
     draft: Draft
@@ -68,14 +66,9 @@ class TooManyUntouchedError(Exception):
     """The author has too many drafts that were never saved again."""
 
 
-def load_draft(draft: uuid.UUID) -> Draft | None:
-    """Return a draft, open or published."""
-    return _load(pk=draft)
-
-
-def draft_by_key(key: str) -> Draft | None:
-    """Return the draft with this idempotency key, open or published."""
-    return _load(key=key)
+def load_draft(**lookup: object) -> Draft | None:
+    """Return the draft, open or published, with this `pk` or `key`."""
+    return Draft.objects.select_related("issue", "saved_by", "edition").filter(**lookup).first()
 
 
 def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
@@ -162,7 +155,7 @@ def copy(
         )
         # A concurrent save under the same key waits here for the first.
         Draft.objects.bulk_create([fresh], ignore_conflicts=True)
-        draft = _load(key=key)
+        draft = load_draft(key=key)
         if draft is None:
             return Deleted()
         if draft.pk == fresh.pk and made is None:
@@ -212,7 +205,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
             .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **fields.columns)
         )
         # The update locks the row until the end: what is read is what was written.
-        present = load_draft(draft)
+        present = load_draft(pk=draft)
         if present is None:
             return Deleted()
         if not changed:
@@ -296,11 +289,6 @@ def _lock_key(author: uuid.UUID, key: str) -> None:
 
 def _lock_issue(issue: uuid.UUID) -> Issue:
     return Issue.objects.select_for_update(no_key=True).get(pk=issue)
-
-
-def _load(**lookup: object) -> Draft | None:
-    drafts = Draft.objects.select_related("issue", "saved_by", "edition")
-    return drafts.filter(**lookup).first()
 
 
 def _compare_with(draft: Draft, fields: DraftFields) -> SaveResult:

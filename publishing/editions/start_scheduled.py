@@ -1,7 +1,6 @@
 """Starts scheduled editions: once each, in one transaction with their audience and copies."""
 
 import logging
-import uuid
 from collections.abc import Callable
 
 from django.conf import settings
@@ -19,7 +18,7 @@ from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import Content
-from publishing.editions.audience import enqueue_audience, select_audience
+from publishing.editions.audience import enqueue_audience
 from publishing.models import Issue
 from publishing.scheduling.local_time import is_too_late, scheduled_time_of
 
@@ -104,8 +103,3 @@ def start_sent_before_restore(edition: int) -> bool:
         control.pause_after_restore(cursor, edition)
         record_start(filled, 0, is_paused=True, went_out_before=True)
     return True
-
-
-def count_audience_now(issue: uuid.UUID, version: int, goes_to: str) -> int:
-    """How many readers an edition would go to now."""
-    return select_audience(issue, version, goes_to).count()

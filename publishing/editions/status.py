@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from delivery.interface import reason_sentence
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from delivery.reports.edition_counts import load_counts, load_counts_of_versions
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, reason_of, state_of
@@ -127,3 +127,19 @@ def load_status(edition: int) -> EditionStatus:
 def status_from_counts(counts: EditionCounts) -> EditionStatus:
     """Return the status that these counts mean."""
     return EditionStatus(counts, state_of(counts), reason_of(counts))
+
+
+def since_when(dropped_at: datetime) -> str:
+    """Return the day on which the copies were dropped, as pages write it."""
+    there = dropped_at.astimezone(Newsletter.objects.get_current().zone)
+    return f"{there.day} {there:%B %Y}"
+
+
+def dropped_sentence(dropped_at: datetime | None) -> str:
+    """Return the sentence; empty while the copies are there."""
+    if dropped_at is None:
+        return ""
+    return (
+        f"Who its copies went to is not kept any more: they were dropped on "
+        f"{since_when(dropped_at)}. Its counts and its receipt stay."
+    )

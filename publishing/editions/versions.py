@@ -12,8 +12,7 @@ from delivery.reports.edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import load_dropped_versions
 from delivery.rules.edition_counts import EditionCounts
 from publishing.editions.audience import EVERYONE, NOBODY, REACHED, UNREACHED, select_audience
-from publishing.editions.dropped_sentence import since_when
-from publishing.editions.status import LARGE_COLUMNS
+from publishing.editions.status import LARGE_COLUMNS, since_when
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.urls import reverse
 
 from delivery.humanise import counted
-from publishing.content.xml_characters import only_xml_characters
+from publishing.content.edition_content import only_xml_characters
 from publishing.images.resize_image import ResizedImage, UnusableImageError, resize_image
 from publishing.models import UploadedImage
 

@@ -138,7 +138,7 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
 
 def get_draft_or_404(draft: uuid.UUID) -> Draft:
     """The draft that an address names. Raises `Http404`."""
-    found = drafts.load_draft(draft)
+    found = drafts.load_draft(pk=draft)
     if found is None:
         raise Http404("There is no such draft. It was deleted, or never saved.")
     return found

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from delivery.models import Batch, Delivery, Edition
-from publishing.editions.dropped_sentence import dropped_sentence
+from publishing.editions.status import dropped_sentence
 from publishing.progress_bar import ORDER
 from subscribers.models import Subscriber
 

@@ -3,7 +3,9 @@
 import uuid
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,8 +15,8 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, HEADER, read_key
 from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
-from publishing.content.edition_content import Content
 from publishing.desk_access import desk_page, may_publish, user_id_of
+from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.editions.audience import NOBODY
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
@@ -28,8 +30,9 @@ from publishing.preflight.preflight_view import (
     progress_url,
     publication_context,
 )
-from publishing.publish.confirm_form import ConfirmForm
 from publishing.publish.publish_draft import (
+    CHANGED,
+    Confirmation,
     DraftChangedError,
     PublishedByOtherError,
     PublishedDifferentlyError,
@@ -42,6 +45,38 @@ from subscribers.links.see_other import see_other
 # With the address, which names the draft, these make two posts the same.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
 WRONG_KEY = "The form came without the key of this draft. Nothing was published; look again."
+
+
+class ConfirmForm(forms.Form):
+    """Has `confirmed`; valid if the draft is as its author saw it and nothing refuses it.
+    `checked` is None for a draft that was published."""
+
+    confirmed: Confirmation
+
+    def __init__(self, *args: Any, draft: Draft, checked: PreflightResult | None) -> None:
+        super().__init__(*args)
+        self.draft, self.checked = draft, checked
+        now = checked.context.now if checked else None
+        self.when = ScheduleForm(self.data, own_zone=_own_zone(), now=now)
+
+    def clean(self) -> dict[str, Any]:
+        seen = (
+            parse_revision(self.data.get("revision")),
+            parse_hash(self.data.get("content")),
+            parse_revision(self.data.get("version")),
+        )
+        time_is_valid, checked = self.when.is_valid(), self.checked
+        self.confirmed = Confirmation(*seen, self.when.moment)
+        if checked is None:
+            return self.cleaned_data
+        if seen != (self.draft.revision, checked.context.content.sha256, checked.version):
+            self.add_error(None, CHANGED)
+        elif checked.refusal:
+            self.add_error(None, checked.refusal)
+        elif not time_is_valid:
+            errors = (error for errors in self.when.errors.values() for error in errors)
+            self.add_error(None, str(next(errors)))
+        return self.cleaned_data
 
 
 @may_publish
@@ -70,35 +105,24 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 
 def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
     checked = check(draft, user_id_of(request)) if draft.edition is None else None
-    post = safe_to_retry(
-        form=partial(
-            ConfirmForm,
-            current=(draft.revision, checked.context.content.sha256, checked.version)
-            if checked
-            else None,
-            refusal=checked.refusal if checked else "",
-            own_zone=_own_zone(),
-            now=checked.context.now if checked else None,
-        ),
+    return safe_to_retry(
+        form=partial(ConfirmForm, draft=draft, checked=checked),
         fields=FIELDS,
-        show_form=partial(_form_with_errors, draft=draft, checked=checked),
-        different_content=partial(_already_published, draft=draft),
-        in_progress=partial(_still_working, draft=draft),
+        show_form=_form_with_errors,
+        different_content=_already_published,
+        in_progress=_still_working,
         invalid_key=lambda request, reason: show_refusal(request, draft, reason),
-    )(_publish)
-    return post(request, draft=draft, content=checked.context.content if checked else None)
+    )(_publish)(request)
 
 
-def _publish(
-    request: HttpRequest, form: ConfirmForm, _key: str, *, draft: Draft, content: Content | None
-) -> HttpResponse:
+def _publish(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
     try:
         edition = publish_draft(
             user_id_of(request),
-            draft.pk,
+            form.draft.pk,
             form.confirmed,
             hold_s=settings.PUBLISH_HOLD_S,
-            content=content,
+            content=form.checked.context.content if form.checked else None,
         )
     except PublishedDifferentlyError:
         raise DifferentContentError from None
@@ -177,23 +201,16 @@ def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpRespon
     return check_page(request, draft, refusal=refusal)
 
 
-def _form_with_errors(
-    request: HttpRequest,
-    form: ConfirmForm,
-    _key: str,
-    *,
-    draft: Draft,
-    checked: PreflightResult | None,
-) -> HttpResponse:
+def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
     (refusal, *_) = form.non_field_errors()
-    return check_page(request, draft, checked=checked, when=form.when, refusal=str(refusal))
+    return check_page(
+        request, form.draft, checked=form.checked, when=form.when, refusal=str(refusal)
+    )
 
 
-def _already_published(
-    request: HttpRequest, _form: ConfirmForm, _key: str, *, draft: Draft
-) -> HttpResponse:
+def _already_published(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
     """422: what was published, and how to continue from its words."""
-    found = get_draft_or_404(draft.pk)
+    found = get_draft_or_404(form.draft.pk)
     edition = found.edition
     return desk_page(
         request,
@@ -206,15 +223,13 @@ def _already_published(
     )
 
 
-def _still_working(
-    request: HttpRequest, _form: ConfirmForm, key: str, *, draft: Draft
-) -> HttpResponse:
+def _still_working(request: HttpRequest, form: ConfirmForm, key: str) -> HttpResponse:
     return still_working_page(
         request,
         key,
         FIELDS,
-        title=str(draft),
-        action=reverse("desk:publish_draft", args=[draft.pk]),
+        title=str(form.draft),
+        action=reverse("desk:publish_draft", args=[form.draft.pk]),
         holds_text="the draft",
     )
 

@@ -17,8 +17,8 @@ from delivery.monitoring.worker_heartbeat import load_warnings
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import plain_title
-from publishing.content.text_diff import FieldDiff, diff_fields
+from publishing.content.edition_content import Content, plain_title
+from publishing.content.text_diff import LinePair, diff_fields
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_revision
@@ -46,7 +46,6 @@ from publishing.publish.confirm_view import (
 from publishing.publish.html_form import FIELDS, WRITTEN_FIELDS, HtmlForm
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
-    PublishRequest,
     edition_by_key,
     has_content,
     publish,
@@ -129,37 +128,25 @@ def _publish(request: HttpRequest) -> HttpResponse:
         return lead_to_edition(request, error)
 
 
-def form_again(request: HttpRequest, *, notice: str, reason: str = "", status: int) -> HttpResponse:
+def form_again(request: HttpRequest, *, status: int, **notice: str) -> HttpResponse:
     """Show the posted words in the form again, under the same key if it is valid."""
     key = read_key(request.POST.getlist(FIELD), None)
-    if isinstance(key, InvalidKey):
-        key = fresh_key()
     form = HtmlForm(initial={name: request.POST.get(name, "") for name in FIELDS})
-    return _form_page(request, form, key, notice=notice, reason=reason, status=status)
+    key = fresh_key() if isinstance(key, InvalidKey) else key
+    return _form_page(request, form, key, status=status, **notice)
 
 
 def _form_page(
-    request: HttpRequest,
-    form: HtmlForm,
-    key: str,
-    *,
-    notice: str = "",
-    reason: str = "",
-    status: int = 200,
+    request: HttpRequest, form: HtmlForm, key: str, *, status: int = 200, **notice: str
 ) -> HttpResponse:
-    return desk_page(
-        request,
-        "publishing/form.html",
-        {
-            **_form_context(request, form, key),
-            "notes": notes_of(request),
-            "warnings": load_warnings(),
-            "notice": notice,
-            "reason": reason,
-            "rows": rows_of(newest_editions()[:LATEST]),
-        },
-        status=status,
-    )
+    context = {
+        **_form_context(request, form, key),
+        **notice,
+        "notes": notes_of(request),
+        "warnings": load_warnings(),
+        "rows": rows_of(newest_editions()[:LATEST]),
+    }
+    return desk_page(request, "publishing/form.html", context, status=status)
 
 
 def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, Any]:
@@ -201,8 +188,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
     earlier = edition_by_key(user_id_of(request), key)
     under_key = earlier is not None
     if earlier is None and asked.issue and asked.version:
-        versions = versions_of(asked.issue).filter(version=asked.version)
-        earlier = versions.defer(None).select_related("author").first()
+        earlier = versions_of(asked.issue).defer(None).filter(version=asked.version).first()
     initial = {name: form[name].value() or "" for name in FIELDS}
     # A new issue may have been meant as a correction of the first: the author can choose that.
     issue = asked.issue or (earlier and earlier.issue_id)
@@ -217,7 +203,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
             "under_key": under_key,
             "earlier": earlier,
             "status": load_status(earlier.pk) if earlier else None,
-            "parts": _differences(earlier, asked) if earlier else [],
+            "parts": _differences(earlier, asked.content) if earlier else {},
             "other_heading": f"Already {load_status(earlier.pk).was_done}" if earlier else "",
             "elsewhere": earlier
             and has_content(earlier, asked.content)
@@ -227,16 +213,11 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
     )
 
 
-def _differences(earlier: Edition, asked: PublishRequest) -> list[FieldDiff]:
-    published = {
-        "Title": earlier.title,
-        "Preview text": earlier.preheader,
-        "HTML": earlier.html_content,
-        "Text": earlier.text_content,
-    }
-    content = asked.content
-    posted = (content.title, content.preheader, content.html, content.text)
-    return diff_fields(published, dict(zip(published, posted, strict=True)))
+def _differences(earlier: Edition, posted: Content) -> dict[str, list[LinePair | None]]:
+    labels = ("Title", "Preview text", "HTML", "Text")
+    published = [getattr(earlier, name) for name in WRITTEN_FIELDS]
+    words = (posted.title, posted.preheader, posted.html, posted.text)
+    return diff_fields(*(dict(zip(labels, side, strict=True)) for side in (published, words)))
 
 
 def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
@@ -263,7 +244,7 @@ def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpRespon
 )
 def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     asked, author = form.publish_request, user_id_of(request)
-    draft, revision = drafts.draft_by_key(key), parse_revision(request.POST.get("revision"))
+    draft, revision = drafts.load_draft(key=key), parse_revision(request.POST.get("revision"))
     content = matching_content(draft, asked) if draft else None
     try:
         if content is not None or revision:
@@ -308,4 +289,4 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
 
 def _confirmed_draft(request: HttpRequest) -> Draft | None:
     is_confirmation = parse_revision(request.POST.get("revision"))
-    return drafts.draft_by_key(request.POST.get(FIELD, "")) if is_confirmation else None
+    return drafts.load_draft(key=request.POST.get(FIELD, "")) if is_confirmation else None

@@ -13,9 +13,13 @@ from delivery.humanise import duration
 from delivery.models import Edition, Newsletter
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
-from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import edition_from_url, progress_url
-from publishing.editions.status import NoSuchEditionError, load_edition, load_status
+from publishing.editions.status import (
+    NoSuchEditionError,
+    dropped_sentence,
+    load_edition,
+    load_status,
+)
 from publishing.progress.edition_progress import LOOKS, OUTCOME_TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of

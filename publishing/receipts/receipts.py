@@ -2,13 +2,13 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Count, Max, Min, Q
 
-from delivery.models import Edition
+from delivery.models import Delivery, Edition
 from publishing.display_name import named
 from publishing.editions.status import EditionStatus, load_status
 from publishing.models import Receipt
@@ -22,26 +22,6 @@ CHUNK = 10_000
 
 class NoReceiptError(Exception):
     """There is no receipt, or none yet; the sentence says why."""
-
-
-@dataclass(slots=True)
-class Recount:
-    """The sums over the rows of an edition."""
-
-    audience: Any = field(default_factory=hashlib.sha256)
-    outcomes: Counter[str] = field(default_factory=Counter)
-    message_ids: int = 0
-    first: datetime | None = None
-    last: datetime | None = None
-
-    def add(self, recipient: int, outcome: str, has_id: bool, sent_at: datetime | None) -> None:
-        """Add a delivery, in the order of the recipients."""
-        self.audience.update(b"%d\n" % recipient)
-        self.outcomes[outcome] += 1
-        self.message_ids += has_id
-        if outcome == "sent" and sent_at is not None:
-            self.first = sent_at if self.first is None else min(self.first, sent_at)
-            self.last = sent_at if self.last is None else max(self.last, sent_at)
 
 
 def receipt_refusal(edition: Edition, status: EditionStatus) -> str:
@@ -105,9 +85,9 @@ def recount_before_dropping(edition: Edition) -> None:
             _recount_and_compare(edition, status)
 
 
-def _recount_and_compare(edition: Edition, status: EditionStatus) -> Recount:
+def _recount_and_compare(edition: Edition, status: EditionStatus) -> dict[str, Any]:
     recount = _recount(edition)
-    if any(recount.outcomes[name] != count for name, count in counts_of(status.counts).items()):
+    if any(recount["outcomes"][name] != count for name, count in counts_of(status.counts).items()):
         raise NoReceiptError(
             "The rows and the counts of this issue differ, so nothing can be proved by them. Run "
             f"./homing audit {edition.issue_id}, which says where."
@@ -120,7 +100,9 @@ def _read_one_snapshot() -> None:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def _receipt_fields(edition: Edition, status: EditionStatus, recount: Recount) -> dict[str, Any]:
+def _receipt_fields(
+    edition: Edition, status: EditionStatus, recount: dict[str, Any]
+) -> dict[str, Any]:
     counts = status.counts
     return {
         "format": FORMAT,
@@ -129,41 +111,42 @@ def _receipt_fields(edition: Edition, status: EditionStatus, recount: Recount) -
         "title": edition.title,
         "state": status.state.value,
         "content_sha256": bytes(edition.content_hash).hex(),
-        "audience_sha256": recount.audience.hexdigest(),
-        "counts": {"audience": counts.audience, **{name: recount.outcomes[name] for name in ORDER}},
-        "message_ids": recount.message_ids,
+        "audience_sha256": recount["audience"],
+        "counts": {
+            "audience": counts.audience,
+            **{name: recount["outcomes"][name] for name in ORDER},
+        },
+        "message_ids": recount["message_ids"],
         "published_at": _time(edition.published_at),
-        "first_copy_at": _time(recount.first),
-        "last_copy_at": _time(recount.last),
+        "first_copy_at": _time(recount["first"]),
+        "last_copy_at": _time(recount["last"]),
         "ended_at": _time(_ended_at(edition, recount)),
         "published_by": named(edition.author_id),
         "approved_by": named(edition.approved_by_id) if edition.approved_by_id else None,
     }
 
 
-def _recount(edition: Edition) -> Recount:
-    """Read the deliveries in the order of their key, with constant memory."""
-    recount, after = Recount(), -1
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute(
-                """
-                SELECT recipient_id, outcome, provider_message_id IS NOT NULL, sent_at
-                FROM delivery
-                WHERE issue_id = %s AND version = %s AND recipient_id > %s
-                ORDER BY recipient_id LIMIT %s
-                """,
-                [edition.issue_id, edition.version, after, CHUNK],
-            )
-            rows = cursor.fetchall()
-            for row in rows:
-                recount.add(*row)
-            if len(rows) < CHUNK:
-                return recount
-            after = rows[-1][0]
+def _recount(edition: Edition) -> dict[str, Any]:
+    """Sum up the deliveries, and hash their recipients in order, with constant memory."""
+    rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+    recipients = rows.order_by("recipient_id").values_list("recipient_id", flat=True)
+    audience, after = hashlib.sha256(), -1
+    while page := list(recipients.filter(recipient_id__gt=after)[:CHUNK]):
+        audience.update(b"".join(b"%d\n" % recipient for recipient in page))
+        after = page[-1]
+    is_sent = Q(outcome="sent")
+    return {
+        "audience": audience.hexdigest(),
+        "outcomes": Counter(dict(rows.values_list("outcome").annotate(Count("outcome")))),
+        **rows.aggregate(
+            message_ids=Count("provider_message_id"),
+            first=Min("sent_at", filter=is_sent),
+            last=Max("sent_at", filter=is_sent),
+        ),
+    }
 
 
-def _ended_at(edition: Edition, recount: Recount) -> datetime:
+def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
     """Return when it was cancelled or closed, or else when its last attempt or hold ended."""
     if edition.control in {"cancelled", "closed"} and edition.control_at is not None:
         return edition.control_at
@@ -171,7 +154,7 @@ def _ended_at(edition: Edition, recount: Recount) -> datetime:
         cursor.execute(
             "SELECT greatest(%s::timestamptz, %s::timestamptz, max(finished_at)) "
             "FROM attempt WHERE edition_id = %s",
-            [edition.held_until, recount.last, edition.pk],
+            [edition.held_until, recount["last"], edition.pk],
         )
         ended: datetime = cursor.fetchone()[0]
     return ended

@@ -2,8 +2,10 @@
 
 import hashlib
 import uuid
+from typing import Any
 from urllib.parse import urlsplit
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import Resolver404, resolve, reverse
@@ -15,14 +17,15 @@ from delivery.mail.test_letter import mark_subject
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
-from publishing.content.edition_content import Content
+from publishing.content.draft_content import HTML, MARKDOWN, build_content
+from publishing.content.edition_content import Content, find_problems
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
+from publishing.drafts.draft_form import is_html_form, parse_draft_content, too_long
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
 from publishing.script_request import wants_json
-from publishing.test_letters.test_letter_form import EMAIL, FIELDS, SendTestForm
 from publishing.test_letters.test_letters import (
     TooManyTestsError,
     is_settled,
@@ -30,12 +33,57 @@ from publishing.test_letters.test_letters import (
     send_test,
     tone_of,
 )
+from subscribers.address import read_address
 from subscribers.links.see_other import see_other
+from subscribers.refusal import InputRefusal, sentence_of
 
+EMAIL = "test_email"
+# These make two test letters the same.
+FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_content", EMAIL)
 NEXT, DRAFT = "next", "draft"
 # Fields that a test does not use, posted again for a draft that is kept when signed out.
 OTHER_FIELDS = ("issue", "version", "goes_to", "unlisted")
 ON_ITS_WAY = "The test letter is on its way."
+
+
+class SendTestForm(forms.Form):
+    """The posted words and address; a valid form has `content` and `to`."""
+
+    title = forms.CharField(required=False, strip=False, label="Title and subject")
+    preheader = forms.CharField(required=False, strip=False, label="Preview text")
+    format = forms.CharField(required=False, label="Format")
+    letter = forms.CharField(required=False, strip=False, label="Letter")
+    html_content = forms.CharField(required=False, strip=False, label="HTML")
+    text_content = forms.CharField(required=False, strip=False, label="Plain text")
+    test_email = forms.CharField(required=False, label="Address for the test")
+
+    content: Content
+    to: str = ""
+
+    def clean(self) -> dict[str, Any]:
+        from_html_form = is_html_form(self.data)
+        letter = "html_content" if from_html_form else "letter"
+        kind = self.data.get("format")
+        if not from_html_form and kind not in (None, "", MARKDOWN, HTML):
+            self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
+        written = parse_draft_content(self.data)
+        names = {"letter": letter, "text": "text_content"}
+        for part, sentence in too_long(written).items():
+            self.add_error(names.get(part, part), sentence)
+        if too_long(written):
+            # Rendering it would take minutes.
+            return self.cleaned_data
+        self.content = build_content(written)
+        for flaw in find_problems(self.content):
+            name = letter if flaw.field == "html_content" else flaw.field
+            if name not in self.errors or name in self.cleaned_data:
+                self.add_error(name, flaw.sentence)
+        address = read_address(self.data.get(EMAIL, ""))
+        if isinstance(address, InputRefusal):
+            self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
+        else:
+            self.to = address
+        return self.cleaned_data
 
 
 @keep_when_signed_out
@@ -86,7 +134,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
 
 def _draft_named(request: HttpRequest) -> Draft | None:
     try:
-        return drafts.load_draft(uuid.UUID(request.GET.get(DRAFT, "")))
+        return drafts.load_draft(pk=uuid.UUID(request.GET.get(DRAFT, "")))
     except ValueError:
         return None
 

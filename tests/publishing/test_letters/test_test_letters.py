@@ -31,7 +31,7 @@ from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
 from publishing.publish.publish import publish
-from publishing.test_letters.test_letter_form import FIELDS, SendTestForm
+from publishing.test_letters.test_letter_view import FIELDS, SendTestForm
 from publishing.test_letters.test_letters import is_settled, letter_sentence
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
