@@ -253,7 +253,7 @@ who may not manage readers cannot drop a file
     discard_import: «@may_manage_readers» @require_POST def discard_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:discard]
 who imported what is in the log of the admin
-    decide_import: «record_import_activity("import", operator_of(request),
+    decide_import: «record_import_activity("import", user_id_of(request),
         _import_or_404(import_id)) →
         pass»
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
