@@ -99,7 +99,16 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
                 uploaded = FileDigest(name, readers.content_hash.hex())
 
                 def work(_: str) -> HttpResponse:
-                    return _received(request, readers, file, name)
+                    caller = get_caller(request)
+                    record, is_new = accept_upload.store_for_check(readers, file, name, caller.user)
+                    if is_new:
+                        record_import_activity("upload", caller.id, record)
+                    return json_response(
+                        ImportReceived(**_import_fields(record), created=is_new),
+                        201 if is_new else 200,
+                        url=reverse("api:import", args=[record.pk]),
+                        created=is_new,
+                    )
 
                 return run_call(request, None, work, files=[uploaded])
         except UnreadableFileError as error:
@@ -183,19 +192,6 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
         return json_response(ImportDropped(id=import_id, dropped=True))
 
     return run_call(request, None, work)
-
-
-def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: str) -> HttpResponse:
-    caller = get_caller(request)
-    record, is_new = accept_upload.store_for_check(readers, file, name, caller.user)
-    if is_new:
-        record_import_activity("upload", caller.id, record)
-    return json_response(
-        ImportReceived(**_import_fields(record), created=is_new),
-        201 if is_new else 200,
-        url=reverse("api:import", args=[record.pk]),
-        created=is_new,
-    )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
+from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
@@ -29,7 +30,7 @@ from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError, load_page
 from subscribers.desk.readers_csv import source_label
 from subscribers.models import Subscriber
-from subscribers.reader_values import read_values
+from subscribers.reader_values import read_value
 from subscribers.record_activity import record_reader_activity
 from subscribers.refusal import InputRefusal, sentence_of
 
@@ -188,9 +189,12 @@ def _address(text: str) -> str:
 
 
 def _values(reader: NewReader) -> dict[str, str]:
-    values, problem_responses = read_values(reader.values)
-    for name, refusal in problem_responses.items():
-        raise field_problem(name, sentence_of(refusal))
+    values = {}
+    for field in READER_FIELDS:
+        value = read_value(field, getattr(reader, field.name))
+        if isinstance(value, InputRefusal):
+            raise field_problem(field.name, sentence_of(value))
+        values[field.name] = value
     return values
 
 

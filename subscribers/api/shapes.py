@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, create_model
 
 from api.schema import RequestBody, ResponseBody
-from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
+from delivery.reader_fields import READER_FIELDS
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS
 
@@ -62,11 +62,6 @@ class NewReader(ReaderFieldsBody):
         "one mail that asks them, and no letter before they have pressed its button.",
     )
     where: str = WHERE
-
-    @property
-    def values(self) -> dict[str, str]:
-        """The reader's fields by name."""
-        return {name: getattr(self, name) for name in FIELD_NAMES}
 
 
 class Reader(ReaderFieldsResponse):

@@ -30,12 +30,6 @@ class ReaderFilter:
     state: str = ""
     text: str = ""
 
-    @classmethod
-    def from_query(cls, state: str, text: str) -> ReaderFilter:
-        """Read the parameters of a page. An unknown state means all; NULs are removed."""
-        text = text.replace("\0", "").strip()[:LONGEST_SEARCH]
-        return cls(state if state in Subscriber.State.values else "", text)
-
 
 @dataclass(frozen=True, slots=True)
 class ReaderPage:

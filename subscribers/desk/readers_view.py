@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data_sentences import STATES
 from subscribers.desk.reader_list import (
+    LONGEST_SEARCH,
     SEARCH_S,
     ReaderFilter,
     ReaderPage,
@@ -22,6 +23,7 @@ from subscribers.desk.reader_list import (
 from subscribers.desk.readers_csv import csv_lines, source_label
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.safe_csv import csv_download
+from subscribers.models import Subscriber
 from subscribers.models.suppression import why_suppressed
 from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import embed_form_html
@@ -85,7 +87,10 @@ def embed_form(request: HttpRequest) -> HttpResponse:
 
 
 def _filter_of(request: HttpRequest) -> ReaderFilter:
-    return ReaderFilter.from_query(request.GET.get("state", ""), request.GET.get("q", ""))
+    """An unknown state means all."""
+    state = request.GET.get("state", "")
+    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    return ReaderFilter(state if state in Subscriber.State.values else "", text)
 
 
 def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, object]]:

@@ -66,25 +66,17 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
 
 
 def _suppress(address_key: str) -> bool:
+    """Block the address; the provider's reason stays visible. False if it is blocked already."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO suppression (address_key, reason, origin) VALUES (%s, %s, %s)
-            ON CONFLICT (address_key) DO NOTHING
+            INSERT INTO suppression AS held (address_key, reason, origin) VALUES (%s, %s, %s)
+            ON CONFLICT (address_key) DO UPDATE
+            SET origin = excluded.origin, lifted_at = NULL, lifted_by_id = NULL,
+                reason = CASE WHEN held.lifted_at IS NULL THEN held.reason ELSE excluded.reason END,
+                at = CASE WHEN held.lifted_at IS NULL THEN held.at ELSE excluded.at END
+            WHERE held.lifted_at IS NOT NULL OR held.origin <> excluded.origin
             """,
             [address_key, Reason.MANUAL.value, Origin.OPERATOR.value],
         )
-        if cursor.rowcount:
-            return True
-    earlier = Suppression.objects.select_for_update().get(address_key=address_key)
-    row = Suppression.objects.filter(pk=earlier.pk)
-    if earlier.lifted_at is not None:
-        row.update(
-            lifted_at=None, lifted_by=None, reason=Reason.MANUAL, origin=Origin.OPERATOR, at=Now()
-        )
-        return True
-    if earlier.origin == Origin.OPERATOR:
-        return False
-    # The provider's reason stays visible.
-    row.update(origin=Origin.OPERATOR)
-    return True
+        return bool(cursor.rowcount)

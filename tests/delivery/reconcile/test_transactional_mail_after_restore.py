@@ -7,11 +7,11 @@ from django.db import connection
 
 from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Alarm, Delivery, Edition
+from delivery.reader_fields import FIELD_NAMES
 from delivery.reconcile import database_identity
 from delivery.reconcile.run import reconcile
 from subscribers.data_requests import data_request
 from subscribers.models import Subscriber
-from subscribers.reader_values import NO_VALUES
 from subscribers.reserve_ids import REQUESTS_APART, next_request_number
 from subscribers.signup.sign_up import sign_up
 from tests.database.template import set_ids_apart
@@ -33,7 +33,7 @@ def never_restored(newsroom: Newsroom) -> Iterator[None]:
 
 
 def asks(newsroom: Newsroom, address: str) -> None:
-    assert sign_up(address, NO_VALUES, "form", "", "Subscribe") == 0
+    assert sign_up(address, dict.fromkeys(FIELD_NAMES, ""), "form", "", "Subscribe") == 0
     newsroom.deliver_all()
 
 

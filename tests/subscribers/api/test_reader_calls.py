@@ -10,6 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Delivery, Edition
+from delivery.reader_fields import FIELD_NAMES
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
 from subscribers.confirmed_readers import confirmed
@@ -19,7 +20,6 @@ from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.desk.add_reader import AddResult, add_reader
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.reader_values import NO_VALUES
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.second_connection import PATIENCE_S, at_once, beside
@@ -30,6 +30,7 @@ from tests.subscribers.signup_browser import press
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ADA = "ada@posthouse.example.org"
+NO_VALUES = dict.fromkeys(FIELD_NAMES, "")
 
 
 def mails() -> int:
@@ -225,7 +226,12 @@ def test_who_is_added_where_another_gave_up_is_there(database_url: str) -> None:
     with transaction.atomic():
         add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
         second = beside(
-            lambda: add_reader(ADA, NO_VALUES, stated_by="Mona Reeve", consent="at the counter")
+            lambda: add_reader(
+                ADA,
+                NO_VALUES,
+                stated_by="Mona Reeve",
+                consent="at the counter",
+            )
         )
         wait_until_blocked(database_url, "transactionid", "%subscriber%")
         transaction.set_rollback(True)
