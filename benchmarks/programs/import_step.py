@@ -37,11 +37,11 @@ def work() -> bool:
 
 def decide() -> bool:
     """Have imported what was checked."""
-    from subscribers.importing.accept_upload import Statement, start_import
+    from subscribers.importing.accept_upload import start_import, statement
     from subscribers.models import SubscriberImport
 
     checked = SubscriberImport.objects.get(state=SubscriberImport.State.CHECKED)
-    return start_import(checked.pk, Statement())
+    return start_import(checked.pk, statement())
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import accept_upload
-from subscribers.importing.accept_upload import Statement
+from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.run import run_next_import
 from subscribers.leaving.leave import leave
@@ -84,8 +84,8 @@ def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> 
 def _imports(author: Any) -> dict[str, SubscriberImport]:
     """An import of each kind. Only the one that runs is made up, and stands still."""
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
-    statement = "Signed list at the village fair, 12 September"
-    accept_upload.start_import(imported.pk, Statement(True, statement, author))
+    where = "Signed list at the village fair, 12 September"
+    accept_upload.start_import(imported.pk, statement(confirmed=True, where=where, importer=author))
     run_next_import(lambda: False)
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",
