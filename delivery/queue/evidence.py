@@ -33,7 +33,7 @@ _THEIR_COPIES = f"{_OF_EDITION} AND delivery.recipient_id = ANY(%(recipients)s)"
 
 # OFFSET keeps each of these one look by the key.
 _ITS_COPY = f"""LATERAL (
-        SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = fact.recipient
+        SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = acceptance.recipient
         OFFSET 0
     ) AS delivery"""  # noqa: S608 -- constants
 _ITS_EVIDENCE = """LATERAL (
@@ -60,7 +60,7 @@ def record_acceptances(
     if not acceptances:
         return 0
     recipients = [recipient for recipient, _ in acceptances]
-    facts: dict[str, Any] = {
+    values: dict[str, Any] = {
         "edition": edition,
         "recipients": recipients,
         "messages": [sent.message_id for _, sent in acceptances],
@@ -73,21 +73,21 @@ def record_acceptances(
                               source, accepted_at, seen_at)
         SELECT message_id, issue_id, recipient_id, version, %(attempt)s, %(source)s, at,
                clock_timestamp()
-        FROM {_FACTS}, {_ITS_COPY}
+        FROM {_ACCEPTANCES}, {_ITS_COPY}
         WHERE NOT (outcome = 'sent' AND provider_message_id = message_id)
         ON CONFLICT DO NOTHING
         """,  # noqa: S608 -- constants
-        facts | {"attempt": attempt, "source": source.value},
+        values | {"attempt": attempt, "source": source.value},
     )
     new = int(cursor.rowcount)
     if new < len(acceptances):
-        _say_what_cannot_be(cursor, edition, facts)
+        _log_contradictions(cursor, edition, values)
     raise_duplicate_alarms(cursor, edition, recipients)
     return new
 
 
-_FACTS = """unnest(%(messages)s::text[], %(recipients)s::bigint[], %(times)s::timestamptz[])
-            AS fact (message_id, recipient, at)"""
+_ACCEPTANCES = """unnest(%(messages)s::text[], %(recipients)s::bigint[], %(times)s::timestamptz[])
+            AS acceptance (message_id, recipient, at)"""
 
 
 def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
@@ -101,12 +101,12 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
     )
 
 
-def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, Any]) -> None:
+def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, Any]) -> None:
     """Log acceptances that contradict the record: they must not keep the others from being kept."""
     cursor.execute(
         f"""
         SELECT message_id, recipient
-        FROM edition, {_FACTS}, LATERAL (
+        FROM edition, {_ACCEPTANCES}, LATERAL (
             SELECT issue_id, version, recipient_id FROM evidence
             WHERE provider_message_id = message_id
             OFFSET 0
@@ -115,7 +115,7 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
           AND (kept.issue_id, kept.version, kept.recipient_id)
               <> (edition.issue_id, edition.version, recipient)
         """,  # noqa: S608 -- a constant
-        facts,
+        values,
     )
     for message_id, recipient in cursor.fetchall():
         logger.critical(
@@ -127,11 +127,11 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, An
         )
     cursor.execute(
         f"""
-        SELECT recipient FROM edition, {_FACTS}
+        SELECT recipient FROM edition, {_ACCEPTANCES}
         WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL
           AND NOT EXISTS (SELECT FROM {_ITS_COPY})
         """,  # noqa: S608 -- constants
-        facts,
+        values,
     )
     for (recipient,) in cursor.fetchall():
         logger.warning(
@@ -258,26 +258,26 @@ _SETTLE = f"""
         FROM proved
         WHERE attempt.id = ANY (ARRAY(SELECT id FROM proved)) AND attempt.id = proved.id
           AND edition_id = %(edition)s
-    ), standing AS (
-        SELECT batch.id, batch.unknown - change.unknown > 0 AS in_doubt,
+    ), changed AS (
+        SELECT batch.id, batch.unknown - change.unknown > 0 AS is_unknown,
                batch.waiting - change.waiting > 0 AS waits,
                batch.state IN ('unknown', 'parked') AND batch.unknown = change.unknown AS freed
         FROM batch JOIN change ON change.batch_id = batch.id
         WHERE batch.id = ANY(%(batches)s)
     ), followed AS (
         UPDATE batch SET
-            state = CASE WHEN NOT in_doubt AND NOT waits THEN 'done'
+            state = CASE WHEN NOT is_unknown AND NOT waits THEN 'done'
                          WHEN NOT freed THEN state
                          WHEN (SELECT control FROM edition WHERE id = %(edition)s) = 'running'
                          THEN 'ready' ELSE 'paused' END,
             due_at = CASE WHEN freed THEN clock_timestamp() ELSE due_at END,
-            unknown_since = CASE WHEN in_doubt THEN unknown_since END,
-            attempt = CASE WHEN in_doubt THEN attempt END,
-            lookups = CASE WHEN in_doubt THEN lookups ELSE 0 END,
-            reason = CASE WHEN freed OR NOT (in_doubt OR waits) THEN '' ELSE reason END,
+            unknown_since = CASE WHEN is_unknown THEN unknown_since END,
+            attempt = CASE WHEN is_unknown THEN attempt END,
+            lookups = CASE WHEN is_unknown THEN lookups ELSE 0 END,
+            reason = CASE WHEN freed OR NOT (is_unknown OR waits) THEN '' ELSE reason END,
             {", ".join(f"{name} = batch.{name} - change.{name}" for name in (*_BEFORE, "missed"))},
             sent = batch.sent + change.sent
-        FROM change JOIN standing ON standing.id = change.batch_id
+        FROM change JOIN changed ON changed.id = change.batch_id
         WHERE batch.id = ANY(%(batches)s) AND batch.id = change.batch_id
     )
     SELECT count(*) FROM settled

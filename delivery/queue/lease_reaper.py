@@ -146,7 +146,7 @@ def _recover_claimed(cursor: CursorWrapper, lease: _ExpiredLease, control: str) 
         halve(cursor, lease.batch, lease.edition)
     else:
         outcomes = dict.fromkeys(waiting_recipients(cursor, lease.batch), parked(crashes))
-        change_outcomes(cursor, lease.batch, outcomes, was="waiting")
+        change_outcomes(cursor, lease.batch, outcomes, old="waiting")
         end_settled_batch(cursor, lease.batch)
         pass_probe_on(cursor, lease.edition)
     return True

@@ -140,7 +140,7 @@ def _change_batch(
             state = "parked" if looked_up else "paused"
         case _:
             state = "ready" if control == "running" else "paused"
-    change = changed_counts(settlement.outcomes, was="unknown" if looked_up else "waiting")
+    change = changed_counts(settlement.outcomes, old="unknown" if looked_up else "waiting")
     values: dict[str, Any] = {
         "batch": claim.batch,
         "epoch": claim.epoch,
@@ -199,7 +199,7 @@ def _change_deliveries(
         cursor,
         claim.batch,
         settlement.outcomes,
-        was="unknown" if looked_up else "waiting",
+        old="unknown" if looked_up else "waiting",
         evidence="lookup" if looked_up else "reply",
     )
     refused = [

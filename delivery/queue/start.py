@@ -167,7 +167,7 @@ def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int])
             recipient: left if verdict == "withdrawn" else suppressed
             for recipient, verdict in gone.items()
         }
-        change_outcomes(cursor, claim.batch, outcomes, was="waiting")
+        change_outcomes(cursor, claim.batch, outcomes, old="waiting")
     return [recipient for recipient in unmarked if recipient not in gone]
 
 

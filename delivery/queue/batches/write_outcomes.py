@@ -36,12 +36,12 @@ def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
     return Counter({_NAMES[one]: number for one, number in types.items()})
 
 
-def changed_counts(outcomes: Mapping[int, Outcome], *, was: str) -> Counter[str]:
-    """The change of each of `COUNTS` when deliveries that were `was` get these outcomes."""
+def changed_counts(outcomes: Mapping[int, Outcome], *, old: str) -> Counter[str]:
+    """The change of each of `COUNTS` when deliveries that were `old` get these outcomes."""
     change = _count_by_outcome(outcomes)
     # Where all were sent, none of the hundreds is looked at.
     change["missed"] = sum(map(_is_missed, outcomes.values())) if change["failed"] else 0
-    change[was] -= len(outcomes)
+    change[old] -= len(outcomes)
     return change
 
 
@@ -50,11 +50,11 @@ def _is_missed(outcome: Outcome) -> bool:
 
 
 def change_outcomes(
-    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str
 ) -> None:
     """Write these outcomes and count them in their batch. See `write_outcomes`."""
-    write_outcomes(cursor, batch, outcomes, was=was, evidence="")
-    change = changed_counts(outcomes, was=was)
+    write_outcomes(cursor, batch, outcomes, old=old, evidence="")
+    change = changed_counts(outcomes, old=old)
     cursor.execute(
         f"UPDATE batch SET {', '.join(f'{name} = {name} + %s' for name in COUNTS)} "  # noqa: S608
         "WHERE id = %s",
@@ -63,20 +63,20 @@ def change_outcomes(
 
 
 def write_outcomes(
-    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, was: str, evidence: str
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str, evidence: str
 ) -> None:
-    """Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `was` so far.
+    """Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `old` so far.
     An unknown delivery keeps its provider id and time; one that waits again loses them. Raises
     `AssertionError` if a delivery's outcome was another."""
     if not outcomes:
         return
     sent = {who: outcome for who, outcome in outcomes.items() if isinstance(outcome, Sent)}
-    written = _write_sent(cursor, batch, sent, was, evidence) if sent else 0
+    written = _write_sent(cursor, batch, sent, old, evidence) if sent else 0
     if len(sent) < len(outcomes):
         others = {who: outcome for who, outcome in outcomes.items() if who not in sent}
-        written += _write_others(cursor, batch, others, was)
+        written += _write_others(cursor, batch, others, old)
     if written != len(outcomes):
-        raise AssertionError(f"{written} of {len(outcomes)} deliveries of batch {batch} were {was}")
+        raise AssertionError(f"{written} of {len(outcomes)} deliveries of batch {batch} were {old}")
     delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
 
 
@@ -87,7 +87,7 @@ _WHERE = """
 
 
 def _write_sent(
-    cursor: CursorWrapper, batch: int, sent: Mapping[int, Sent], was: str, evidence: str
+    cursor: CursorWrapper, batch: int, sent: Mapping[int, Sent], old: str, evidence: str
 ) -> int:
     decided = {str(who): (outcome.message_id, outcome.at) for who, outcome in sent.items()}
     cursor.execute(
@@ -103,13 +103,13 @@ def _write_sent(
         FROM (SELECT %s::jsonb) AS decided (by_recipient)
         {_WHERE}
         """,  # noqa: S608 -- a constant
-        [evidence, orjson.dumps(decided).decode(), batch, was],
+        [evidence, orjson.dumps(decided).decode(), batch, old],
     )
     return int(cursor.rowcount)
 
 
 def _write_others(
-    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], was: str
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], old: str
 ) -> int:
     decided = {
         str(who): (_NAMES[type(outcome)], _stored_reason(outcome), _is_missed(outcome) or None)
@@ -129,7 +129,7 @@ def _write_others(
         FROM (SELECT %s::jsonb) AS decided (by_recipient)
         {_WHERE}
         """,  # noqa: S608 -- a constant
-        [orjson.dumps(decided).decode(), batch, was],
+        [orjson.dumps(decided).decode(), batch, old],
     )
     return int(cursor.rowcount)
 

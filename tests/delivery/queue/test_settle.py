@@ -222,7 +222,7 @@ AWKWARD = [
 
 def write(batch: int, outcomes: dict[int, Outcome], *, was: str = "waiting") -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        write_outcomes(cursor, batch, outcomes, was=was, evidence="reply")
+        write_outcomes(cursor, batch, outcomes, old=was, evidence="reply")
 
 
 def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:
