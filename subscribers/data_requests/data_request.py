@@ -2,7 +2,7 @@
 
 import logging
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -22,13 +22,6 @@ LINK_DAYS = 7
 AT_ONCE = 200  # requests that one call answers
 MAX_FAILURES = 5  # a request that failed this often is set aside
 UNKNOWN_READER = 0  # of a record that only counts for its network
-
-
-class DataLink(NamedTuple):
-    """A link that we gave out; it opens the data for some days."""
-
-    subscriber_id: int
-    is_fresh: bool
 
 
 def store_request(address: str, network: str) -> int:
@@ -100,8 +93,8 @@ def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
     ask_for_mail(reader, Edition.Kind.RECORD, Act.RECORD_ASKED, How.FORM, **consent)
 
 
-def load_data_link(token: str) -> DataLink | None:
-    """This link as it is now; None if we never gave it out."""
+def load_data_link(token: str) -> tuple[int, bool] | None:
+    """Whose data a link opens, and whether it still does; None if we never gave it out."""
     request = request_token.read(Edition.Kind.RECORD, token)
     if request is None:
         return None
@@ -111,7 +104,7 @@ def load_data_link(token: str) -> DataLink | None:
         request=request.number,
         at__gt=Now() - timedelta(days=LINK_DAYS),
     ).exists()
-    return DataLink(request.recipient, is_fresh)
+    return request.recipient, is_fresh
 
 
 def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: datetime) -> None:
@@ -124,11 +117,5 @@ def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: dateti
         [UNKNOWN_READER],
     )
     if network:
-        record_consent(
-            UNKNOWN_READER,
-            Act.RECORD_ASKED,
-            How.FORM,
-            at=asked_at,
-            network=network,
-            request=NOT_MAILED,
-        )
+        asked: dict[str, Any] = {"at": asked_at, "network": network, "request": NOT_MAILED}
+        record_consent(UNKNOWN_READER, Act.RECORD_ASKED, How.FORM, **asked)

@@ -50,10 +50,11 @@ def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -
         link = load_data_link(token)
         if link is None:
             return token_page(request, "unknown_link", status=404)
-        data = load_personal_data(link.subscriber_id)
+        subscriber_id, is_fresh = link
+        data = load_personal_data(subscriber_id)
         if data is None:
             return token_page(request, "erased", status=410)
-        if not link.is_fresh:
+        if not is_fresh:
             return token_page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
         return view(request, token, data)
 

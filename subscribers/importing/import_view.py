@@ -167,10 +167,10 @@ def _import_page(
 
 
 def _import_or_404(import_id: int) -> SubscriberImport:
-    try:
-        return SubscriberImport.objects.select_related("imported_by").get(pk=import_id)
-    except (SubscriberImport.DoesNotExist, OverflowError) as error:
-        raise Http404("There is no such import; perhaps it was discarded.") from error
+    found = SubscriberImport.objects.select_related("imported_by").filter(pk=import_id).first()
+    if found is None:
+        raise Http404("There is no such import; perhaps it was discarded.")
+    return found
 
 
 def _read_as(record: SubscriberImport) -> dict[str, object] | None:
