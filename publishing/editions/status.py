@@ -112,11 +112,8 @@ def load_statuses_by_name(
 
 
 def _no_such_edition(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
-    return NoSuchEditionError(
-        f"There is no issue {issue}."
-        if version is None
-        else f"There is no version {version} of issue {issue}."
-    )
+    named = f"issue {issue}" if version is None else f"version {version} of issue {issue}"
+    return NoSuchEditionError(f"There is no {named}.")
 
 
 def load_status(edition: int) -> EditionStatus:
@@ -136,7 +133,7 @@ def since_when(dropped_at: datetime) -> str:
 
 
 def dropped_sentence(dropped_at: datetime | None) -> str:
-    """Return the sentence; empty while the copies are there."""
+    """Return the sentence in the place of dropped copies; empty while the copies are there."""
     if dropped_at is None:
         return ""
     return (
