@@ -14,17 +14,15 @@ MAX_LINKS = 40
 CONCURRENCY = 8
 
 
-def check_letter(
-    domain: str, links: Sequence[str], servers: NameServers, opener: LinkOpener
-) -> None:
+def check_letter(domain: str, links: Sequence[str]) -> None:
     """Check and save what has no fresh result, in no transaction; an empty `domain` is skipped."""
-    cached = cached_results.load_fresh(domain, links)
+    opener, cached = LinkOpener(NameServers()), cached_results.load_fresh(domain, links)
     # Links without an answer are tried again immediately.
     answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}
     left = [url for url in links if url not in answered]
     with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:
         looked_up = (
-            pool.submit(inherited(look_up_domain), domain, servers)
+            pool.submit(inherited(look_up_domain), domain, opener.servers)
             if domain and not (cached.domain and cached.domain.is_known)
             else None
         )
@@ -50,9 +48,3 @@ def open_links(
     finally:
         # Those that still run end at the same deadline; nobody waits for them.
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def default_checkers() -> tuple[NameServers, LinkOpener]:
-    """This machine's name servers, and an opener that connects to public addresses only."""
-    servers = NameServers()
-    return servers, LinkOpener(servers)

@@ -48,11 +48,8 @@ def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
             UploadedImage(
                 sha256=sha256,
                 name=" ".join(only_xml_characters(name).replace("\x00", "").split())[:LONGEST_NAME],
-                content_type=image.content_type,
-                width=image.width,
-                height=image.height,
-                content=image.content,
                 uploaded_by_id=by,
+                **image._asdict(),
             )
         ],
         ignore_conflicts=True,

@@ -5,8 +5,7 @@ import math
 import struct
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
@@ -63,8 +62,7 @@ class UnusableImageError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class ResizedImage:
+class ResizedImage(NamedTuple):
     """The bytes of an image, their type, and its size in pixels."""
 
     content: bytes

@@ -16,7 +16,7 @@ from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
-from publishing.external_checks.check_letter import check_letter, default_checkers
+from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
 from publishing.permissions import PUBLISH
@@ -59,7 +59,7 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if found.edition is not None:
         return see_other(progress_url(found.edition))
     html = build_content(drafts.content_of_draft(found)).html
-    check_letter(*external_targets(ParsedLetter(html)), *default_checkers())
+    check_letter(*external_targets(ParsedLetter(html)))
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
     checked = check(found, user_id_of(request))
@@ -119,7 +119,6 @@ def schedule_hint(whom: str, *, is_mailed: bool) -> str:
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
     """The context of the mail and its readers, for the sheet and for the question after it."""
     content, context = checked.context.content, checked.context
-    digest = content.sha256.hex()
     whom, is_mailed = AUDIENCE_WORDS[checked.draft.goes_to], context.is_mailed
     return {
         "draft": checked.draft,
@@ -130,9 +129,7 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
         "kilobytes": kilobytes(context.mail.size),
-        "digest": digest,
-        "digest_shown": f"{digest[:8]} {digest[8:16]}…",
-        "issue_title": checked.plan.newest.title if checked.plan else "",
+        "digest": content.sha256.hex(),
     }
 
 

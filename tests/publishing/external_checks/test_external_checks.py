@@ -216,9 +216,9 @@ def test_private_address_is_not_connected_to():
 def test_default_opener_rejects_every_notation_of_this_machine(names, site, host):
     names.records["both.test", "A"] = ["1.1.1.1", "127.0.0.1"]
     names.records["mapped.test", "AAAA"] = ["::ffff:127.0.0.1"]
-    default_checkers = LinkOpener(names.known())
+    default_opener = LinkOpener(names.known())
 
-    answer = default_checkers.open(f"http://{host}:{site.port}/", deadline=in_time())
+    answer = default_opener.open(f"http://{host}:{site.port}/", deadline=in_time())
 
     assert answer.error is LinkError.NOT_PUBLIC
     assert site.requests == []
