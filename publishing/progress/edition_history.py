@@ -32,10 +32,10 @@ def history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
         .select_related("user")
         .order_by("-pk")[: 4 * MAX_LINES]
     )
-    sentences = [(entry, sentence_of(entry)) for entry in entries]
     people = [
         (entry.action_time, sentence.with_person(called(entry.user)))
-        for entry, sentence in sentences
+        for entry in entries
+        for sentence in [sentence_of(entry)]
         if sentence.version in (None, edition.version)
     ]
     lines = [*people, *_automatic(edition, status)]
@@ -53,5 +53,4 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
         reason = f"Homing stopped it: {reason_sentence(edition.control_reason)}".strip(".")
         yield edition.control_at, reason
     if counts.unknown_since is not None and counts.unknown:
-        words = f"No answer came back about {counted_copies(counts.unknown)}"
-        yield counts.unknown_since, words
+        yield counts.unknown_since, f"No answer came back about {counted_copies(counts.unknown)}"

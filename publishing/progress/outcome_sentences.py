@@ -65,7 +65,6 @@ def _being_asked(copy: Delivery, clock: Callable[[datetime], str]) -> str:
     batch = copy.batch
     if batch.state == "parked":
         return "nothing was to be had by asking, and a person decides"
-    asked = f"asked {batch.lookups} times, " if batch.lookups > 1 else ""
-    asked = "asked once, " if batch.lookups == 1 else asked
+    asked = {0: "", 1: "asked once, "}.get(batch.lookups, f"asked {batch.lookups} times, ")
     when = f" at {clock(batch.due_at)}" if batch.state == "unknown" else " now"
     return f"{asked}Postmark is asked about it{when}"

@@ -11,9 +11,9 @@ from django.http import HttpRequest
 
 from delivery.models import Delivery, Edition
 from delivery.rules.edition_counts import EditionCounts
+from publishing.desk_access import sees_readers
 from publishing.editions.status import EditionStatus
-from publishing.permissions import TAKE_READERS_AWAY
-from publishing.progress.edition_progress import OUTCOME_TONES
+from publishing.progress.edition_progress import OUTCOME_TONES, counts_of
 from publishing.progress.outcome_sentences import address_of, when_of, why_of
 from publishing.progress.reader_outcomes import (
     ALL,
@@ -25,7 +25,6 @@ from publishing.progress.reader_outcomes import (
     found_readers,
     outcome_page,
 )
-from publishing.progress_bar import ORDER
 from subscribers.desk.reader_list import LONGEST_SEARCH
 from subscribers.models import Subscriber
 from subscribers.permissions import MANAGE
@@ -36,11 +35,8 @@ LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
 
 def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -> dict[str, Any]:
     """Which list an address asks for, and the tabs of all lists, without reading the list."""
-    takes_away = any(map(request.user.has_perm, TAKE_READERS_AWAY))
-    by_outcome = {
-        ALL: counts.audience,
-        **{name: getattr(counts, name) for name in (*ORDER, MISSED)},
-    }
+    takes_away = sees_readers(request)
+    by_outcome = {ALL: counts.audience, **counts_of(counts), MISSED: counts.missed}
     outcome, limit = request.GET.get("outcome", ""), PAGE
     if outcome not in LISTS:
         limit = FIRST_FEW
