@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from delivery.postmark.client import Postmark
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Timing:
         )
 
 
-def policy_from_settings() -> next_step.Policy:
+def policy_from_settings() -> retry_or_settle.Policy:
     """The operator's policy for retries and look-ups."""
-    return next_step.Policy(
+    return retry_or_settle.Policy(
         retry_base_s=settings.DELIVERY_RETRY_BASE_S,
         retry_cap_s=settings.DELIVERY_RETRY_CAP_S,
         max_tries=settings.DELIVERY_MAX_ATTEMPTS,

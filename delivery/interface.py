@@ -12,13 +12,8 @@ from delivery.postmark.provider_events import (
     bounce_types,
 )
 from delivery.queue import control, scheduled_editions
-from delivery.queue.enqueue import (
-    LOCK_ENQUEUE,
-    batch_size_for,
-    enqueue,
-    wait_for_enqueues,
-    without_nested_loops,
-)
+from delivery.queue.batches.batch_size import batch_size_for
+from delivery.queue.enqueue import enqueue, without_nested_loops
 from delivery.queue.enqueue_test_letter import (
     enqueue_test,
     load_test_letter,
@@ -26,6 +21,7 @@ from delivery.queue.enqueue_test_letter import (
     test_letters_to,
 )
 from delivery.queue.enqueue_transactional import request_mail
+from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity
 from delivery.reconcile.record_findings import database_time, load_unreconciled_versions

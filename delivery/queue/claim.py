@@ -10,7 +10,7 @@ from delivery.queue import send_rate
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.send_rate import IS_SLOWED
 from delivery.queue.short_transaction import short_transaction
-from delivery.rules.next_step import AttemptCounters
+from delivery.rules.retry_or_settle import AttemptCounters
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ guarded by the batch's state: none begins after a pause or an end. Calls in flig
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches.batch_state import IS_OPEN, pause_batches, withdraw_waiting
-from delivery.queue.batches.new_batches import NEXT_BATCH_ID, insert_batches
+from delivery.queue.batches.insert_and_split import NEXT_BATCH_ID, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine_sent_marks import HAS_SENT_MARK, quarantine_marked

@@ -10,40 +10,16 @@ from django.db.models import QuerySet
 
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.queue.batches.new_batches import first_batch_id, insert_batches
+from delivery.queue.batches.batch_size import batch_size_for
+from delivery.queue.batches.insert_and_split import first_batch_id, insert_batches
+from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
-
-_TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
-
-# Held to the end of the transaction, so that both also hold behind a connection pooler.
-LOCK_ENQUEUE = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
-
-FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
-
-
-def wait_for_enqueues() -> None:
-    """Wait for enqueues and imports in progress, and hold off new ones until the transaction ends.
-    They may have read the address already, and would bring it back."""
-    with connection.cursor() as cursor:
-        cursor.execute(FORGET)
-
-
-LARGEST_BATCH_BYTES = 20 * 1024 * 1024
-# Keys, headers, metadata and links of one message besides its content, generously.
-MESSAGE_OVERHEAD_BYTES = 2_000
 
 # New batches start at the current queue position, so a new edition alternates with those under way.
 CURRENT_POSITION = """
     SELECT greatest(1, coalesce(min(position), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND position > 0
 """
-
-
-def batch_size_for(edition: Edition, limit: int) -> int:
-    """Messages per batch: `limit`, or fewer if a call would be estimated at over 20 MB of JSON."""
-    content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
-    message = MESSAGE_OVERHEAD_BYTES + content + content // 8
-    return max(1, min(limit, LARGEST_BATCH_BYTES // message))
 
 
 @contextmanager

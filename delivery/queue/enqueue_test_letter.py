@@ -7,9 +7,9 @@ from django.db.models.functions import Lower
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Batch, Delivery, Edition
-from delivery.queue.batches.new_batches import first_batch_id
-from delivery.queue.enqueue import LOCK_ENQUEUE
+from delivery.queue.batches.insert_and_split import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
+from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_NAMES
 
 # No two backups of one database are restored so close that both land on the same place.

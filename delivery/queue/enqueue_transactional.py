@@ -7,11 +7,12 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from delivery.mail.compose import compose_transactional
+from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
 from delivery.models import Edition
-from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id, insert_batches
-from delivery.queue.enqueue import CURRENT_POSITION, batch_size_for
+from delivery.queue.batches.batch_size import batch_size_for
+from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
+from delivery.queue.enqueue import CURRENT_POSITION
 
 AHEAD_OF_ALL = 0
 

@@ -14,13 +14,13 @@ from delivery import log_context
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.queue.batches.batch_state import end_settled_batch
-from delivery.queue.batches.new_batches import halve, waiting_recipients
+from delivery.queue.batches.insert_and_split import halve, waiting_recipients
 from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import apply_evidence, unapplied_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
-from delivery.rules.next_step import CRASHES_BEFORE_SUSPICION, parked
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION, parked
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import IS_OPEN
-from delivery.queue.batches.new_batches import split_off
+from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Unknown

@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.hooks import readers
 from delivery.models import Attempt, Evidence
 from delivery.queue.batches.batch_state import withdraw_waiting
-from delivery.queue.batches.new_batches import halve, split_off, waiting_recipients
+from delivery.queue.batches.insert_and_split import halve, split_off, waiting_recipients
 from delivery.queue.batches.write_outcomes import COUNTS, changed_counts, write_outcomes
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, pass_probe_on, stop

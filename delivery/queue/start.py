@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import readers
-from delivery.mail.render_messages import Recipient
+from delivery.mail.message_for_reader import Recipient
 from delivery.models import Edition
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS, change_outcomes
 from delivery.queue.claim import Claim

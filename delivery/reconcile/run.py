@@ -19,7 +19,7 @@ from delivery.reconcile.compare import Obstacle
 from delivery.reconcile.record_findings import EditionRecord
 from delivery.reconcile.round import ReconcileRound, RoundReport
 from delivery.reconcile.walk import PatientSearch
-from delivery.rules.next_step import delay_after
+from delivery.rules.retry_or_settle import delay_after
 
 # A search that lags or hides something is walked again so often, with backoff.
 MAX_ROUNDS_WITHOUT_PROGRESS = 6

@@ -9,7 +9,7 @@ from typing import TypeVar
 from delivery.configuration import policy_from_settings
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.search_windows import Span, Window, split_window
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import FoundMessage, MessagePage, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason
 
@@ -60,7 +60,7 @@ class PatientSearch:
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)
             logger.warning("the search is asked again: %s", answer.reason)
-            delay_s = next_step.delay_after(tries - 1, random.random(), self._policy)
+            delay_s = retry_or_settle.delay_after(tries - 1, random.random(), self._policy)
             time.sleep(max(delay_s, answer.retry_after_s or 0.0))
         return answer
 

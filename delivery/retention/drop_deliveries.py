@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_state import IS_OPEN
-from delivery.queue.enqueue import LOCK_ENQUEUE, wait_for_enqueues
+from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import lock_edition
 from delivery.retention.batched_delete import short_delete
 

@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import PeriodicTask
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
@@ -115,8 +115,8 @@ def running(
 ) -> Iterator[None]:
     """Record how a run ends. It is due again in `again_in_s`, after failures with backoff
     (seconds)."""
-    policy = next_step.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
-    backoff_s = max(retry_base_s / 2, next_step.delay_after(lease.failures + 1, 1.0, policy))
+    policy = retry_or_settle.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
+    backoff_s = max(retry_base_s / 2, retry_or_settle.delay_after(lease.failures + 1, 1.0, policy))
     try:
         yield
     except TaskInterruptedError:

@@ -14,7 +14,7 @@ from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
@@ -104,7 +104,9 @@ def load_lookup_context(claim: Claim) -> LookupContext:
     )
 
 
-def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitter: float) -> None:
+def look_up(
+    claim: Claim, postmark: Postmark, policy: retry_or_settle.Policy, *, jitter: float
+) -> None:
     """Ask the provider about the unknown deliveries of a batch claimed for it, and settle them."""
     context = load_lookup_context(claim)
     # All searches of a look-up share the time of one call, which is what its lease is made for.
@@ -123,7 +125,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitte
     shown = result.found if isinstance(result, SearchAnswered) else None
     metric = "no_information" if shown is None else "found" if shown else "absent"
     metrics_buffer.add(LOOKUPS, result=metric)
-    settlement = next_step.after_lookup(
+    settlement = retry_or_settle.after_lookup(
         result,
         context.unknown,
         claim.history,
@@ -141,7 +143,9 @@ def look_up(claim: Claim, postmark: Postmark, policy: next_step.Policy, *, jitte
         ),
     )
     if context.is_test:
-        settlement = next_step.fail_instead_of_waiting(settlement, list(context.unknown.values()))
+        settlement = retry_or_settle.fail_instead_of_waiting(
+            settlement, list(context.unknown.values())
+        )
     if settle_lookup(claim, settlement):
         logger.info(
             "looked up batch %d: %d of %d found; next: %s",

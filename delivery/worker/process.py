@@ -21,7 +21,7 @@ from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.postmark.client import now_s
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reconcile import database_identity
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.tasks import background_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
@@ -205,8 +205,10 @@ class Worker:
         """Seconds to wait: a poll with jitter, or longer and longer after failures in a row."""
         if failures == 0:
             return self._poll_s * self._random.uniform(0.5, 1.0)
-        policy = next_step.Policy(self._poll_s, MAX_PAUSE_S, 1, (0.0,), True)
-        return max(self._poll_s / 2, next_step.delay_after(failures, self._random.random(), policy))
+        policy = retry_or_settle.Policy(self._poll_s, MAX_PAUSE_S, 1, (0.0,), True)
+        return max(
+            self._poll_s / 2, retry_or_settle.delay_after(failures, self._random.random(), policy)
+        )
 
 
 def worker_from_settings(concurrency: int | None = None, *, is_awaited: bool = False) -> Worker:

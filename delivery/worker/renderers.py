@@ -6,7 +6,7 @@ from collections import OrderedDict
 from django.conf import settings
 
 from delivery.hooks import readers
-from delivery.mail.render_messages import Links, Renderer
+from delivery.mail.message_for_reader import Links, Renderer
 from delivery.models import Edition, Newsletter
 from delivery.queue.claim import Claim
 from delivery.queue.start import load_recipients

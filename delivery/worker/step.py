@@ -21,7 +21,7 @@ from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import start
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, was_too_fast
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
@@ -42,7 +42,7 @@ class Dispatcher:
         postmark: Postmark,
         *,
         timing: Timing,
-        policy: next_step.Policy,
+        policy: retry_or_settle.Policy,
         jitter: Callable[[], float],
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
@@ -155,11 +155,11 @@ class Dispatcher:
         until_s: float,
         is_stopping: Callable[[], bool],
     ) -> None:
-        settlement = next_step.after_call(
+        settlement = retry_or_settle.after_call(
             result, recipients, claimed.history, jitter=self._jitter(), policy=self._policy
         )
         if claimed.kind == Edition.Kind.TEST:
-            settlement = next_step.fail_instead_of_waiting(settlement, recipients)
+            settlement = retry_or_settle.fail_instead_of_waiting(settlement, recipients)
         retry_write(
             lambda: settle_call(claimed, attempt, settlement, attempt_result(result)),
             what=f"the answer to attempt {attempt.hex}",
@@ -208,7 +208,7 @@ class Dispatcher:
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
-        settlement = next_step.after_call(
+        settlement = retry_or_settle.after_call(
             unsent, (), claimed.history, jitter=self._jitter(), policy=self._policy
         )
         settle_call(claimed, attempt, settlement, attempt_result(unsent))

@@ -163,7 +163,7 @@ BEGIN
 END $$;
 """
 
-# delivery/queue/batches/new_batches.py says what the sequence gives, and what is left above it for
+# delivery/queue/batches/insert_and_split.py says what the sequence gives, and what is left above it for
 # splits. A number is free again once all others were given. An edition's version has nine digits at
 # most (delivery/rules/delivery_key.py).
 SEQUENCES = """

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 
-from delivery.mail.compose import MailParts, compose
+from delivery.mail.html_and_text import MailParts, compose
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
 

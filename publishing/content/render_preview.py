@@ -9,7 +9,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.render_messages import Links, Recipient, Renderer
+from delivery.mail.message_for_reader import Links, Recipient, Renderer
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS
 from publishing.content.compose_content import compose_content

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from delivery.mail.compose import MailParts
+from delivery.mail.html_and_text import MailParts
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
 from publishing.external_checks.cached_results import CachedResults

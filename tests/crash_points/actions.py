@@ -19,7 +19,7 @@ from delivery.queue.settle import settle_call
 from delivery.queue.start import start
 from delivery.reconcile import run
 from delivery.reports.edition_counts import load_counts
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import CallDeferred, CallResult
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
@@ -140,7 +140,7 @@ class Hands:
 
     def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
         """The worker of that call writes down that the provider had refused it for the moment."""
-        settlement = next_step.after_call(
+        settlement = retry_or_settle.after_call(
             CallDeferred(because("Postmark was under maintenance (503).")),
             lost.recipients,
             lost.claim.history,

@@ -12,7 +12,7 @@ from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import start
 from delivery.rules.call_results import CallResult
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.next_step import AttemptCounters, after_call
+from delivery.rules.retry_or_settle import AttemptCounters, after_call
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from postmark_sandbox.server import SandboxServer
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
@@ -36,7 +36,7 @@ class Stage:
             cursor.execute(f"SELECT {SEEDS}.clean()")
         self.newsroom = Newsroom()
         truth = Truth(self.provider.sandbox, TrueClock())
-        policy = next_step.Policy(
+        policy = retry_or_settle.Policy(
             retry_base_s=60.0,
             retry_cap_s=900.0,
             max_tries=4,

@@ -15,7 +15,7 @@ from django.db import connection
 from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import CallResult, LookupResult, SearchAnswered, Unanswered
 from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, FreezePoint
@@ -51,7 +51,7 @@ class Hand:
         self._thread = threading.Thread(target=self._live, name=name, daemon=True)
         self._thread.start()
 
-    def begin(self, truth: Truth, base_url: str, policy: next_step.Policy) -> None:
+    def begin(self, truth: Truth, base_url: str, policy: retry_or_settle.Policy) -> None:
         """Become a new worker, for a new history."""
         self.truth = truth
         self._wire = Wire(self, base_url)

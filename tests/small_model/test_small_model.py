@@ -16,7 +16,7 @@ from delivery.queue.control import cancel, pause, resume
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.queue.settle import attempt_result, settle_call, settle_lookup
 from delivery.queue.start import start
-from delivery.rules import call_results, next_step, outcomes
+from delivery.rules import call_results, outcomes, retry_or_settle
 from delivery.unknown.lookup import load_lookup_context
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
@@ -27,7 +27,7 @@ from tests.small_model.variant import Variant
 
 TICK_S = 100.0
 VARIANT = Variant(people=True)
-POLICY = next_step.Policy(
+POLICY = retry_or_settle.Policy(
     retry_base_s=TICK_S * VARIANT.pause,
     retry_cap_s=TICK_S * VARIANT.pause,
     max_tries=VARIANT.max_tries,
@@ -189,7 +189,7 @@ class RealQueue:
                 answer = call_results.Unanswered(because("Cut off."))
         claimed = self.claims[who]
         recipient = Delivery.objects.get(issue=self.edition.issue_id).recipient_id
-        settlement = next_step.after_call(
+        settlement = retry_or_settle.after_call(
             answer,
             [recipient],
             claimed.history,
@@ -216,7 +216,7 @@ class RealQueue:
                 answer = call_results.SearchAnswered([])
             case _:
                 answer = call_results.SearchFailed(because("The search is down."))
-        settlement = next_step.after_lookup(
+        settlement = retry_or_settle.after_lookup(
             answer,
             context.unknown,
             claimed.history,

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.yardsticks.plain_message import plain_message
-from delivery.mail.render_messages import Links, Recipient, Renderer
+from delivery.mail.message_for_reader import Links, Recipient, Renderer
 from delivery.models import Edition, Newsletter
 
 READER = Recipient(4711, "reader4711@example.net", ("Ada Marlow",))

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.batches.new_batches import split_off
+from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.claim import claim, release
 from delivery.queue.lease_reaper import MAX_BATCHES
 from delivery.queue.settle import settle_call

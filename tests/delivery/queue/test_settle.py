@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.queue.settle import settle_call
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import Answered, CallDeferred, CallResult, Unanswered
 from delivery.rules.outcomes import Failed, Outcome, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
@@ -22,12 +22,12 @@ from tests.delivery.recorded_acceptance import put_on_record
 from tests.delivery.worker_steps import begun
 
 NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
-POLICY = next_step.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
+POLICY = retry_or_settle.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 
 def decision(answer: CallResult, recipients: Sequence[int]) -> Settlement:
-    return next_step.after_call(
-        answer, recipients, next_step.AttemptCounters(), jitter=0.5, policy=POLICY
+    return retry_or_settle.after_call(
+        answer, recipients, retry_or_settle.AttemptCounters(), jitter=0.5, policy=POLICY
     )
 
 

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Edition
-from delivery.queue.batches.new_batches import DRAWN_NUMBERS, first_batch_id
+from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.reports.queue_snapshot import MAX_EDITIONS, MAX_NAMED, QueueSnapshot, read_snapshot
 from delivery.rules.edition_state import EditionState, state_of

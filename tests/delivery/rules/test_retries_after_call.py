@@ -14,9 +14,14 @@ from delivery.rules.call_results import (
     TooLarge,
     Unanswered,
 )
-from delivery.rules.next_step import SHORTEST_PAUSE_S, AttemptCounters, after_call, delay_after
 from delivery.rules.outcomes import Failed, Sent, Settlement, Suppressed
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retry_or_settle import (
+    SHORTEST_PAUSE_S,
+    AttemptCounters,
+    after_call,
+    delay_after,
+)
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import POLICY, in_words
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
-from delivery.rules.next_step import AttemptCounters, Policy, after_lookup
 from delivery.rules.outcomes import Failed, Sent, Settlement
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retry_or_settle import AttemptCounters, Policy, after_lookup
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 

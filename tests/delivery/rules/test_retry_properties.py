@@ -21,8 +21,8 @@ from delivery.rules.call_results import (
     TooLarge,
     Unanswered,
 )
-from delivery.rules.next_step import AttemptCounters, Policy, after_call, after_lookup
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
+from delivery.rules.retry_or_settle import AttemptCounters, Policy, after_call, after_lookup
 from tests.delivery.because import because
 
 seconds = st.floats(0, 10_000)

@@ -12,7 +12,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim_lookup
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
-from delivery.rules import next_step
+from delivery.rules import retry_or_settle
 from delivery.rules.call_results import Answered, MessageDeferred, Unanswered
 from delivery.rules.outcomes import Next, Settlement
 from delivery.rules.reason import Reason, ReasonCode
@@ -160,13 +160,13 @@ def test_a_search_that_catches_up_proves_nothing_early(
 def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, readers = begun()
-    policy = next_step.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
-    mixed = next_step.after_call(
+    policy = retry_or_settle.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
+    mixed = retry_or_settle.after_call(
         Answered(
             [Unanswered(because("Neither id nor error.")), MessageDeferred(because("Slower."))]
         ),
         readers,
-        next_step.AttemptCounters(),
+        retry_or_settle.AttemptCounters(),
         jitter=0.5,
         policy=policy,
     )

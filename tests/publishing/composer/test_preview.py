@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from delivery.mail.render_messages import Recipient
+from delivery.mail.message_for_reader import Recipient
 from delivery.models import Edition
 from delivery.worker.renderers import renderer_of
 from idempotency.key import fresh_key

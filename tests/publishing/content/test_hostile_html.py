@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from delivery.mail.compose import compose
+from delivery.mail.html_and_text import compose
 from delivery.mail.inline_css import MAX_LENGTH, inline_styles
 from delivery.mail.merge_fields import MAX_UNKNOWN_FIELDS, FieldTemplate, unknown_fields
 from delivery.mail.normalise_html import MAX_TAGS, normalise

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from delivery.mail.json_template import ValueMarkers
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.render_messages import (
+from delivery.mail.message_for_reader import (
     MAX_SUBJECT_LENGTH,
     POSTMARK_UNSUBSCRIBE,
     Links,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.compose import MailParts, compose
+from delivery.mail.html_and_text import MailParts, compose
 from delivery.mail.inline_css import MAX_LENGTH, inline_styles
 from delivery.mail.merge_fields import FieldTemplate, unknown_fields, uses_field
 from delivery.mail.normalise_html import MAX_DEPTH, VOID
