@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from django.db import transaction
 from playwright.sync_api import Page, expect
 
 from delivery.postmark.provider_events import Bounced
@@ -59,12 +60,13 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     publish(author.pk, "second", LETTER, hold_s=0)
     leave(left.pk, How.ONE_CLICK, network="203.0.113.0/24")
     for reader, kind in ((bounced, "HardBounce"), (complained, "SpamComplaint")):
-        told = Bounced(
+        event = Bounced(
             address=reader.email, at=datetime(2026, 3, 14, tzinfo=UTC), bounce=str(reader.pk),
             kind=kind, inactive=True,
             description="The server was unable to deliver your message (ex: unknown user).",
         )  # fmt: skip
-        RegisteredReaders().apply_events([told])
+        with transaction.atomic():
+            RegisteredReaders().apply_events([event])
     manual_suppression.block(shut_out.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
