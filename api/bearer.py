@@ -1,6 +1,5 @@
 """Authenticate a call by the token in its header `Authorization`; cookies are ignored."""
 
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,12 +33,6 @@ class Caller:
 
     user: Any
     scopes: frozenset[str]
-
-    @property
-    def id(self) -> uuid.UUID:
-        """The user's id."""
-        found: uuid.UUID = self.user.pk
-        return found
 
 
 class _Registry:

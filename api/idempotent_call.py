@@ -61,7 +61,7 @@ def run_call(
     try:
         return run_once(
             request,
-            get_caller(request).id,
+            get_caller(request).user.pk,
             key,
             call_fingerprints(request, body, files),
             check=lambda: check(key),

@@ -42,7 +42,7 @@ class StrictParser(Parser):
         """Read the query. Raises `ProblemError` for a repeated name or a control character."""
         for name, values in data.lists():
             if len(values) > 1 and name not in list_fields:
-                _repeated(name, "One name stands twice in the query; each is given once.")
+                _repeated(name, "the query")
             if any(CONTROL_CHARACTERS.search(value) for value in values):
                 _not_valid(name, "It holds a control character or a line break; take it out.")
         return super().parse_querydict(data, list_fields, request)
@@ -81,7 +81,11 @@ def read_json(body: bytes) -> Any:
     except UnicodeDecodeError:
         _not_readable("The body is not UTF-8; JSON in UTF-8 is expected.")
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=lambda name: _not_readable(f"{name} is no number that JSON has."),
+        )
     except RecursionError:
         _too_deep()
     except json.JSONDecodeError as error:
@@ -98,13 +102,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            _repeated(name, "One name stands twice in an object; each is given once.")
+            _repeated(name, "an object")
         found[name] = value
     return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    _not_readable(f"{name} is no number that JSON has.")
 
 
 def _checked(value: Any, path: str, depth: int) -> Any:
@@ -146,9 +146,12 @@ def _not_valid(path: str, sentence: str) -> NoReturn:
     )
 
 
-def _repeated(name: str, sentence: str) -> NoReturn:
-    error = FieldError(shorten_name(name), "It is given more than once.")
-    raise ProblemError(ProblemType.NOT_VALID, sentence, errors=[error])
+def _repeated(name: str, where: str) -> NoReturn:
+    raise ProblemError(
+        ProblemType.NOT_VALID,
+        f"One name stands twice in {where}; each is given once.",
+        errors=[FieldError(shorten_name(name), "It is given more than once.")],
+    )
 
 
 def _not_readable(sentence: str) -> NoReturn:

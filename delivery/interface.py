@@ -2,8 +2,7 @@
 pyproject.toml. Values, models, mail and reports are imported from their folders."""
 
 from delivery.feedback import event_inbox
-from delivery.feedback.provider_suppressions import load_provider_suppressions
-from delivery.feedback.suppression_changes import load_suppression_changes, queue_suppression_change
+from delivery.feedback.suppression_changes import queue_suppression_change
 from delivery.postmark.provider_events import (
     AddressEvent,
     AddressSuppressed,

@@ -83,18 +83,9 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
         return sorted(row[0] for row in cursor.fetchall())
 
 
-def _failed_events() -> QuerySet[ProviderEvent]:
+def failed_events() -> QuerySet[ProviderEvent]:
+    """The events that wait for an operator; without failures, workers try them again."""
     return ProviderEvent.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
-
-
-def load_failed_events() -> list[tuple[int, str, datetime]]:
-    """Load events that wait for an operator: id, kind and time of receipt, oldest first."""
-    return list(_failed_events().order_by("id").values_list("id", "kind", "received_at"))
-
-
-def retry_failed_events() -> int:
-    """Have workers try the failed events again; return how many."""
-    return _failed_events().update(failures=0)
 
 
 def apply_pending_events(is_stopping: Callable[[], bool]) -> bool:

@@ -16,7 +16,7 @@ from delivery.feedback import event_inbox
 from delivery.feedback.provider_suppressions import filter_changed
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.provider_events import AddressSuppressed
-from delivery.postmark.responses import BOUNCES, SUPPRESSION_LIST
+from delivery.postmark.responses import BOUNCE_LIST, BOUNCES, SUPPRESSION_LIST
 from delivery.postmark.search_windows import Window, to_eastern
 from delivery.postmark.suppression_dump import UnreadableDumpError, iter_suppressions
 from delivery.rules.call_results import SearchFailed
@@ -82,10 +82,11 @@ class _PollRun:
             offset, oldest_at, total = 0, None, 1
             while offset < min(total, MAX_SEARCH_RESULTS):
                 window = Window(to_eastern(self._since), to_eastern(until) if until else None)
-                page = self._postmark.bounces(
-                    self._stream,
+                page = self._postmark.page(
+                    BOUNCE_LIST,
+                    window.query(),
+                    stream=self._stream,
                     offset=offset,
-                    filters=window.query(),
                     deadline_at_s=now_s() + min(MAX_CALL_S, self._postmark.deadline_s),
                 )
                 if isinstance(page, SearchFailed):

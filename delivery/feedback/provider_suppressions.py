@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.models import ProviderSuppression
 from delivery.postmark.provider_events import AddressReactivated, AddressSuppressed
 
 
@@ -27,11 +26,6 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
         """,
         [event.address_key, event.stream, refuses, reason, origin, event.at],
     )
-
-
-def load_provider_suppressions(address: str) -> Sequence[ProviderSuppression]:
-    """Load the entries of an address, one for each stream."""
-    return list(ProviderSuppression.objects.filter(address_key=address.lower()).order_by("stream"))
 
 
 def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:

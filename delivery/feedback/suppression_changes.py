@@ -46,11 +46,6 @@ def queue_suppression_change(address: str, change: Change) -> None:
     )
 
 
-def load_suppression_changes(address: str) -> Sequence[SuppressionChange]:
-    """Load the changes of an address, the latest first."""
-    return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
-
-
 def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool:
     """Whether we had asked for this suppression, and had not lifted it before it happened."""
     cursor.execute(

@@ -25,17 +25,15 @@ from urllib3.response import HTTPResponse
 
 from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.responses import (
-    BOUNCES,
+    MESSAGES,
     SEARCH,
     SUPPRESSION_CHANGE,
     SUPPRESSION_LIST,
-    BouncePage,
+    Listing,
     Parsed,
     RawResponse,
     classify_call,
     error_for_status,
-    parse_bounces,
-    parse_page,
     parse_query,
     parse_search,
     parse_suppression_results,
@@ -44,7 +42,6 @@ from delivery.rules.call_results import (
     CallResult,
     FoundMessage,
     LookupResult,
-    MessagePage,
     NotSent,
     SearchAnswered,
     SearchFailed,
@@ -224,9 +221,12 @@ class Postmark:
         found: list[FoundMessage] = []
         listed = total = 0
         parse = partial(parse_search, field_name=field_name, value=value)
+        listing = Listing(MESSAGES.path, SEARCH, parse)
+        filters = {f"metadata_{field_name}": value}
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
-            filters = {"messagestream": stream, f"metadata_{field_name}": value}
-            page = self._page("/messages/outbound", SEARCH, parse, filters, offset, deadline_at_s)
+            page = self.page(
+                listing, filters, stream=stream, offset=offset, deadline_at_s=deadline_at_s
+            )
             if isinstance(page, SearchFailed):
                 return page
             found.extend(page.found)
@@ -240,31 +240,20 @@ class Postmark:
         return SearchAnswered(tuple(found))
 
     def page(
-        self, filters: Mapping[str, str], *, stream: str, offset: int, deadline_at_s: float
-    ) -> MessagePage | SearchFailed:
-        """One page of the messages under `filters` (`tag`, `fromdate`, …), newest first."""
-        filters = {"messagestream": stream, **filters}
-        return self._page("/messages/outbound", SEARCH, parse_page, filters, offset, deadline_at_s)
-
-    def bounces(
-        self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
-    ) -> BouncePage | SearchFailed:
-        """One page of the bounces and complaints of a stream, newest first."""
-        filters = {"messagestream": stream, **filters}
-        return self._page("/bounces", BOUNCES, parse_bounces, filters, offset, deadline_at_s)
-
-    def _page(
         self,
-        path: str,
-        subject: str,
-        parse: Callable[[dict[str, Any]], Parsed | None],
+        listing: Listing[Parsed],
         filters: Mapping[str, str],
+        *,
+        stream: str,
         offset: int,
         deadline_at_s: float,
     ) -> Parsed | SearchFailed:
-        query = {"count": PAGE_SIZE, "offset": offset, **filters}
-        raw = self._get(path, query, deadline_at_s)
-        return raw if isinstance(raw, SearchFailed) else parse_query(raw, subject, parse)
+        """One page of a listing on a stream under `filters` (`tag`, `fromdate`, …)."""
+        query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
+        raw = self._get(listing.path, query, deadline_at_s)
+        if isinstance(raw, SearchFailed):
+            return raw
+        return parse_query(raw, listing.subject, listing.parse)
 
     def suppressions(
         self,

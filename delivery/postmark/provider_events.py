@@ -125,17 +125,13 @@ def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
 def parse_event(event: Mapping[str, object]) -> AddressEvent | None:
     """Parse an event; None if its type is unknown or it names no address."""
     match event.get("RecordType"):
-        case "Delivery":
-            about = _about(event, "Recipient", "DeliveredAt")
-            return Delivered(**about) if about else None
-        case "Bounce" | "SpamComplaint" as record_type:
-            about = _about(event, "Email", "BouncedAt")
-            return _bounced(event, record_type, about) if about else None
-        case "SubscriptionChange":
-            about = _about(event, "Recipient", "ChangedAt")
-            return _changed(event, about) if about else None
-        case _:
-            return None
+        case "Delivery" if about := _about(event, "Recipient", "DeliveredAt"):
+            return Delivered(**about)
+        case "Bounce" | "SpamComplaint" as kind if about := _about(event, "Email", "BouncedAt"):
+            return _bounced(event, kind, about)
+        case "SubscriptionChange" if about := _about(event, "Recipient", "ChangedAt"):
+            return _changed(event, about)
+    return None
 
 
 def parse_event_address(event: Mapping[str, object]) -> str:

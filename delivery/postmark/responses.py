@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
@@ -333,6 +333,18 @@ def parse_bounces(answer: dict[str, Any]) -> BouncePage | None:
         kind = "SpamComplaint" if bounce.get("Type") == "SpamComplaint" else "Bounce"
         events.append(orjson.dumps({**bounce, "RecordType": kind}, option=orjson.OPT_SORT_KEYS))
     return BouncePage(events, parse_time(bounces[-1].get("BouncedAt")) if bounces else None, total)
+
+
+class Listing(NamedTuple, Generic[Parsed]):
+    """A list that Postmark shows page by page, newest first."""
+
+    path: str
+    subject: str
+    parse: Callable[[dict[str, Any]], Parsed | None]
+
+
+MESSAGES = Listing("/messages/outbound", SEARCH, parse_page)
+BOUNCE_LIST = Listing("/bounces", BOUNCES, parse_bounces)
 
 
 def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from delivery.configuration import policy_from_settings
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
+from delivery.postmark.responses import MESSAGES
 from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import FoundMessage, MessagePage, SearchAnswered, SearchFailed
@@ -41,7 +42,7 @@ class PatientSearch:
         """One page. Raises `SearchUnavailableError`."""
         return self._with_retries(
             lambda deadline_at_s: self._postmark.page(
-                filters, stream=self._stream, offset=offset, deadline_at_s=deadline_at_s
+                MESSAGES, filters, stream=self._stream, offset=offset, deadline_at_s=deadline_at_s
             )
         )
 

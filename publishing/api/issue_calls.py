@@ -173,7 +173,7 @@ def act_on_issue(
         )
 
     def work(_: str) -> HttpResponse:
-        record = partial(record_activity.record_action, caller.id, edition)
+        record = partial(record_activity.record_action, caller.user.pk, edition)
         try:
             with join_transaction():
                 done = perform(action, edition, load_status(edition.pk), record=record)

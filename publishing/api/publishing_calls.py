@@ -103,7 +103,7 @@ def reschedule_issue(
     version: DecimalInt = THE_VERSION,
 ) -> HttpResponse:
     """Gives a scheduled issue another time, before it is due; answers with its status."""
-    edition, author = edition_named(issue, version), get_caller(request).id
+    edition, author = edition_named(issue, version), get_caller(request).user.pk
 
     def check(_: str) -> None:
         _read(content.at, content)
@@ -127,7 +127,7 @@ def reschedule_issue(
 def _publish(
     request: HttpRequest, words: NewIssue | NewVersion, issue: uuid.UUID | None
 ) -> HttpResponse:
-    author, goes_to = get_caller(request).id, words.goes_to
+    author, goes_to = get_caller(request).user.pk, words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s

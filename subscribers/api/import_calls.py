@@ -102,7 +102,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
                     caller = get_caller(request)
                     record, is_new = accept_upload.store_for_check(readers, file, name, caller.user)
                     if is_new:
-                        record_import_activity("upload", caller.id, record)
+                        record_import_activity("upload", caller.user.pk, record)
                     return json_response(
                         ImportReceived(**_import_fields(record), created=is_new),
                         201 if is_new else 200,
@@ -163,7 +163,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
                 f"Only what was checked can be imported. {status_sentence(record)}",
             )
         record = _named(import_id)
-        record_import_activity("import", caller.id, record)
+        record_import_activity("import", caller.user.pk, record)
         return json_response(
             Import(**_import_fields(record)), url=reverse("api:import", args=[import_id])
         )
@@ -188,7 +188,7 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
                     ProblemType.NOT_NOW,
                     "It is imported or deleted already; there is nothing to discard.",
                 )
-            record_import_activity("discard", get_caller(request).id, record)
+            record_import_activity("discard", get_caller(request).user.pk, record)
         return json_response(ImportDropped(id=import_id, dropped=True))
 
     return run_call(request, None, work)

@@ -103,7 +103,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         )
         known = added.reader
         if known is not None and added.result == "added":
-            record_reader_activity("add_by_program", caller.id, known.pk)
+            record_reader_activity("add_by_program", caller.user.pk, known.pk)
         # By number and without the address: erasing does not reach a saved response.
         return json_response(
             ReaderAdded(
@@ -141,7 +141,7 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     data = load_personal_data(_named(reader).pk)
     if data is None:
         raise _nobody()
-    record_reader_activity("download_data", get_caller(request).id, reader)
+    record_reader_activity("download_data", get_caller(request).user.pk, reader)
     return HttpResponse(data.as_json(), content_type="application/json")
 
 
@@ -162,7 +162,7 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
         with transaction.atomic():
             done = ACTIONS[action].perform(reader)
             if done:
-                record_reader_activity(action, get_caller(request).id, reader)
+                record_reader_activity(action, get_caller(request).user.pk, reader)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
         acted = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
         return json_response(acted, url=reverse("api:reader", args=[reader]))

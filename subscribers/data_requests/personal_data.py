@@ -9,15 +9,16 @@ import orjson
 from django.db.models import Q
 from django.http import HttpResponse
 
-from delivery.interface import (
-    load_provider_suppressions,
-    load_suppression_changes,
-    reason_sentence,
-    test_letters_to,
-)
+from delivery.interface import reason_sentence, test_letters_to
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
-from delivery.models import Delivery, Edition, Newsletter
+from delivery.models import (
+    Delivery,
+    Edition,
+    Newsletter,
+    ProviderSuppression,
+    SuppressionChange,
+)
 from delivery.retention.anonymise import load_events_about
 from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
@@ -82,7 +83,8 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
     reader = Subscriber.objects.select_related("subscriber_import").filter(id=subscriber_id).first()
     if reader is None:
         return None
-    suppressions = Suppression.objects.filter(address_key=reader.email_key)
+    key = reader.email_key
+    suppressions = Suppression.objects.filter(address_key=key)
     bounces = Bounce.objects.filter(subscriber=reader).order_by("at", "id")
     dropped = Edition.objects.filter(
         deliveries_dropped_at__isnull=False, published_at__gte=reader.created_at
@@ -101,10 +103,11 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
         mails_not_known=dropped.count(),
         bounces=list(bounces.values("at", "type", "description")),
         suppression=suppressions.values("reason", "origin", "at", "lifted_at").first(),
-        provider_suppressions=[
-            {"stream": one.stream, "refuses": one.refuses, "reason": one.reason, "at": one.at}
-            for one in load_provider_suppressions(reader.email)
-        ],
+        provider_suppressions=list(
+            ProviderSuppression.objects.filter(address_key=key)
+            .order_by("stream")
+            .values("stream", "refuses", "reason", "at")
+        ),
         provider_requests=[
             {
                 "at": one.requested_at,
@@ -112,7 +115,7 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
                 "state": one.state,
                 "said": one.refusal_reason,
             }
-            for one in reversed(load_suppression_changes(reader.email))
+            for one in SuppressionChange.objects.filter(address_key=key).order_by("id")
         ],
         provider_events=[
             {"at": event["received_at"], "kind": event["kind"], "body": event["body"]}

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from delivery.feedback.event_inbox import load_failed_events, retry_failed_events
+from delivery.feedback.event_inbox import failed_events
 
 
 class Command(BaseCommand):
@@ -21,9 +21,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["again"]:
-            self.stdout.write(f"{retry_failed_events()} events are tried again.")
+            self.stdout.write(f"{failed_events().update(failures=0)} events are tried again.")
             return
-        events = load_failed_events()
+        events = failed_events().order_by("id").values_list("id", "kind", "received_at")
         for number, kind, received_at in events:
             received = f"received {received_at:%Y-%m-%d %H:%M} UTC"
             self.stdout.write(f"event {number}  {kind or 'of unknown type'}  {received}")

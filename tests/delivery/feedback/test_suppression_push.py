@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from delivery.feedback.suppression_changes import (
-    load_suppression_changes,
     push_suppression_changes,
     queue_suppression_change,
 )
@@ -23,8 +22,12 @@ def listed(newsroom: Newsroom) -> set[str]:
     return set(newsroom.sandbox.suppressions.of("broadcast"))
 
 
+def latest_first(address: str) -> list[SuppressionChange]:
+    return list(SuppressionChange.objects.filter(address_key=address).order_by("-id"))
+
+
 def states(address: str) -> list[str]:
-    return [change.state for change in load_suppression_changes(address)]
+    return [change.state for change in latest_first(address)]
 
 
 def test_who_left_is_put_on_the_providers_list(newsroom: Newsroom) -> None:
@@ -60,7 +63,7 @@ def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsro
     queue_suppression_change("a@example.net", "reactivate")
     queue_suppression_change("b@example.net", "reactivate")
     push()
-    (refused,) = load_suppression_changes("a@example.net")
+    (refused,) = latest_first("a@example.net")
     assert refused.state == "refused"
     assert "authority" in refused.refusal_reason
     assert states("b@example.net") == ["done"]
