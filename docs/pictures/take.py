@@ -72,24 +72,21 @@ def running_program() -> Iterator[Services]:
         import django
 
         django.setup()
-        from django.conf import settings
         from django.core.management.base import OutputWrapper
 
         from newsletter_site.demo.child_processes import Children
         from newsletter_site.demo.services import open_database, start_services
-        from newsletter_site.demo.single_instance import locked_folder
-        from newsletter_site.demo.terminal import Console, StopSignals
+        from newsletter_site.demo.terminal import Terminal
 
-        stop, console = StopSignals(), Console(OutputWrapper(sys.stdout))
-        lock = stack.enter_context(locked_folder(folder, stop))
-        children = stack.enter_context(Children(settings.BASE_DIR, folder, lock, stop))
-        open_database(console)
+        terminal = Terminal(OutputWrapper(sys.stdout))
+        children = stack.enter_context(Children(folder, terminal))
+        open_database(terminal)
         # The hold is as long as an author has it.
-        services = start_services(console, children, folder, hold_s=HOLD_S)
+        services = start_services(children, hold_s=HOLD_S)
         name_everything(services)
         for number, _ in enumerate(PAST):
-            publish_past(services, number, folder, stop.pause)
-            console.step(f"“{PAST[number].title}” has gone out")
+            publish_past(services, number, folder, terminal.pause)
+            terminal.step(f"“{PAST[number].title}” has gone out")
         bring_in(PAST[-1].readers, READERS_NOW, folder)
         yield services
 
@@ -176,7 +173,7 @@ def browser() -> Iterator[Browser]:
 
 def take(services: Services, chromium: Browser, into: Path) -> None:
     """The way of an author, with a picture at each place worth showing."""
-    window = chromium.new_context(base_url=services.site_url, viewport=WIDE, device_scale_factor=1)
+    window = chromium.new_context(base_url=services.site.url, viewport=WIDE, device_scale_factor=1)
     page = window.new_page()
 
     def picture(name: str, *, whole: bool = False) -> None:

@@ -28,11 +28,6 @@ class Browser:
         # The web server would wait for an open connection before it ends.
         self.session.headers["Connection"] = "close"
 
-    def window(self) -> Browser:
-        window = Browser(self.url)
-        window.session.cookies.update(self.session.cookies)
-        return window
-
     def open(self, path: str) -> requests.Response:
         return self.session.get(self.url + path, timeout=TIMEOUT_S, allow_redirects=False)
 
@@ -63,7 +58,9 @@ def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Pos
     form = browser.hidden_fields(FORM) | fields
     start = threading.Barrier(2)
 
-    def press(window: Browser) -> Post:
+    def press(_: int) -> Post:
+        window = Browser(browser.url)
+        window.session.cookies.update(browser.session.cookies)
         start.wait(TIMEOUT_S)
         began_at = time.monotonic()
         statuses: list[int] = []
@@ -77,5 +74,5 @@ def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Pos
             time.sleep(float(answer.headers["Retry-After"]))
 
     with ThreadPoolExecutor(2) as presses:
-        first, second = presses.map(press, (browser.window(), browser.window()))
+        first, second = presses.map(press, range(2))
     return form["idempotency_key"], first, second

@@ -7,14 +7,17 @@ from delivery.models import Delivery
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import Post
 from publishing.editions.status import EditionStatus
+from subscribers.importing.import_file import ImportReport
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What happened to the demo's issue. `deliveries` (ours) and `copies` (the sandbox's) are by
-    delivery key, `mailable` are the confirmed readers before publishing, `links` the statuses of
-    pages that a mail links to."""
+    delivery key, `mailable` are the confirmed readers before publishing of the `total`, `links` the
+    statuses of pages that a mail links to."""
 
+    imported: ImportReport
+    total: int
     posts: tuple[Post, Post]
     mailable: int
     editions: int

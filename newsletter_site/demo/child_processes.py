@@ -8,31 +8,32 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import requests
+from django.conf import settings
 
-from newsletter_site.demo.terminal import StopSignals
+from newsletter_site.demo.single_instance import DemoError, lock_folder
+from newsletter_site.demo.terminal import Terminal
 
 ENDING_S = 15.0
 POLL_S = 0.05
 LAST_LINES = 8
 
 
-class DemoError(Exception):
-    """The demo cannot continue. Its text says what was found and what to do."""
+class Children:
+    """The processes of one demo in its locked `folder`; leaving the block ends them. Each inherits
+    the lock."""
 
-
-class Children(AbstractContextManager["Children"]):
-    """The processes of one demo; leaving the block ends them. Each inherits the file `lock`."""
-
-    def __init__(self, cwd: Path, logs: Path, lock: int, stop: StopSignals) -> None:
-        self._cwd = cwd
-        self._logs = logs
-        self._lock = lock
-        self.stop = stop
+    def __init__(self, folder: Path, terminal: Terminal) -> None:
+        self.folder = folder
+        self.terminal = terminal
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._lock = lock_folder(folder, terminal)
+
+    def __enter__(self) -> Children:
+        return self
 
     def start(self, name: str, *command: str, environment: Mapping[str, str]) -> None:
         log = self._log(name)
@@ -43,8 +44,8 @@ class Children(AbstractContextManager["Children"]):
                 stdin=subprocess.PIPE,  # see `child`
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                cwd=self._cwd,
-                env=dict(environment),
+                cwd=settings.BASE_DIR,
+                env=environment,
                 pass_fds=[self._lock],
                 start_new_session=True,  # Ctrl-C in the terminal is for the demo alone.
             )
@@ -60,7 +61,7 @@ class Children(AbstractContextManager["Children"]):
     def pause(self) -> None:
         """Wait a moment. Raises `DemoError` if a child has ended, `StoppedError` if asked to."""
         self.check()
-        self.stop.pause()
+        self.terminal.pause()
 
     def check(self) -> None:
         """Raise `DemoError` if a child has ended."""
@@ -81,10 +82,11 @@ class Children(AbstractContextManager["Children"]):
                 process.terminate()
             deadline = time.monotonic() + ENDING_S
             while running := [process for process in group if process.poll() is None]:
-                if self.stop.asked_twice or time.monotonic() > deadline:
+                if self.terminal.asked_twice or time.monotonic() > deadline:
                     for process in running:
                         os.killpg(process.pid, signal.SIGKILL)
                 time.sleep(POLL_S)
+        os.close(self._lock)
 
     def _log(self, name: str) -> Path:
-        return self._logs / f"demo-{name.replace(' ', '-')}.log"
+        return self.folder / f"demo-{name.replace(' ', '-')}.log"

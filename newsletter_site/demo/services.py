@@ -14,9 +14,8 @@ from django.utils.crypto import get_random_string
 
 from newsletter_site.demo.browser import TIMEOUT_S, Browser
 from newsletter_site.demo.child_processes import Children
-from newsletter_site.demo.readers import refuse_other_readers
-from newsletter_site.demo.single_instance import refuse_other_workers
-from newsletter_site.demo.terminal import Console
+from newsletter_site.demo.single_instance import refuse_other_readers, refuse_other_workers
+from newsletter_site.demo.terminal import Terminal
 from newsletter_site.models import User
 
 HOST = "127.0.0.1"
@@ -41,13 +40,12 @@ WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
 
 
 class Services(NamedTuple):
-    """What is running. In `browser` the author is signed in."""
+    """What is running. In `site` the author is signed in."""
 
     sandbox: Browser
-    site_url: str
+    site: Browser
     author: User
     password: str
-    browser: Browser
 
 
 def ask_sandbox(sandbox: Browser, question: str) -> Any:
@@ -66,7 +64,7 @@ def newest_mail(sandbox: Browser, query: str) -> tuple[str, str]:
     return "", ""
 
 
-def open_database(console: Console) -> None:
+def open_database(terminal: Terminal) -> None:
     """Start the database and migrate it. Raises `DemoError` if others use it."""
     refuse_other_readers()
     with connection.cursor() as cursor:
@@ -75,17 +73,16 @@ def open_database(console: Console) -> None:
         if "EMBEDDED_POSTGRES" in connection.settings_dict:
             cursor.execute("SHOW data_directory")
             where = f"of our own, in {Path(cursor.fetchone()[0]).parent}"
-    console.step(f"PostgreSQL {version} {where}")
+    terminal.step(f"PostgreSQL {version} {where}")
     call_command("migrate", verbosity=0, interactive=False)
     refuse_other_workers()
-    console.step("its tables, up to date")
+    terminal.step("its tables, up to date")
 
 
-def start_services(
-    console: Console, children: Children, folder: Path, *, hold_s: int = HOLD_S
-) -> Services:
+def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
     """Start sandbox, site and workers, and sign the author in. Raises `DemoError`."""
-    site_url, sandbox = _free_url(SITE_PORT), Browser(_free_url(SANDBOX_PORT))
+    terminal = children.terminal
+    site, sandbox = Browser(_free_url(SITE_PORT)), Browser(_free_url(SANDBOX_PORT))
     password = "-".join(get_random_string(4, PASSWORD_ALPHABET) for _ in range(3))
     webhook_password = secrets.token_urlsafe()
     rights = {"is_active": True, "is_staff": True, "is_superuser": True}
@@ -97,18 +94,18 @@ def start_services(
         **dict.fromkeys(CLEARED, ""),
         "DEBUG": "on",
         "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
-        "HOMING_DATA_DIR": str(folder),
+        "HOMING_DATA_DIR": str(children.folder),
         "PUBLISH_HOLD_S": str(hold_s),
-        "SITE_URL": site_url,
+        "SITE_URL": site.url,
         "POSTMARK_BASE_URL": sandbox.url,
         "POSTMARK_WEBHOOK_USER": "sandbox",
         "POSTMARK_WEBHOOK_PASSWORD": webhook_password,
     }
-    desk_url = f"{site_url}{reverse('desk:issues')}"
+    desk_url = f"{site.url}{reverse('desk:issues')}"
     for name, command in {
         "sandbox": f"postmark_sandbox --port {_port(sandbox.url)} --desk-url {desk_url}",
         "web server": (
-            f"gunicorn newsletter_site.wsgi --bind {HOST}:{_port(site_url)} --workers 2 --threads 4"
+            f"gunicorn newsletter_site.wsgi --bind {HOST}:{_port(site.url)} --workers 2 --threads 4"
             " --worker-class newsletter_site.web_worker.BufferingWorker"
             " --graceful-timeout 3 --no-control-socket"
         ),
@@ -116,13 +113,12 @@ def start_services(
     }.items():
         children.start(name, *command.split(), environment=environment)
     children.wait_for(f"{sandbox.url}/")
-    console.step(f"a sandbox in place of Postmark, at {_address(sandbox.url, SANDBOX_PORT)}")
-    children.wait_for(f"{site_url}/health/live/")
-    browser = Browser(site_url)
-    browser.sign_in(USERNAME, password)
-    _send_webhooks(sandbox, site_url, webhook_password)
-    console.step(f"the site, at {_address(site_url, SITE_PORT)}, and {WORKERS} workers")
-    return Services(sandbox, site_url, author, password, browser)
+    terminal.step(f"a sandbox in place of Postmark, at {_address(sandbox.url, SANDBOX_PORT)}")
+    children.wait_for(f"{site.url}/health/live/")
+    site.sign_in(USERNAME, password)
+    _send_webhooks(sandbox, site.url, webhook_password)
+    terminal.step(f"the site, at {_address(site.url, SITE_PORT)}, and {WORKERS} workers")
+    return Services(sandbox, site, author, password)
 
 
 def _send_webhooks(sandbox: Browser, site_url: str, password: str) -> None:

@@ -1,58 +1,70 @@
 """Make sure that a demo has its folder and its database to itself, or its count would be wrong."""
 
+import hashlib
 import os
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+from django.conf import settings
+from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.models import WorkerHeartbeat
-from newsletter_site.demo.child_processes import DemoError
-from newsletter_site.demo.terminal import StopSignals
+from newsletter_site.demo.terminal import Terminal
 from newsletter_site.embedded_postgres.private_files import try_lock
+from subscribers.models import Subscriber
 
+READERS: Path = settings.BASE_DIR / "publishing" / "demo_material" / "readers.csv"
 # The children of a killed demo end within seconds.
 LOCK_WAIT_S = 6.0
 HEARD_FROM_WITHIN = timedelta(seconds=60)
 
 
-@contextmanager
-def locked_folder(folder: Path, stop: StopSignals) -> Iterator[int]:
-    """Lock `folder`, for the children to inherit. Raises `DemoError` if a demo has it."""
+class DemoError(Exception):
+    """The demo cannot continue. Its text says what was found and what to do."""
+
+
+def lock_folder(folder: Path, terminal: Terminal) -> int:
+    """Lock `folder` and return the open file. Raises `DemoError` if a demo has it."""
     # Reading is enough for a lock, so a file made by root serves other users too.
     lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        deadline = time.monotonic() + LOCK_WAIT_S
-        while not try_lock(lock):
-            if time.monotonic() > deadline:
-                raise DemoError(
-                    f"A demo is already running in {folder}: use that one, or end it first."
-                )
-            stop.pause()
-        yield lock
-    finally:
-        os.close(lock)
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while not try_lock(lock):
+        if time.monotonic() > deadline:
+            raise DemoError(
+                f"A demo is already running in {folder}: use that one, or end it first."
+            )
+        terminal.pause()
+    return lock
+
+
+def refuse_other_readers() -> None:
+    """Raise `DemoError` if the database has readers that the demo did not import."""
+    if Subscriber._meta.db_table not in connection.introspection.table_names():
+        return
+    ours = hashlib.sha256(READERS.read_bytes()).digest()
+    others = Subscriber.objects.exclude(subscriber_import__content_hash=ours).count()
+    if others:
+        raise DemoError(
+            f"The database has {others:,} {'reader' if others == 1 else 'readers'} that the demo "
+            "did not import, so it stops before it changes anything: name an empty folder with "
+            "HOMING_DATA_DIR, or an empty database with DATABASE_URL."
+        )
 
 
 def refuse_other_workers() -> None:
     """Raise `DemoError` if another worker uses this database."""
     for worker in WorkerHeartbeat.objects.filter(heard_at__gt=Now() - HEARD_FROM_WITHIN):
-        if worker.host != socket.gethostname() or _is_running(worker.pid):
-            raise DemoError(
-                f"A worker is already running on {worker.host} (process {worker.pid}); it would "
-                "send the demo's mail to another place, so end it first."
-            )
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # It belongs to another user.
-    return True
+        if worker.host == socket.gethostname():
+            try:
+                with suppress(PermissionError):  # It belongs to another user.
+                    os.kill(worker.pid, 0)
+            except ProcessLookupError:
+                continue
+        raise DemoError(
+            f"A worker is already running on {worker.host} (process {worker.pid}); it would "
+            "send the demo's mail to another place, so end it first."
+        )

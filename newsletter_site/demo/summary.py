@@ -1,4 +1,4 @@
-"""The text at the end of the demo, at most `WIDTH` columns wide. Pure."""
+"""The text at the end of the demo, at most `WIDTH` columns wide."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,8 +6,8 @@ from operator import attrgetter
 
 from delivery.interface import reason_sentence
 from newsletter_site.demo.checks import Observed
-from newsletter_site.demo.readers import ImportedReaders
 from subscribers.importing import import_sentences
+from subscribers.models import RejectedRow
 
 WIDTH = 100
 REJECTED_SHOWN = 3
@@ -16,12 +16,10 @@ OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 INDENT = "    "
 
 
-def summary(
-    readers: ImportedReaders, observed: Observed, broken: Sequence[str], seconds: float
-) -> str:
+def summary(observed: Observed, broken: Sequence[str], seconds: float) -> str:
     """What happened, and whether every promise was kept."""
     sections = (
-        _about_readers(readers),
+        _about_readers(observed),
         _about_the_form(observed),
         _counts(observed),
         _not_sent(observed),
@@ -37,9 +35,9 @@ def table(rows: Mapping[str, object]) -> str:
     return "\n".join(f"{INDENT}{label:<13}{value}" for label, value in rows.items())
 
 
-def _about_readers(readers: ImportedReaders) -> Iterator[str]:
-    counts = readers.report.record
-    again = "" if readers.report.created else ", imported before and not again"
+def _about_readers(observed: Observed) -> Iterator[str]:
+    counts = observed.imported.record
+    again = "" if observed.imported.created else ", imported before and not again"
     yield f"The readers: {counts.rows:,} rows of readers.csv{again}"
     for number, words in (
         (counts.added, "imported, with consent given elsewhere"),
@@ -50,10 +48,11 @@ def _about_readers(readers: ImportedReaders) -> Iterator[str]:
     ):
         if number:
             yield f"{INDENT}{number:>10,}  {words}"
-    for row in readers.rejected[:REJECTED_SHOWN]:
+    rejected = counts.rejected_rows.filter(result=RejectedRow.Result.REJECTED).order_by("line")
+    for row in rejected[:REJECTED_SHOWN]:
         yield f"{INDENT * 4}line {row.line}: {row.email} ({import_sentences.reason_sentence(row)})"
-    if readers.mailable != readers.total:
-        yield f"{INDENT}{readers.mailable:>10,}  to mail now, of {readers.total:,} on the list"
+    if observed.mailable != observed.total:
+        yield f"{INDENT}{observed.mailable:>10,}  to mail now, of {observed.total:,} on the list"
 
 
 def _about_the_form(observed: Observed) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The person who watches the demo: the steps they read, and the signals with which they end it."""
+"""The terminal of the demo: the steps that it shows, and the signals that end the demo."""
 
 import signal
 import time
@@ -15,13 +15,16 @@ class StoppedError(Exception):
     """The demo was asked to end."""
 
 
-class StopSignals:
-    """Whether the demo was asked to end, and whether it was asked twice. It ends between its steps,
-    so that none is broken off in the middle."""
+class Terminal:
+    """Writes steps with the time that has passed. A signal (`stopped_by`) ends the demo between its
+    steps, so that none is broken off in the middle."""
 
-    def __init__(self) -> None:
-        self.number = 0
+    def __init__(self, output: OutputWrapper) -> None:
+        self.stopped_by = 0
         self.asked_twice = False
+        self._output = output
+        self._progress = ProgressLine(output)
+        self._began_at = time.monotonic()
 
     def listen(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -30,12 +33,12 @@ class StopSignals:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked_twice = bool(self.number)
-        self.number = self.number or number
+        self.asked_twice = bool(self.stopped_by)
+        self.stopped_by = self.stopped_by or number
 
     def check(self) -> None:
         """Raise `StoppedError` if the demo was asked to end."""
-        if self.number:
+        if self.stopped_by:
             raise StoppedError
 
     def pause(self) -> None:
@@ -43,15 +46,6 @@ class StopSignals:
         self.check()
         time.sleep(POLL_S)
         self.check()
-
-
-class Console:
-    """Writes steps with the time that has passed."""
-
-    def __init__(self, output: OutputWrapper) -> None:
-        self._output = output
-        self._progress = ProgressLine(output)
-        self._began_at = time.monotonic()
 
     @property
     def seconds(self) -> float:

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
 
-from newsletter_site.demo.child_processes import DemoError
 from newsletter_site.demo.run import run
-from newsletter_site.demo.terminal import Console, StoppedError, StopSignals
+from newsletter_site.demo.single_instance import DemoError
+from newsletter_site.demo.terminal import StoppedError, Terminal
 
 
 class Command(BaseCommand):
@@ -37,12 +37,12 @@ class Command(BaseCommand):
             )
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # A terminal may have no curly quotes.
-        stop = StopSignals()
-        stop.listen()
+        terminal = Terminal(self.stdout)
+        terminal.listen()
         try:
-            kept = run(Console(self.stdout), stop, stay=not options["exit"])
+            kept = run(terminal, stay=not options["exit"])
         except StoppedError:
-            sys.exit(128 + stop.number)
+            sys.exit(128 + terminal.stopped_by)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)

@@ -8,19 +8,21 @@ from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery
 from delivery.rules.edition_state import EditionState
-from newsletter_site.demo import readers
 from newsletter_site.demo.browser import Post
 from newsletter_site.demo.checks import Observed, broken_promises
-from newsletter_site.demo.child_processes import DemoError
-from newsletter_site.demo.terminal import StopSignals
+from newsletter_site.demo.single_instance import READERS, DemoError, refuse_other_readers
 from publishing.editions.status import EditionStatus
-from subscribers.models import Subscriber
+from subscribers.confirmed_readers import confirmed
+from subscribers.importing.import_file import ImportReport, import_file
+from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.rules.test_edition_state import counts
 
 SENT, REFUSED = Delivery(outcome="sent"), Delivery(outcome="failed")
 COUNTS_OF_ONE = counts(audience=3, sent=2, failed=1)
 ACCEPTED = Post((303,), "/admin/newsletters/", 0.1)
 AS_PROMISED = Observed(
+    imported=ImportReport(SubscriberImport()),
+    total=3,
     posts=(ACCEPTED, ACCEPTED),
     mailable=3,
     editions=1,
@@ -86,14 +88,15 @@ def test_outside_debug_it_stops_with_one_sentence(settings: Any) -> None:
 def test_a_database_with_other_readers_is_refused() -> None:
     Subscriber.objects.create(email="reader@example.org")
     with pytest.raises(DemoError, match=r"^The database has 1 reader that the demo did not"):
-        readers.refuse_other_readers()
+        refuse_other_readers()
 
 
 @pytest.mark.django_db
 def test_the_demo_imports_its_readers_once() -> None:
-    readers.refuse_other_readers()
-    first = readers.import_readers(StopSignals())
-    readers.refuse_other_readers()
-    again = readers.import_readers(StopSignals())
-    assert (first.report.created, again.report.created) == (True, False)
-    assert again.mailable == first.mailable
+    refuse_other_readers()
+    first = import_file(READERS, confirmed=True)
+    mailable = confirmed().count()
+    refuse_other_readers()
+    again = import_file(READERS, confirmed=True)
+    assert (first.created, again.created) == (True, False)
+    assert confirmed().count() == mailable > 0
