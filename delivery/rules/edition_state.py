@@ -1,6 +1,5 @@
-"""The state of an edition and what it waits for, derived from its counts, never stored. Pure."""
+"""The state of an edition, derived from its counts, never stored. Pure."""
 
-from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -59,87 +58,6 @@ def awaits_decision(counts: EditionCounts) -> bool:
     if state_of(counts) is EditionState.CANCELLED:
         return counts.unknown > 0 and not (counts.queued_batches or counts.leased_batches)
     return state_of(counts) in AWAITS_DECISION
-
-
-def reason_of(counts: EditionCounts) -> Reason | None:
-    """What the edition waits for; None when it waits for nothing."""
-    match state_of(counts):
-        case EditionState.NEEDS_ATTENTION:
-            return _why_it_needs_attention(counts)
-        case EditionState.PAUSED:
-            return counts.control_reason or Reason.of(
-                ReasonCode.PAUSED,
-                queued=counts.queued,
-                being_sent=counts.being_sent,
-                unknown=counts.unknown,
-                waiting=counts.waiting,
-                is_looking_up=bool(counts.queued_batches or counts.leased_batches),
-                is_in_call=bool(counts.leased_batches),
-            )
-        case EditionState.SCHEDULED:
-            return _why_it_has_not_started(counts)
-        case EditionState.HELD:
-            return Reason.of(ReasonCode.HELD, until=counts.held_until)
-        case EditionState.SENDING:
-            return _why_it_is_not_done(counts)
-        case EditionState.CANCELLED | EditionState.CLOSED:
-            return _what_an_ended_edition_waits_for(counts)
-        case _:
-            return None
-
-
-def _why_it_needs_attention(counts: EditionCounts) -> Reason | None:
-    if counts.control == "stopped":
-        return counts.control_reason
-    if counts.unreconciled:
-        return restored(counts.issue)
-    if counts.missed and not counts.is_transactional:
-        return Reason.of(ReasonCode.READERS_MISSED, missed=counts.missed, unknown=counts.unknown)
-    return counts.reason or Reason.of(ReasonCode.UNKNOWN_NEEDS_DECISION, unknown=counts.unknown)
-
-
-def _why_it_has_not_started(counts: EditionCounts) -> Reason:
-    moment = counts.scheduled
-    if moment is None:
-        raise AssertionError(f"edition {counts.edition} is scheduled for no time")
-    if counts.now >= moment.utc and not counts.worker_is_there:
-        return Reason.of(ReasonCode.DUE_NO_WORKER, moment=moment, heard_at=counts.worker_heard_at)
-    code = ReasonCode.SCHEDULED if counts.now < moment.utc else ReasonCode.DUE
-    return Reason.of(code, moment=moment, goes_to=counts.goes_to)
-
-
-def _why_it_is_not_done(counts: EditionCounts) -> Reason:
-    if not counts.worker_is_there:
-        return Reason.of(ReasonCode.NO_WORKER, heard_at=counts.worker_heard_at)
-    if counts.unknown:
-        return Reason.of(
-            ReasonCode.LOOKING_UP,
-            unknown=counts.unknown,
-            waiting=counts.waiting,
-            next_lookup_at=_next_lookup_at(counts),
-        )
-    if counts.next_try_at and counts.next_try_at > counts.now and not counts.leased_batches:
-        return Reason.of(ReasonCode.RETRY, last=counts.reason, at=counts.next_try_at)
-    if counts.slowed_to_per_s is not None and counts.waiting:
-        return Reason.of(ReasonCode.SLOWED, per_s=counts.slowed_to_per_s)
-    return Reason.of(ReasonCode.SENDING)
-
-
-def _what_an_ended_edition_waits_for(counts: EditionCounts) -> Reason | None:
-    if counts.waiting:
-        return Reason.of(ReasonCode.ENDED_IN_CALL, waiting=counts.waiting)
-    if not counts.unknown:
-        return None
-    if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
-        return Reason.of(ReasonCode.ENDED_UNPROVED, unknown=counts.unknown)
-    return Reason.of(
-        ReasonCode.ENDED_LOOKING_UP, unknown=counts.unknown, next_lookup_at=_next_lookup_at(counts)
-    )
-
-
-def _next_lookup_at(counts: EditionCounts) -> datetime | None:
-    at = counts.next_lookup_at
-    return at if at is not None and at > counts.now else None
 
 
 def restored(issue: UUID) -> Reason:

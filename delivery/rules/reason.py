@@ -146,23 +146,6 @@ class ReasonCode(Sentence):
         "was not sent again.",
     )
 
-    # What an edition waits for. Derived from its counts, never stored.
-    READERS_MISSED = auto()  # missed, unknown
-    UNKNOWN_NEEDS_DECISION = auto()  # unknown
-    PAUSED = auto()  # queued, being_sent, unknown, is_looking_up, is_in_call, waiting
-    SCHEDULED = auto()  # moment, goes_to
-    DUE = auto()  # moment, goes_to
-    DUE_NO_WORKER = auto()  # moment, heard_at
-    HELD = auto()  # until
-    ENDED_IN_CALL = auto()  # waiting
-    ENDED_UNPROVED = auto()  # unknown
-    ENDED_LOOKING_UP = auto()  # unknown, next_lookup_at
-    NO_WORKER = auto()  # heard_at
-    LOOKING_UP = auto()  # unknown, waiting, next_lookup_at
-    RETRY = auto()  # last (a Reason or None), at
-    SLOWED = auto()  # per_s
-    SENDING = auto(), "Sending, and nothing is stuck."
-
     # A text that is no value of this kind, such as one that was written by hand.
     OTHER = auto(), "{text}"
 

@@ -12,9 +12,9 @@ from delivery.reports.edition_counts import (
     load_open_transactional_batches,
     sum_batches,
 )
-from delivery.reports.reason_sentences import reason_sentence
+from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_state import awaits_decision, reason_of
+from delivery.rules.edition_state import awaits_decision
 from delivery.tasks import background_tasks
 
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
@@ -55,8 +55,7 @@ class Drain:
         if self._is_terminal:
             self._output.write("")
         for counts in waiting:
-            reason = reason_sentence(reason_of(counts))
-            self._output.write(f"Waits for a person. {_name(counts)}: {reason}")
+            self._output.write(f"Waits for a person. {_name(counts)}: {waiting_sentence(counts)}")
         return {"editions": editions, **{name: totals[name] for name in names}}, bool(waiting)
 
     def _totals(self) -> Counter[str]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
-from delivery.interface import reason_sentence
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_counts import load_counts, load_counts_of_versions
+from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_state import EditionState, reason_of, state_of
-from delivery.rules.reason import Reason
+from delivery.rules.edition_state import EditionState, state_of
 
 # Columns that can be long and that no list needs.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
@@ -27,7 +26,6 @@ class EditionStatus:
 
     counts: EditionCounts
     state: EditionState
-    why: Reason | None
 
     @property
     def held_until(self) -> datetime | None:
@@ -37,11 +35,11 @@ class EditionStatus:
     @property
     def reason(self) -> str:
         """What the edition waits for, in words; its times are UTC."""
-        return reason_sentence(self.why)
+        return waiting_sentence(self.counts)
 
     def reason_in(self, zone: tzinfo) -> str:
         """What the edition waits for, in words; its times are in this zone."""
-        return reason_sentence(self.why, zone)
+        return waiting_sentence(self.counts, zone)
 
     @property
     def words(self) -> str:
@@ -123,7 +121,7 @@ def load_status(edition: int) -> EditionStatus:
 
 def status_from_counts(counts: EditionCounts) -> EditionStatus:
     """Return the status that these counts mean."""
-    return EditionStatus(counts, state_of(counts), reason_of(counts))
+    return EditionStatus(counts, state_of(counts))
 
 
 def since_when(dropped_at: datetime) -> str:

@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock, counted_copies, counted_readers
 from delivery.interface import ReasonCode
+from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
 from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
@@ -26,8 +27,9 @@ def how_far(status: EditionStatus) -> str:
 
 
 def _late_start(status: EditionStatus) -> str:
-    counts = status.counts
-    is_in_reason = status.why is not None and status.why.code == ReasonCode.STARTED_LATE
+    counts, reason = status.counts, status.counts.control_reason
+    is_in_reason = reason is not None and reason.code == ReasonCode.STARTED_LATE
+    is_in_reason = is_in_reason and status.state is EditionState.PAUSED
     if counts.scheduled is None or not counts.has_started or is_in_reason:
         return ""
     return late_start_sentence(counts.scheduled, counts.published_at)
@@ -67,8 +69,8 @@ def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
 
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
     """Why an edition that is being sent is slow; empty if nothing is stuck."""
-    is_stuck = status.why is None or status.why.code != ReasonCode.SENDING
-    return status.reason_in(zone) if is_stuck else ""
+    reason = status.reason_in(zone)
+    return "" if reason == NOTHING_IS_STUCK else reason
 
 
 def _without(counts: EditionCounts) -> int:

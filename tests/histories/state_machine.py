@@ -23,7 +23,8 @@ from delivery.models import Alarm, Edition
 from delivery.queue import control
 from delivery.reports.audit import AuditRule, find_violations, violation_sentence
 from delivery.reports.edition_counts import load_all_counts
-from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.reports.waiting_sentence import waiting_sentence
+from delivery.rules.edition_state import EditionState, state_of
 from publishing.content.edition_content import Content
 from publishing.editions.versions import VersionRefusedError
 from publishing.publish.publish import publish
@@ -492,7 +493,7 @@ class Histories(RuleBasedStateMachine):
                 assert not open_ends, open_ends
             elif state is EditionState.NEEDS_ATTENTION:
                 assert open_ends
-                assert reason_of(counts)
+                assert waiting_sentence(counts)
             else:
                 assert state.value == counts.control, (state, counts)
                 assert counts.control in {"cancelled", "closed"}

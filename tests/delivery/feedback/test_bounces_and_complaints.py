@@ -9,9 +9,10 @@ from django.db import connection
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
+from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.retention import anonymise, expire_details
 from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
-from delivery.rules.edition_state import EditionState, reason_of
+from delivery.rules.edition_state import EditionState
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 
@@ -133,7 +134,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
     assert newsroom.state(halfway) is EditionState.SENDING
     tell(gone(halfway)[1], "Bounce", ID=2)
     assert newsroom.state(halfway) is EditionState.PAUSED
-    assert reason_sentence(reason_of(newsroom.counts(halfway))).startswith(
+    assert waiting_sentence(newsroom.counts(halfway)).startswith(
         "Homing paused this automatically: 2 of 10 copies were sent back (20.0 %; the limit is "
         "20 %)."
     )
@@ -143,7 +144,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
 
 def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> None:
     tell(gone(halfway)[0], "SpamComplaint", ID=1)
-    assert "called spam" in reason_sentence(reason_of(newsroom.counts(halfway)))
+    assert "called spam" in waiting_sentence(newsroom.counts(halfway))
 
 
 def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:

@@ -16,8 +16,8 @@ from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile.run import reconcile
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
-from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.reports.waiting_sentence import waiting_sentence
+from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.drain import Drain
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
@@ -259,7 +259,7 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     newsroom.deliver_all()
     counts = load_counts(edition.pk)
     assert state_of(counts) is EditionState.NEEDS_ATTENTION
-    assert "approved" in reason_sentence(reason_of(counts))
+    assert "approved" in waiting_sentence(counts)
     assert counts.waiting == 3
     output = io.StringIO()
     _, awaits_decision = Drain(output, is_terminal=False).totals()

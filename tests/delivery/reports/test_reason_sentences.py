@@ -2,41 +2,28 @@
 
 from datetime import UTC, datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode, Remedy
-from delivery.rules.scheduled_time import ScheduledTime
 
 NOON = datetime(2026, 9, 24, 12, tzinfo=UTC)
 # A value for each parameter of any reason.
 PARAMS = {
     "address": "https://postmark.example",
     "answered": 1,
-    "at": NOON,
-    "being_sent": 1,
     "count": 30,
     "crashes": 2,
     "error": "ReadTimeout",
     "error_code": 429,
-    "goes_to": "everyone",
-    "heard_at": NOON,
-    "is_in_call": True,
-    "is_looking_up": True,
     "issue": str(UUID(int=1)),
     "last": Reason.of(ReasonCode.MAINTENANCE),
     "left": 1000,
     "limit": 3,
     "local": "2026-09-24T14:00",
     "message_ids": ["m-1", "m-2"],
-    "missed": 2,
-    "moment": ScheduledTime(NOON, "2026-09-24T14:00", "Europe/Berlin"),
-    "next_lookup_at": NOON,
-    "per_s": 12.5,
     "percent": 3.04,
-    "queued": 3,
     "recipient": 7,
     "remedy": Remedy.TOKEN,
     "scheduled_for": NOON.isoformat(),
@@ -46,9 +33,6 @@ PARAMS = {
     "subject": "search",
     "text": "Too many requests",
     "tries": 10,
-    "unknown": 1,
-    "until": NOON,
-    "waiting": 4,
     "zone": "Europe/Berlin",
 }
 
@@ -67,12 +51,6 @@ def test_every_remedy_has_a_sentence(remedy: Remedy) -> None:
     assert reason_sentence(refused.with_params(remedy=remedy)).startswith(
         f"{reason_sentence(refused)} "
     )
-
-
-def test_times_are_in_the_zone_of_the_page() -> None:
-    held = Reason.of(ReasonCode.HELD, until=NOON)
-    assert "at 12:00:00 UTC." in reason_sentence(held)
-    assert "at 14:00:00." in reason_sentence(held, ZoneInfo("Europe/Berlin"))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from delivery.reports.reason_sentences import reason_sentence
+from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
-from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.rules.edition_state import EditionState, state_of
 from delivery.rules.scheduled_time import ScheduledTime
 from tests.delivery.because import because
 
@@ -49,7 +49,7 @@ def counts(**facts: Any) -> EditionCounts:
 def test_what_a_person_paused_needs_attention_while_it_is_not_reconciled() -> None:
     paused = counts(control="paused", waiting=2, unreconciled=True)
     assert state_of(paused) == "needs_attention"
-    assert f"./homing reconcile {paused.issue}" in reason_sentence(reason_of(paused))
+    assert f"./homing reconcile {paused.issue}" in waiting_sentence(paused)
 
 
 def test_the_books_balance_when_every_reader_is_counted_once() -> None:
@@ -210,22 +210,19 @@ def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -
         goes_to=goes_to,
     )
     earlier = replace(waits, now=NOW - timedelta(hours=1))
-    assert reason_sentence(reason_of(earlier)).endswith(f", to {whom} by then.")
-    assert reason_sentence(reason_of(waits)).endswith(f" A worker starts it now, to {whom}.")
+    assert waiting_sentence(earlier).endswith(f", to {whom} by then.")
+    assert waiting_sentence(waits).endswith(f" A worker starts it now, to {whom}.")
 
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
 def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reason: str) -> None:
-    said = reason_sentence(reason_of(counts(**facts)))
+    said = waiting_sentence(counts(**facts))
     assert reason in said if reason else not said
 
 
 def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
     asked = counts(unknown=1, leased_batches=1, next_lookup_at=NOW)
-    assert (
-        reason_sentence(reason_of(asked))
-        == "1 copy is in doubt: Homing is asking Postmark about it."
-    )
+    assert waiting_sentence(asked) == "1 copy is in doubt: Homing is asking Postmark about it."
 
 
 @pytest.mark.parametrize(
@@ -250,8 +247,8 @@ def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
 def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:
     looked_at = counts(**facts)
     tokyo = ZoneInfo("Asia/Tokyo")
-    assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in reason_sentence(reason_of(looked_at))
-    said = reason_sentence(reason_of(looked_at), tokyo)
+    assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in waiting_sentence(looked_at)
+    said = waiting_sentence(looked_at, tokyo)
     assert f"{IN_A_MINUTE.astimezone(tokyo):%H:%M:%S}" in said
     assert "UTC" not in said
 
@@ -260,4 +257,4 @@ def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any])
 def test_whatever_is_not_at_rest_says_what_it_waits_for(facts: dict[str, Any]) -> None:
     looked_at = counts(control_reason=because(), **facts)
     at_rest = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
-    assert bool(reason_of(looked_at)) == (state_of(looked_at) not in at_rest)
+    assert bool(waiting_sentence(looked_at)) == (state_of(looked_at) not in at_rest)

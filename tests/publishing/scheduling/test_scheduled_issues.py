@@ -539,7 +539,7 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
     found = status(edition)
     assert found.state is EditionState.PAUSED
-    assert found.why == Reason.of(ReasonCode.SENT_BEFORE_RESTORE)
+    assert found.counts.control_reason == Reason.of(ReasonCode.SENT_BEFORE_RESTORE)
     assert not newsroom.step()
     assert counts(edition).waiting == 3
 
