@@ -1,5 +1,5 @@
-"""Every metric of /metrics. Label values known in advance are named, so that a series exists before
-its first event: Prometheus would not see an increase from nothing to one."""
+"""Every metric of /metrics; docs/metrics.md says more about some. Label values known in advance are
+named, so that a series exists before its first event, and Prometheus sees an increase to one."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -52,168 +52,94 @@ def _histogram(histogram: Histogram, text: str, **labels: tuple[str, ...]) -> Me
 
 OPEN_BATCHES = tuple(state for state in Batch.State.values if state != Batch.State.DONE)
 OPEN_EDITIONS = tuple(
-    state.value
-    for state in EditionState
-    if state not in {EditionState.SUCCEEDED, EditionState.CLOSED}
+    state for state in EditionState if state not in {EditionState.SUCCEEDED, EditionState.CLOSED}
 )
 
 CATALOGUE: tuple[Metric, ...] = (
-    _gauge(
-        "homing_deliveries_waiting", "Deliveries that wait to be sent, those in a call included."
-    ),
+    _gauge("homing_deliveries_waiting", "Deliveries that wait to be sent or are in a call."),
     _gauge("homing_batches", "Batches that are not done.", state=OPEN_BATCHES),
+    _gauge("homing_oldest_due_batch_age_seconds", "How overdue the oldest batch is; 0 if none is."),
+    _gauge("homing_editions", "Open editions by state, at most 50.", state=OPEN_EDITIONS),
     _gauge(
-        "homing_oldest_due_batch_age_seconds",
-        "How long the oldest due batch has been due; 0 if none is.",
+        "homing_edition_deliveries", "The newest 10 open issues.", issue=(), version=(), outcome=()
     ),
-    _gauge(
-        "homing_editions",
-        "Open editions by state: at most 50, paused and stopped ones first.",
-        state=OPEN_EDITIONS,
-    ),
-    _gauge(
-        "homing_edition_deliveries",
-        "Deliveries of the newest 10 open issues, by outcome.",
-        issue=(),
-        version=(),
-        outcome=(),
-    ),
-    _gauge(
-        "homing_editions_due", "Scheduled issues whose time has come and that have not started."
-    ),
+    _gauge("homing_editions_due", "Scheduled issues that are due and have not started."),
     _gauge("homing_editions_unreconciled", "Editions that wait for ./homing reconcile."),
     _counter(
         delivery_metrics.DELIVERIES,
-        "How often a delivery got an outcome. An unknown one counts again when it is settled, as "
-        "waiting if a look-up did not find it. What never left is not counted as waiting.",
+        "How often a delivery got an outcome; an unknown one counts again once settled.",
         outcome=tuple(Outcome.values),
     ),
     _gauge("homing_deliveries_unknown", "Deliveries whose outcome is unknown now."),
-    _gauge(
-        "homing_oldest_unknown_age_seconds",
-        "How long the oldest unknown attempt has been unknown; 0 if there is none.",
-    ),
+    _gauge("homing_oldest_unknown_age_seconds", "How long the oldest has been unknown; 0 if none."),
     _counter(
         delivery_metrics.LOOKUPS,
         "Look-ups of unknown attempts, by result.",
         result=("found", "absent", "no_information"),
     ),
-    _counter(
-        delivery_metrics.ALARMS,
-        "Alarms that were raised, by kind; accepted_twice is a second copy.",
-        kind=tuple(Alarm.Kind.values),
-    ),
-    _gauge(
-        "homing_alarms_unseen",
-        "Alarms that no author or operator has seen yet, by kind.",
-        kind=tuple(Alarm.Kind.values),
-    ),
+    _counter(delivery_metrics.ALARMS, "Raised alarms, by kind.", kind=tuple(Alarm.Kind.values)),
+    _gauge("homing_alarms_unseen", "Alarms that nobody has seen.", kind=tuple(Alarm.Kind.values)),
     _counter(delivery_metrics.CALLS, "Calls to the provider.", result=tuple(Attempt.Result.values)),
     _histogram(delivery_metrics.CALL_SECONDS, "How long calls to the provider took."),
     _counter(
-        delivery_metrics.PHASE_SECONDS,
-        "Seconds of the workers' steps, of all threads together, by phase.",
-        phase=tuple(Phase),
+        delivery_metrics.PHASE_SECONDS, "Workers' seconds in all threads.", phase=tuple(Phase)
     ),
     _counter(
-        delivery_metrics.PHASE_CPU_SECONDS,
-        "Of these, the CPU seconds of the workers; the rest was waiting.",
-        phase=tuple(Phase),
+        delivery_metrics.PHASE_CPU_SECONDS, "Of these, seconds of CPU time.", phase=tuple(Phase)
     ),
     _counter(delivery_metrics.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
     _gauge("homing_rate_limited", "1 while the workers are slowed down after a 429."),
-    _gauge(
-        "homing_rate_limit_deliveries_per_second",
-        "The rate that is left after a 429; absent without one.",
-    ),
+    _gauge("homing_rate_limit_deliveries_per_second", "The rate left after a 429; absent if none."),
     _gauge("homing_workers", "Workers with a heartbeat in the last 60 seconds."),
-    _gauge(
-        "homing_last_heartbeat_age_seconds",
-        "How long ago the last heartbeat of any worker was; absent if none is known.",
-    ),
+    _gauge("homing_last_heartbeat_age_seconds", "Age of the last heartbeat; absent if none known."),
     _counter(
         delivery_metrics.LEASES_RECOVERED,
         "Batches recovered from crashed workers, by their state.",
         state=("claimed", "sending", "looking_up"),
     ),
-    _gauge(
-        "homing_provider_events_pending", "Provider events that are stored and not applied yet."
-    ),
-    _gauge(
-        "homing_oldest_pending_provider_event_age_seconds",
-        "How long ago the oldest of them came; 0 if there is none.",
-    ),
-    _gauge(
-        "homing_provider_events_failed",
-        "Provider events that could not be applied and wait for an operator.",
-    ),
+    _gauge("homing_provider_events_pending", "Provider events that are stored and not applied."),
+    _gauge("homing_oldest_pending_provider_event_age_seconds", "Age of the oldest; 0 if none is."),
+    _gauge("homing_provider_events_failed", "Failed provider events, which wait for an operator."),
     _gauge("homing_webhooks_configured", "1 if webhooks have a user and a password."),
-    _gauge(
-        "homing_last_webhook_age_seconds",
-        "How long ago the last webhook came; absent if none is among the last events.",
-    ),
-    _gauge(
-        "homing_task_failures",
-        "Failures in a row of a periodic task; absent once no worker runs it.",
-        task=(),
-    ),
-    _gauge(
-        "homing_imports", "Imports that have not ended.", state=("checking", "waiting", "running")
-    ),
+    _gauge("homing_last_webhook_age_seconds", "Age of the last webhook; absent if none is known."),
+    _gauge("homing_task_failures", "Failures in a row; absent once no worker runs it.", task=()),
+    _gauge("homing_imports", "Imports in progress.", state=("checking", "waiting", "running")),
     _gauge("homing_imports_refused", "Imports that were refused in the last 24 hours."),
-    _gauge(
-        "homing_import_stalled_seconds", "How long an import has had no worker; 0 if all have one."
-    ),
+    _gauge("homing_import_stalled_seconds", "How long an import has had no worker, otherwise 0."),
     _counter(
         site_metrics.FORM_POSTS,
-        "Posts under a key, of forms and of the API: replay is the first answer again, busy 409, "
-        "other_content 422.",
-        result=tuple(outcome.value for outcome in PostOutcome),
+        "Posts under a key, of forms and the API; busy is 409, other_content 422.",
+        result=tuple(PostOutcome),
     ),
     _counter(
         site_metrics.SIGN_INS,
         "Sign-ins, and failed passwords in open sessions.",
-        result=tuple(result.value for result in site_metrics.SignInResult),
+        result=tuple(site_metrics.SignInResult),
     ),
     Metric(
         site_metrics.REQUESTS,
         "counter",
-        "Requests by route and class of status; files and unknown addresses are (none). 503 is not "
-        "among 5xx.",
+        "Requests by route and class of status; 503 is not among 5xx.",
         {"route": (), "status": ()},
         # Otherwise the first errors of a route would be no increase.
         beside=("status", site_metrics.SERVER_ERRORS),
     ),
     _histogram(site_metrics.REQUEST_SECONDS, "How long requests took, by route.", route=()),
-    _gauge(
-        "homing_database_identity_differs", "1 if this is not the database that the workers knew."
-    ),
+    _gauge("homing_database_identity_differs", "1 if the workers knew another database."),
     _gauge("homing_migrations_pending", "Migrations that this version knows and are not applied."),
     _gauge("homing_database_sessions", "Sessions in this database, without the one that asks."),
-    _gauge(
-        "homing_database_oldest_transaction_seconds",
-        "How long the oldest transaction has been open; 0 if none is.",
-    ),
-    _gauge(
-        "homing_database_oldest_snapshot_seconds",
-        "How long the oldest snapshot has been held, which keeps dead rows.",
-    ),
+    _gauge("homing_database_oldest_transaction_seconds", "Age of the oldest transaction, or 0."),
+    _gauge("homing_database_oldest_snapshot_seconds", "Age of the oldest snapshot; 0 if none is."),
     _gauge("homing_database_dead_rows", "Dead rows in hot tables.", table=HOT_TABLES),
     _gauge("homing_database_live_rows", "Live rows in hot tables.", table=HOT_TABLES),
-    _gauge(
-        "homing_build_info",
-        "Always 1: the versions that this process runs on.",
-        python=(),
-        django=(),
-        postgresql=(),
-    ),
+    _gauge("homing_build_info", "Versions in use; always 1.", python=(), django=(), postgresql=()),
 )
 
 
 def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
     """The values of the gauges, by name. None is left out."""
     queue, imports = read_snapshot(cursor), load_open_imports(cursor)
-    states = Counter(state_of(counts).value for counts in queue.editions)
+    states = Counter(state_of(counts) for counts in queue.editions)
     return {
         "homing_deliveries_waiting": queue.waiting,
         "homing_batches": queue.batches,
