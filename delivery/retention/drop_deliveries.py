@@ -4,7 +4,6 @@ shows or counts its rows; then they are deleted, a few batches at a time."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, auto
 from uuid import UUID
 
 from django.db import connection
@@ -23,47 +22,47 @@ DELIVERIES_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """Whether deliveries may be dropped. `is_newest`: no later issue has reached anybody.
-    `has_dependent_schedule`: a scheduled version depends on it. `has_unapplied_event`: an event
-    about it is not applied yet."""
+    """Whether deliveries may be dropped. `obstacle` names what forbids it, or is empty."""
 
     edition: int
-    is_newsletter: bool
-    is_over: bool
-    is_newest: bool
-    has_dependent_schedule: bool
-    has_unapplied_event: bool
+    obstacle: str
     old_enough_at: datetime
-    is_old_enough: bool
     dropped_at: datetime | None
+
+    @property
+    def may_be_dropped(self) -> bool:
+        """Whether its deliveries may be dropped now."""
+        return not self.obstacle and self.dropped_at is None
 
 
 _STATUS = f"""
-    SELECT edition.id, kind = 'newsletter',
-           unreconciled_since IS NULL AND NOT probing
-               AND CASE control WHEN 'cancelled' THEN NOT open.any
-                                WHEN 'closed' THEN NOT open.moving
-                                WHEN 'running' THEN NOT open.any AND NOT open.missed
-                                                    AND held_until <= clock_timestamp()
-                                ELSE false END,
-           NOT EXISTS (SELECT FROM edition AS later
-                       WHERE later.kind = 'newsletter' AND later.control <> 'scheduled'
-                         AND later.issue_id <> edition.issue_id
-                         AND (later.published_at, later.id) > (edition.published_at, edition.id)
-                         -- One that was called back reached nobody.
-                         AND EXISTS (SELECT FROM batch
-                                     WHERE batch.edition_id = later.id AND sent > 0)),
-           EXISTS (SELECT FROM edition AS later
-                   WHERE later.issue_id = edition.issue_id AND later.control = 'scheduled'
-                     AND later.goes_to IN ('reached', 'unreached')),
+    SELECT edition.id, CASE
+           WHEN kind <> 'newsletter' THEN 'on_request'
+           WHEN unreconciled_since IS NOT NULL OR probing
+               OR CASE control WHEN 'cancelled' THEN open.any
+                               WHEN 'closed' THEN open.moving
+                               WHEN 'running' THEN open.any OR open.missed
+                                                   OR held_until > clock_timestamp()
+                               ELSE true END THEN 'not_over'
+           WHEN NOT EXISTS (
+               SELECT FROM edition AS later
+               WHERE later.kind = 'newsletter' AND later.control <> 'scheduled'
+                 AND later.issue_id <> edition.issue_id
+                 AND (later.published_at, later.id) > (edition.published_at, edition.id)
+                 -- One that was called back reached nobody.
+                 AND EXISTS (SELECT FROM batch
+                             WHERE batch.edition_id = later.id AND sent > 0)) THEN 'newest'
+           WHEN EXISTS (SELECT FROM edition AS later
+                        WHERE later.issue_id = edition.issue_id AND later.control = 'scheduled'
+                          AND later.goes_to IN ('reached', 'unreached')) THEN 'scheduled_correction'
            -- An event about a delivery names the issue, in its key or tag.
-           EXISTS (SELECT FROM provider_event
-                   WHERE applied_at IS NULL
-                     AND position(convert_to(replace(edition.issue_id::text, '-', ''), 'UTF8')
-                                  IN body) > 0),
-           last.moved_at + make_interval(secs => %(age)s),
-           last.moved_at + make_interval(secs => %(age)s) <= clock_timestamp(),
-           deliveries_dropped_at
+           WHEN EXISTS (SELECT FROM provider_event
+                        WHERE applied_at IS NULL
+                          AND position(convert_to(replace(edition.issue_id::text, '-', ''), 'UTF8')
+                                       IN body) > 0) THEN 'unapplied_event'
+           WHEN last.moved_at + make_interval(secs => %(age)s) > clock_timestamp() THEN 'too_young'
+           ELSE '' END,
+           last.moved_at + make_interval(secs => %(age)s), deliveries_dropped_at
     FROM edition
     LEFT JOIN LATERAL (
         SELECT coalesce(bool_or(state <> 'done'), false) AS any,
@@ -92,19 +91,6 @@ def load_drop_status(edition: int, *, days: float) -> DropStatus:
     return DropStatus(*row)
 
 
-def may_be_dropped(status: DropStatus) -> bool:
-    """Whether its deliveries may be dropped now. Pure."""
-    return (
-        status.is_newsletter
-        and status.is_over
-        and status.is_old_enough
-        and not status.is_newest
-        and not status.has_dependent_schedule
-        and not status.has_unapplied_event
-        and status.dropped_at is None
-    )
-
-
 def load_due(*, days: float) -> list[int]:
     """Load the editions whose deliveries may be dropped after `days`, oldest first."""
     with connection.cursor() as cursor:
@@ -118,30 +104,19 @@ def load_due(*, days: float) -> list[int]:
             {"age": days * 86400},
         )
         found = [DropStatus(*row) for row in cursor.fetchall()]
-    return [status.edition for status in found if may_be_dropped(status)]
+    return [status.edition for status in found if status.may_be_dropped]
 
 
-class MarkResult(Enum):
-    """The result of `mark_dropped`."""
-
-    MARKED = auto()
-    MARKED_BEFORE = auto()
-    REFUSED = auto()
-
-
-def mark_dropped(edition: int, *, days: float) -> MarkResult:
-    """Mark an edition's deliveries as dropped, unless they must stay. Publishing waits
-    meanwhile."""
+def mark_dropped(edition: int, *, days: float) -> DropStatus:
+    """Mark an edition's deliveries as dropped if they may be; return the status before. Publishing
+    waits meanwhile."""
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
         status = load_drop_status(edition, days=days)
-        if status.dropped_at is not None:
-            return MarkResult.MARKED_BEFORE
-        if not may_be_dropped(status):
-            return MarkResult.REFUSED
-        Edition.objects.filter(pk=edition).update(deliveries_dropped_at=Now())
-    return MarkResult.MARKED
+        if status.may_be_dropped:
+            Edition.objects.filter(pk=edition).update(deliveries_dropped_at=Now())
+    return status
 
 
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:

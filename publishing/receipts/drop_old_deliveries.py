@@ -8,13 +8,27 @@ from django.conf import settings
 from delivery.interface import together
 from delivery.models import Edition
 from delivery.retention import drop_deliveries
-from delivery.retention.drop_deliveries import DropStatus, MarkResult, load_drop_status
+from delivery.retention.drop_deliveries import load_drop_status
 from delivery.rules.provider_retention import provider_retention_days
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.status import load_status, since_when
 from publishing.receipts.receipts import NoReceiptError, receipt_of, recount_before_dropping
 
 logger = logging.getLogger(__name__)
+
+
+# Why the deliveries of an edition must stay, by the obstacle of its `DropStatus`.
+_REFUSALS = {
+    "on_request": "Mail that people ask for stays with the people who asked for it.",
+    "not_over": "It is not over: it is {state}. Copies go when every one is settled or it ended.",
+    "newest": "It is the newest issue; its copies stay until another one was published.",
+    "scheduled_correction": "A correction is scheduled that goes to those who were sent this one; "
+    "who they are is needed when its time comes.",
+    "unapplied_event": "Postmark reported something about it that could not be applied yet; "
+    "./homing events lists what waits for a person.",
+    "too_young": "Postmark may still be asked about it: its copies may go from {from_then} on "
+    "(POSTMARK_RETENTION_DAYS and a week).",
+}
 
 
 class CannotDropError(Exception):
@@ -26,32 +40,6 @@ def days_kept() -> int | None:
     if settings.DELIVERIES_KEEP_DAYS is None:
         return None
     return max(int(settings.DELIVERIES_KEEP_DAYS), provider_retention_days())
-
-
-def drop_refusal(status: DropStatus, state: str) -> str:
-    """Return why the deliveries of an edition must stay; empty if they may be dropped."""
-    if not status.is_newsletter:
-        return "Mail that people ask for stays with the people who asked for it."
-    if not status.is_over:
-        return f"It is not over: it is {state}. Copies go when every one is settled or it ended."
-    if status.is_newest:
-        return "It is the newest issue; its copies stay until another one was published."
-    if status.has_dependent_schedule:
-        return (
-            "A correction is scheduled that goes to those who were sent this one; who they are is "
-            "needed when its time comes."
-        )
-    if status.has_unapplied_event:
-        return (
-            "Postmark reported something about it that could not be applied yet; ./homing events "
-            "lists what waits for a person."
-        )
-    if not status.is_old_enough:
-        return (
-            "Postmark may still be asked about it: its copies may go from "
-            f"{since_when(status.old_enough_at)} on (POSTMARK_RETENTION_DAYS and a week)."
-        )
-    return ""
 
 
 def drop_copies(edition: Edition) -> Iterator[int]:
@@ -72,9 +60,12 @@ def _is_marked(edition: Edition) -> bool:
     status = load_drop_status(edition.pk, days=provider_retention_days())
     if status.dropped_at is not None:
         return True
-    refusal = drop_refusal(status, load_status(edition.pk).words)
-    if refusal:
-        raise CannotDropError(refusal)
+    if status.obstacle:
+        raise CannotDropError(
+            _REFUSALS[status.obstacle].format(
+                state=load_status(edition.pk).words, from_then=since_when(status.old_enough_at)
+            )
+        )
     return False
 
 
@@ -86,10 +77,10 @@ def _mark_dropped(edition: Edition, days: float, *, by_operator: bool = False) -
     except NoReceiptError as error:
         raise CannotDropError(str(error)) from None
     with together():
-        result = drop_deliveries.mark_dropped(edition.pk, days=days)
-        if result is MarkResult.MARKED and by_operator:
+        before = drop_deliveries.mark_dropped(edition.pk, days=days)
+        if before.may_be_dropped and by_operator:
             record_action_from_the_command_line(edition, "drop_copies")
-    if result is MarkResult.REFUSED:
+    if before.obstacle and before.dropped_at is None:
         raise CannotDropError("Something happened to it just now; look at it again.")
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -10,19 +9,18 @@ import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue.enqueue import LOCK_ENQUEUE
+from delivery.queue.enqueue_transactional import request_mail
 from delivery.reconcile import database_identity
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
 from delivery.retention import drop_deliveries
-from delivery.retention.drop_deliveries import DropStatus, MarkResult, may_be_dropped
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.logs.format import LineFormatter
 from newsletter_site.retention import count_prunable, prune
@@ -37,7 +35,6 @@ from publishing.receipts.drop_old_deliveries import (
     CannotDropError,
     drop_copies,
     drop_old_copies,
-    drop_refusal,
 )
 from publishing.receipts.receipts import (
     receipt_of,
@@ -91,7 +88,7 @@ def apply_all() -> None:
 def begin_to_drop(edition: Edition) -> None:
     """Two of its five copies are gone, and nobody deletes more."""
     receipt_of(edition)
-    assert drop_deliveries.mark_dropped(edition.pk, days=52) is MarkResult.MARKED
+    assert drop_deliveries.mark_dropped(edition.pk, days=52).may_be_dropped
     pieces = drop_deliveries.delete_deliveries(edition.pk, batch_size=2)
     assert next(pieces) == 2
     pieces.close()
@@ -142,36 +139,6 @@ def command(*arguments: str) -> list[str]:
 
 
 class TestWhatIsRefused:
-    STANDING = DropStatus(
-        edition=1,
-        is_newsletter=True,
-        is_over=True,
-        is_newest=False,
-        has_dependent_schedule=False,
-        has_unapplied_event=False,
-        old_enough_at=timezone.now(),
-        is_old_enough=True,
-        dropped_at=None,
-    )
-
-    @pytest.mark.parametrize(
-        ("otherwise", "words"),
-        [
-            ({"is_newsletter": False}, "Mail that people ask for"),
-            ({"is_over": False}, "It is not over: it is paused."),
-            ({"is_newest": True}, "It is the newest issue"),
-            ({"has_dependent_schedule": True}, "A correction is scheduled"),
-            ({"has_unapplied_event": True}, "Postmark reported something about it"),
-            ({"is_old_enough": False}, "Postmark may still be asked about it"),
-        ],
-    )
-    def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
-        assert may_be_dropped(self.STANDING)
-        assert drop_refusal(self.STANDING, "paused") == ""
-        status = replace(self.STANDING, **otherwise)
-        assert not may_be_dropped(status)
-        assert drop_refusal(status, "paused").startswith(words)
-
     def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
         edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
         as_it_was = edition.values().get()
@@ -269,6 +236,12 @@ class TestWhatIsRefused:
         event_inbox.store(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
         assert sum(drop_old_copies()) == 5
 
+    def test_mail_on_request(self, newsroom: Newsroom) -> None:
+        with transaction.atomic():
+            request_mail("record", 1, [(1, "ada@example.net")], ahead=True)
+        with pytest.raises(CannotDropError, match="Mail that people ask for"):
+            drop_copies(Edition.objects.get(kind="record"))
+
 
 class TestTheNewestIssue:
     def test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back(
@@ -311,7 +284,7 @@ class TestHalfDropped:
     def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
         begin_to_drop(old)
         recount_before_dropping(old)
-        assert drop_deliveries.mark_dropped(old.pk, days=52) is MarkResult.MARKED_BEFORE
+        assert drop_deliveries.mark_dropped(old.pk, days=52).dropped_at is not None
         assert rows_of(old).count() == 3
 
     def test_a_locked_copy_goes_later(
@@ -478,7 +451,7 @@ class TestWhatIsToldWhileTheyGo:
     def half_dropped(self, old: Edition) -> Edition:
         """It is said that its copies are dropped, and all of them are still there."""
         receipt_of(old)
-        assert drop_deliveries.mark_dropped(old.pk, days=52) is MarkResult.MARKED
+        assert drop_deliveries.mark_dropped(old.pk, days=52).may_be_dropped
         return old
 
     def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(

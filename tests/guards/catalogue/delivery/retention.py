@@ -58,19 +58,19 @@ nothing is dropped while somebody publishes
     mark_dropped: «wait_for_enqueues()» lock_edition
     test_while_one_is_being_published_nothing_is_dropped
 the newest issue's copies stay
-    may_be_dropped: «and not status.is_newest»
-    test_it_says_why_in_one_sentence
+    _STATUS: THEN «'newest' → ''»
+    test_what_stays
 copies stay that a scheduled correction goes by
-    may_be_dropped: «and not status.has_dependent_schedule»
-    test_it_says_why_in_one_sentence
+    _STATUS: THEN «'scheduled_correction' → ''»
+    test_one_that_waits_for_its_time_keeps_them
 copies stay while what was told of them waits to be applied
-    may_be_dropped: «and not status.has_unapplied_event»
-    test_it_says_why_in_one_sentence
+    _STATUS: THEN «'unapplied_event' → ''»
+    test_while_something_that_was_told_is_not_applied_yet
 an issue that was called back takes nobody's place as the newest
     _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back
 who was a moment slower goes on
-    mark_dropped: return MarkResult.«MARKED_BEFORE → REFUSED»
+    DropStatus.may_be_dropped: return not self.obstacle «and self.dropped_at is None»
     test_of_two_at_once_both_go_on_and_one_is_on_record
 rows that another run deletes are not said to differ
     recount_before_dropping: if «status.counts.deliveries_dropped_at is None → True»:
@@ -89,8 +89,8 @@ whether copies are dropped is not asked at every delivery
     _drop_if_forgotten: if «not is_here and» is_dropped(
     test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped
 copies stay while the provider may be asked about them
-    may_be_dropped: «and status.is_old_enough»
-    test_it_says_why_in_one_sentence
+    _STATUS: THEN «'too_young' → ''»
+    test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end
 the receipt is made before a copy goes
     _mark_dropped: ) «receipt_of(edition)»
     test_the_receipt_is_made_before_anything_goes
