@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from postmark_sandbox.events.webhook import read_webhook
 from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox import Sandbox
@@ -156,15 +157,9 @@ def _events(sandbox: Sandbox, body: Json) -> Json:
 
 
 def _set_webhook(sandbox: Sandbox, body: Json) -> Json:
-    url = body.get("url")
-    sandbox.webhooks.hooks.set_catch_all(None if url is None else str(url))
+    webhook = read_webhook(body.get("url"), body.get("headers"), body.get("events"))
+    sandbox.webhooks.webhook = webhook
     return sandbox.webhooks.counts()
-
-
-def _list_webhooks(sandbox: Sandbox, query: Json) -> Json:
-    hooks = sandbox.webhooks.hooks.all()
-    listed = [{**hook.as_json(), "Verified": sorted(hook.verified)} for hook in hooks]
-    return {**sandbox.webhooks.counts(), "webhooks": listed}
 
 
 # Each takes the query of a GET or DELETE, the body of a POST.
@@ -182,7 +177,7 @@ ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Json], Json]] = {
     ("POST", "suppressions"): _suppressions,
     ("POST", "account"): _account,
     ("POST", "events"): _events,
-    ("GET", "webhooks"): _list_webhooks,
+    ("GET", "webhooks"): lambda sandbox, _: sandbox.webhooks.counts(),
     ("POST", "webhooks"): _set_webhook,
     ("POST", "hurry"): lambda sandbox, _: {"webhooks": sandbox.webhooks.hurry()},
 }
