@@ -41,5 +41,5 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
         form = SignUpForm(request.POST.dict())
         return signup_view.form_page(request, form, notice="csrf", status=403)
     if name == "subscribers:confirm":
-        return confirm_view.form_again(request, status=403)
+        return confirm_view.link_page(request, must_press_again=True)
     return render(request, "403.html", {"exception": OTHER_FORM}, status=403)

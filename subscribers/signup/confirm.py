@@ -1,8 +1,9 @@
 """Confirming: how a visitor becomes a reader by their own consent."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -17,42 +18,29 @@ from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 
 
-class LinkState(Enum):
-    OPEN = "one press confirms"
-    DONE = "confirmed already"
-    STALE = "too old: the reader has to sign up again"
+class LinkState(StrEnum):
+    """What a link does now, by the name of the page that shows it."""
+
+    OPEN = "confirm"
+    DONE = "confirmed"
+    STALE = "confirm_link_too_old"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmationLink:
-    """A link that we gave out. `reader` is None if they are not on the list any more."""
-
-    state: LinkState
-    reader: Subscriber | None
-
-
-def load_link(token: str) -> ConfirmationLink | None:
-    """This link as it is now; None if we never gave it out. Changes nothing."""
-    request = read(Edition.Kind.CONFIRMATION, token)
-    if request is None:
-        return None
-    reader = Subscriber.objects.filter(pk=request.recipient).first()
-    return ConfirmationLink(_state_and_record(reader, request.number)[0], reader)
-
-
-def confirm(token: str, *, network: str, wording: str) -> ConfirmationLink | None:
-    """Confirm, once, and return the link as it is then; None if we never gave it out."""
+def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
+    """The link as it is now, and its reader if they are on the list; None if we never gave it out.
+    With a `consent` of network and wording an open link confirms, once."""
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
     with transaction.atomic():
         # Of two presses at once the second waits here and finds what the first has done.
-        reader = Subscriber.objects.select_for_update().filter(pk=request.recipient).first()
+        readers = Subscriber.objects.select_for_update() if consent else Subscriber.objects.all()
+        reader = readers.filter(pk=request.recipient).first()
         state, asked = _state_and_record(reader, request.number)
-        if reader is None or asked is None or state is not LinkState.OPEN:
-            return ConfirmationLink(state, reader)
-        _make_a_reader(reader, asked, network, wording)
-        return ConfirmationLink(LinkState.DONE, reader)
+        if consent and reader is not None and asked is not None and state is LinkState.OPEN:
+            _make_a_reader(reader, asked, consent)
+            state = LinkState.DONE
+    return state, reader
 
 
 def link_state(
@@ -84,16 +72,15 @@ def _state_and_record(
     return link_state(reader.state, reader.gone_at, request, asked, last_confirmed), asked
 
 
-def _make_a_reader(reader: Subscriber, asked: ConsentRecord, network: str, wording: str) -> None:
+def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[str, Any]) -> None:
     """Record the consent and all that follows from it, in the caller's transaction."""
     consent_id = record_consent(
         reader.pk,
         Act.CONFIRMED,
         How.LINK,
-        network=network,
-        wording=wording,
         request=asked.request,
         values=asked.values_of_fields,
+        **consent,
     )
     Subscriber.objects.filter(pk=reader.pk).update(
         state=Subscriber.State.CONFIRMED,

@@ -9,47 +9,31 @@ from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON, full_wording
 from subscribers.links.token_page import token_page
-from subscribers.signup import confirm as confirming
-from subscribers.signup.confirm import ConfirmationLink, LinkState
-
-PAGES = {
-    LinkState.OPEN: "confirm",
-    LinkState.DONE: "confirmed",
-    LinkState.STALE: "confirm_link_too_old",
-}
+from subscribers.signup.confirm import open_link
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """GET shows one button, or why there is none; POST confirms. Both can be repeated."""
-    token = request.GET.get("subscription_token", "")
     if request.method != "POST":
-        return link_page(request, confirming.load_link(token))
+        return link_page(request)
     wording = full_wording(Newsletter.objects.get_current().name, CONFIRM, CONFIRM_BUTTON)
-    link = confirming.confirm(token, network=network_of(request), wording=wording)
-    return link_page(request, link)
-
-
-def form_again(request: HttpRequest, status: int) -> HttpResponse:
-    """The page with a fresh button, for a press that came without the token of its form."""
-    link = confirming.load_link(request.GET.get("subscription_token", ""))
-    return link_page(request, link, must_press_again=True, status=status)
+    return link_page(request, {"network": network_of(request), "wording": wording})
 
 
 def link_page(
-    request: HttpRequest,
-    link: ConfirmationLink | None,
-    *,
-    must_press_again: bool = False,
-    status: int = 200,
+    request: HttpRequest, consent: dict[str, str] | None = None, *, must_press_again: bool = False
 ) -> HttpResponse:
-    """The page of a link; 404 for one that we never gave out."""
+    """The page of a link, after confirming with `consent`; 404 for one that we never gave out. It
+    has a fresh button for a press that came without the token of its form."""
+    link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))
     if link is None:
         return token_page(request, "unknown_link", status=404)
+    page, reader = link
     context = {
-        "address": mask_address(link.reader.email) if link.reader else "",
+        "address": mask_address(reader.email) if reader else "",
         "words": CONFIRM,
         "button": CONFIRM_BUTTON,
         "must_press_again": must_press_again,
     }
-    return token_page(request, PAGES[link.state], context, status)
+    return token_page(request, page, context, 403 if must_press_again else 200)

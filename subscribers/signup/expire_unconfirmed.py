@@ -8,25 +8,13 @@ from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
 
 AT_ONCE = 1000
 
-IS_TOO_OLD = """
-    state = 'pending' AND created_at < now() - make_interval(days => %s)
+NOT_CONFIRMED = """
+    state = 'pending'
     AND NOT EXISTS (SELECT FROM consent_record AS asked
                      WHERE asked.subscriber_id = subscriber.id
                        AND asked.at >= now() - make_interval(days => %s))
 """
-# Rows that are locked now are left for the next call.
-TOO_OLD = f"""
-    SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
-"""  # noqa: S608 -- a constant
-# Checked again under the lock: they may have signed up again just before.
-DELETE_PENDING = """
-    DELETE FROM subscriber
-     WHERE id = ANY(%s) AND state = 'pending'
-       AND NOT EXISTS (SELECT FROM consent_record AS asked
-                        WHERE asked.subscriber_id = subscriber.id
-                          AND asked.at >= now() - make_interval(days => %s))
- RETURNING id, email_key
-"""
+IS_TOO_OLD = f"{NOT_CONFIRMED} AND created_at < now() - make_interval(days => %s)"
 
 
 def expire_pending(batch_size: int = AT_ONCE) -> int:
@@ -34,11 +22,15 @@ def expire_pending(batch_size: int = AT_ONCE) -> int:
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-        cursor.execute(TOO_OLD, [days, days, batch_size])
+        # Rows that are locked now are left for the next call.
+        query = f"SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s"  # noqa: S608
+        cursor.execute(f"{query} FOR UPDATE SKIP LOCKED", [days, days, batch_size])
         found = [reader for (reader,) in cursor]
         if not found:
             return 0
-        cursor.execute(DELETE_PENDING, [found, days])
+        # Checked again under the lock: they may have signed up again just before.
+        query = f"DELETE FROM subscriber WHERE id = ANY(%s) AND {NOT_CONFIRMED}"  # noqa: S608
+        cursor.execute(f"{query} RETURNING id, email_key", [found, days])
         deleted: dict[int, str] = dict(cursor.fetchall())
         ids = [list(deleted)]
         cursor.execute("DELETE FROM bounce WHERE subscriber_id = ANY(%s)", ids)

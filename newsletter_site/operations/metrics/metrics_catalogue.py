@@ -19,7 +19,7 @@ from delivery.rules.edition_state import EditionState, state_of
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
-from subscribers.importing.import_state import load_open_imports
+from subscribers.importing.import_metrics import read_import_gauges
 
 # One value, or values by label; by a tuple where there are several labels.
 Reading = float | Mapping[Any, float] | None
@@ -138,7 +138,7 @@ CATALOGUE: tuple[Metric, ...] = (
 
 def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
     """The values of the gauges, by name. None is left out."""
-    queue, imports = read_snapshot(cursor), load_open_imports(cursor)
+    queue = read_snapshot(cursor)
     states = Counter(state_of(counts) for counts in queue.editions)
     return {
         "homing_deliveries_waiting": queue.waiting,
@@ -167,9 +167,7 @@ def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
         ),
         "homing_last_webhook_age_seconds": queue.webhook_age_s,
         "homing_task_failures": queue.tasks,
-        "homing_imports": imports.by_state,
-        "homing_imports_refused": imports.refused,
-        "homing_import_stalled_seconds": imports.stalled_s or 0,
         "homing_database_identity_differs": queue.identity_differs,
+        **read_import_gauges(cursor),
         **read_database_gauges(cursor),
     }
