@@ -14,16 +14,10 @@ API_ROOT = "/api/"
 _PROBLEMS = {
     400: (ProblemType.NOT_READABLE, "The call cannot be read."),
     403: (ProblemType.NOT_ALLOWED, "This is not allowed."),
-    404: (
-        ProblemType.NOT_FOUND,
-        "There is nothing at this address; docs/api.md has those there are.",
-    ),
+    404: (ProblemType.NOT_FOUND, "There is nothing at this address; docs/api.md has the list."),
     405: (ProblemType.NOT_A_METHOD, "The header Allow names the methods of this address."),
     413: (ProblemType.TOO_LARGE, "The body is larger than any call may be."),
-    503: (
-        ProblemType.NOT_AVAILABLE,
-        "It cannot be done at this moment; ask again with the same key.",
-    ),
+    503: (ProblemType.NOT_AVAILABLE, "It cannot be done now; ask again with the same key."),
 }
 _FAILED = (
     ProblemType.FAILED,
@@ -32,20 +26,6 @@ _FAILED = (
 _WITHOUT_SLASH = (
     ProblemType.NOT_FOUND,
     "There is nothing at this address; is a slash missing at its end?",
-)
-_WITHOUT_LENGTH = (
-    ProblemType.NOT_READABLE,
-    (
-        "The body came in pieces (chunked) and without its length, so nothing of it was read and "
-        "nothing done. Send it with a Content-Length."
-    ),
-)
-_OVER_HTTP = (
-    ProblemType.USE_HTTPS,
-    (
-        "This came over http. Nothing was done; use https. If a token was sent, anybody on the way "
-        "may have read it: revoke it and make another."
-    ),
 )
 _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
@@ -74,10 +54,18 @@ class ApiBoundary:
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             # After a redirect the next call would come in the clear too, unnoticed.
-            return problem_response(*_OVER_HTTP)
+            return problem_response(
+                ProblemType.USE_HTTPS,
+                "This came over http. Nothing was done; use https. If a token was sent, anybody on "
+                "the way may have read it: revoke it and make another.",
+            )
         length = request.META.get("CONTENT_LENGTH") or ""
         if "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal():
-            return problem_response(*_WITHOUT_LENGTH)
+            return problem_response(
+                ProblemType.NOT_READABLE,
+                "The body came in pieces (chunked) and without its length, so nothing of it was "
+                "read and nothing done. Send it with a Content-Length.",
+            )
         response = self.get_response(request)
         if response.status_code < 300 or response.headers.get("Content-Type") == MEDIA_TYPE:
             return response

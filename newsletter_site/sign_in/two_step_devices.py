@@ -5,6 +5,8 @@ import hashlib
 import math
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
@@ -66,8 +68,7 @@ def recovery_codes_left(author: Any) -> int:
 
 def start_setup(author: Any) -> int | None:
     """Replace a pending device by a new one and return its id; None if two-step sign-in is on."""
-    with transaction.atomic():
-        _lock(author)
+    with _locked(author):
         if is_on(author):
             return None
         TOTPDevice.objects.filter(user=author, confirmed=False).delete()
@@ -80,8 +81,7 @@ def start_setup(author: Any) -> int | None:
 def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode | list[str] | None:
     """Switch two-step sign-in on with the first code; return the recovery codes, or None if no
     set-up is open. Sessions end."""
-    with transaction.atomic():
-        _lock(author)
+    with _locked(author):
         device = pending_device(author, device_id)
         if device is None:
             return None
@@ -98,8 +98,7 @@ def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode 
 def check(author: Any, typed: str) -> CheckedCode:
     """Check a code of this author. A right one is used up."""
     code = _normalise(typed)
-    with transaction.atomic():
-        _lock(author)
+    with _locked(author):
         if _APP_CODE.fullmatch(code):
             device = TOTPDevice.objects.filter(user=author, confirmed=True).first()
             return _verify(device, code) if device else CheckedCode(is_right=False)
@@ -117,8 +116,7 @@ def looks_like_a_code(typed: str) -> bool:
 
 def renew_recovery_codes(author: Any) -> list[str]:
     """Replace the recovery codes by ten new ones."""
-    with transaction.atomic():
-        _lock(author)
+    with _locked(author):
         record_activity("new_recovery_codes", author.pk, author)
         return _make_recovery_codes(author)
 
@@ -133,8 +131,7 @@ def end_pauses(author: Any) -> None:
 
 def remove(author: Any, *, by_operator: bool = False) -> bool:
     """Switch two-step sign-in off and end earlier sessions. Return False if it was off."""
-    with transaction.atomic():
-        _lock(author)
+    with _locked(author):
         was_on = is_on(author)
         TOTPDevice.objects.filter(user=author).delete()
         StaticDevice.objects.filter(user=author).delete()
@@ -181,9 +178,12 @@ def _normalise(typed: str) -> str:
     return re.sub(r"[\s-]", "", typed).lower()
 
 
-def _lock(author: Any) -> None:
-    """Check one code at a time for each account, so a code works only once."""
-    User.objects.select_for_update().get(pk=author.pk)
+@contextmanager
+def _locked(author: Any) -> Iterator[None]:
+    """One transaction at a time for each account, so a code works only once."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=author.pk)
+        yield
 
 
 def _set_since(author: Any, since: Now | None) -> None:

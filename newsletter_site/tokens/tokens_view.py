@@ -73,8 +73,6 @@ def _page(
 ) -> HttpResponse:
     now = database_time()
     posted = request.POST if refused else {}
-    chosen_scopes = request.POST.getlist("scope") if refused else []
-    chosen_days = posted.get("days", DEFAULT_DAYS)
     context = {
         "new": new,
         "refused": refused,
@@ -82,14 +80,14 @@ def _page(
             (token, is_accepted(token, now), describe_state(token, now))
             for token in visible_tokens(request.user)[:MOST_SHOWN]
         ],
-        "scopes": [
-            (scope, scope.name in chosen_scopes) for scope in scopes_allowed_for(request.user)
-        ],
-        "days": [(value, words, value == chosen_days) for value, words in DAYS.items()],
+        "scopes": scopes_allowed_for(request.user),
+        "chosen_scopes": request.POST.getlist("scope") if refused else [],
+        "days": DAYS.items(),
+        "chosen_days": posted.get("days", DEFAULT_DAYS),
         "name": posted.get("name", ""),
         "form_key": uuid.uuid4(),
     }
-    page = desk_page(request, "tokens/tokens.html", context, status=200)
+    page = desk_page(request, "tokens/tokens.html", context)
     if new is not None:
         page.headers["Cache-Control"] = "no-store"
     return page

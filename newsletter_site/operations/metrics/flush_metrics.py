@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 import time
+from functools import cache
 
 from django.db import connection
 
@@ -15,44 +16,40 @@ FLUSH_EVERY_S = 5.0
 
 
 class _Flusher:
-    """The thread of one process. After a fork the new process starts its own."""
-
-    def __init__(self) -> None:
-        self.is_enabled = False  # on in a web process
-        self._lock = threading.Lock()
-        self._process = 0
-        self._counted = threading.Event()
+    is_enabled = False  # on in a web process
 
     def schedule(self) -> None:
         """Flush soon. Cheap; does nothing outside a web process."""
-        if not self.is_enabled:
-            return
-        if self._process != os.getpid():
-            with self._lock:
-                if self._process != os.getpid():
-                    self._counted = threading.Event()
-                    threading.Thread(target=self._repeat, name="flush metrics", daemon=True).start()
-                    self._process = os.getpid()
-        self._counted.set()
-
-    def _repeat(self) -> None:
-        counted = self._counted
-        failed_before = False
-        while True:
-            counted.wait()
-            counted.clear()
-            time.sleep(FLUSH_EVERY_S)
-            failed = not _try_to_flush(logging.DEBUG if failed_before else logging.WARNING)
-            if failed:
-                counted.set()
-            failed_before = failed
-            try:
-                connection.close()
-            except Exception as error:  # noqa: BLE001 -- it is gone either way
-                logger.warning("closing a database connection failed: %s", type(error).__name__)
+        if self.is_enabled:
+            _start_thread(os.getpid()).set()
 
 
 flusher = _Flusher()
+
+
+@cache
+def _start_thread(process: int) -> threading.Event:
+    """Once for each process: a fork has no threads. Two at once would do no harm."""
+    counted = threading.Event()
+    threading.Thread(target=_repeat, args=[counted], name="flush metrics", daemon=True).start()
+    return counted
+
+
+def _repeat(counted: threading.Event) -> None:
+    level = logging.WARNING
+    while True:
+        counted.wait()
+        counted.clear()
+        time.sleep(FLUSH_EVERY_S)
+        if _try_to_flush(level):
+            level = logging.WARNING
+        else:
+            level = logging.DEBUG
+            counted.set()
+        try:
+            connection.close()
+        except Exception as error:  # noqa: BLE001 -- it is gone either way
+            logger.warning("closing a database connection failed: %s", type(error).__name__)
 
 
 def flush_at_exit() -> None:
